@@ -1,0 +1,23 @@
+"""The one way functions are compiled here.
+
+Machine code is kept on disk, so that a new process (a Spark worker above all) starts warm; numba misses that cache for
+functions passed as arguments, so kernels take arrays and numbers only. The GIL is released while a kernel runs.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def jit(function: Function) -> Function:
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def parallel_jit(function: Function) -> Function:
+    """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
+    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
+    return compiled

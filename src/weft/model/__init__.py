@@ -1,0 +1,1 @@
+"""Values over arrays: instance, overlay, ring, publications, latency."""

@@ -1,0 +1,49 @@
+"""Compressed sparse rows: for every row the sorted columns that belong to it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Csr:
+    indptr: Int64s  # rows + 1 offsets into indices
+    indices: Int32s  # columns, ascending within a row, no duplicates
+    columns: int
+
+    @property
+    def rows(self) -> int:
+        return len(self.indptr) - 1
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, row: int) -> Int32s:
+        return self.indices[self.indptr[row] : self.indptr[row + 1]]
+
+    @property
+    def counts(self) -> Int64s:
+        return np.diff(self.indptr)
+
+    def row_of_each(self) -> Int32s:
+        """The row of every entry, in the order of indices."""
+        return np.repeat(np.arange(self.rows, dtype=np.int32), self.counts)
+
+    def transpose(self) -> "Csr":
+        ones = np.ones(len(self), dtype=np.int8)
+        flipped = sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns)).tocsc()
+        return Csr(flipped.indptr.astype(np.int64), flipped.indices.astype(np.int32, copy=False), self.rows)
+
+
+def csr_from_pairs(rows: Int64s, columns: Int64s, row_count: int, column_count: int) -> Csr:
+    """Rows of the distinct pairs; duplicates are dropped. Both counts are below 2^31, so a pair is one int64."""
+    keys = np.unique(rows * np.int64(column_count) + columns)
+    found, indices = np.divmod(keys, np.int64(max(column_count, 1)))
+    indptr = np.zeros(row_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(found, minlength=row_count), out=indptr[1:])
+    return Csr(indptr, indices.astype(np.int32), column_count)

@@ -1,0 +1,161 @@
+"""The instance (V, T, I): nodes, topics, and who subscribes to what.
+
+Nodes and topics are dense integers from 0, below 2^31; their names, where they have any, lie beside. The interest is
+kept in both directions, since overlays ask for a node's topics and routers for a topic's subscribers.
+In a social instance node i and topic i are the same user: a follower subscribes to the one it follows.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weft.errors import WeftError
+from weft.model.csr import Csr, csr_from_pairs
+from weft.model.storage import Meta, int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
+
+LIMIT = 2**31 - 1
+
+Names = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    interest: Csr  # node -> its topics
+    node_names: Names | None = None
+    topic_names: Names | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
+
+    @cached_property
+    def subscribers(self) -> Csr:
+        """topic -> its nodes"""
+        return self.interest.transpose()
+
+    @property
+    def nodes(self) -> int:
+        return self.interest.rows
+
+    @property
+    def topics(self) -> int:
+        return self.interest.columns
+
+    @property
+    def subscriptions(self) -> int:
+        return len(self.interest)
+
+    @property
+    def is_social(self) -> bool:
+        return bool(self.meta.get("social", False))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells instances apart by their interest alone, whatever their names and files."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(np.int64([self.nodes, self.topics]).tobytes())
+        digest.update(self.interest.indptr.tobytes())
+        digest.update(self.interest.indices.tobytes())
+        return digest.hexdigest()
+
+    def with_meta(self, **changes: Any) -> "Instance":
+        return Instance(self.interest, self.node_names, self.topic_names, {**self.meta, **changes})
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        with new_folder(path, force=force) as folder:
+            pairs = {
+                "node": self.interest.row_of_each().astype(np.int64),
+                "topic": self.interest.indices.astype(np.int64),
+            }
+            write_columns(folder / "interest.parquet", pairs)
+            write_names(folder, "node", self.node_names)
+            write_names(folder, "topic", self.topic_names)
+            write_meta(folder, self.complete_meta())
+
+    def complete_meta(self) -> Meta:
+        counts = {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
+        return {**counts, "source": None, "seed": None, **self.meta}
+
+
+def instance_from_pairs(
+    nodes: npt.ArrayLike,
+    topics: npt.ArrayLike,
+    *,
+    node_count: int | None = None,
+    topic_count: int | None = None,
+    node_names: Names | None = None,
+    topic_names: Names | None = None,
+    **meta: Any,
+) -> Instance:
+    """Subscriptions as pairs; counts default to the largest id seen. Ids out of range are an error."""
+    node, topic = np.asarray(nodes, dtype=np.int64), np.asarray(topics, dtype=np.int64)
+    counts = [
+        _count("node", node, node_count),
+        _count("topic", topic, topic_count),
+    ]
+    return Instance(csr_from_pairs(node, topic, *counts), node_names, topic_names, meta)
+
+
+def _count(kind: str, ids: npt.NDArray[np.int64], given: int | None) -> int:
+    low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
+    count = high + 1 if given is None else given
+    if low < 0:
+        raise WeftError(f"{kind} {low} is negative: ids are dense integers from 0. `weft ingest` renumbers any ids.")
+    if high >= count:
+        raise WeftError(f"{kind} {high} is out of range: there are {count} {kind}s. `weft ingest` renumbers any ids.")
+    if count > LIMIT:
+        raise WeftError(f"{count} {kind}s are too many: an instance in memory holds at most {LIMIT}.")
+    return count
+
+
+def read_instance(path: str | Path) -> Instance:
+    folder = Path(path)
+    meta = read_instance_meta(folder)
+    pairs = read_columns(folder / "interest.parquet", {"node": pa.int64(), "topic": pa.int64()})
+    try:
+        instance = instance_from_pairs(
+            int64_column(pairs, "node"),
+            int64_column(pairs, "topic"),
+            node_count=meta.pop("nodes"),
+            topic_count=meta.pop("topics"),
+            node_names=read_names(folder, "node"),
+            topic_names=read_names(folder, "topic"),
+        )
+    except WeftError as error:
+        raise WeftError(f"{folder}: {error}") from error
+    if instance.subscriptions != len(pairs):
+        raise WeftError(f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows.")
+    if meta.pop("subscriptions") != instance.subscriptions:
+        raise WeftError(f"{folder}: interest.parquet and meta.json disagree on the number of subscriptions.")
+    return Instance(instance.interest, instance.node_names, instance.topic_names, meta)
+
+
+def read_instance_meta(folder: Path) -> Meta:
+    meta = read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
+    for key in ("nodes", "topics", "subscriptions"):
+        if not isinstance(meta[key], int) or meta[key] < 0:
+            raise WeftError(f"{folder}/meta.json: {key} is {meta[key]!r}, not a number of {key}.")
+    return meta
+
+
+def write_names(folder: Path, kind: str, names: Names | None) -> None:
+    if names is not None:
+        columns = {kind: np.arange(len(names), dtype=np.int64), "name": pa.array(names, pa.string())}
+        write_columns(folder / f"{kind}s.parquet", columns)
+
+
+def read_names(folder: Path, kind: str) -> Names | None:
+    path = folder / f"{kind}s.parquet"
+    if not path.exists():
+        return None
+    table = read_columns(path, {kind: pa.int64(), "name": pa.string()})
+    ids = int64_column(table, kind)
+    order = np.argsort(ids)
+    if not np.array_equal(ids[order], np.arange(len(ids))):
+        raise WeftError(f"{path}: the ids are not 0 to {len(ids) - 1}, each once.")
+    names: Names = table["name"].to_numpy(zero_copy_only=False)[order]
+    return names

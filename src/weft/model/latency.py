@@ -1,0 +1,126 @@
+"""Latency: the round-trip time between nodes, in milliseconds, from measurements, coordinates or a constant.
+
+Every model answers `round_trip(sources, targets)` for arrays of nodes; a message takes half of it one way.
+Measured sets have a few hundred hosts, so `place` puts several nodes on a host, each behind an access delay of its own.
+"""
+
+import gzip
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.errors import WeftError
+
+Floats = npt.NDArray[np.float64]
+Nodes = npt.NDArray[np.integer]
+
+
+class Latency(Protocol):
+    @property
+    def nodes(self) -> int: ...
+
+    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantLatency:
+    nodes: int
+    milliseconds: float = 1.0  # between any two nodes; a node reaches itself in no time
+
+    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+        return np.where(sources == targets, 0.0, self.milliseconds)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixLatency:
+    matrix: Floats  # [from, to], milliseconds; it need not be symmetric
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
+            raise WeftError(f"a latency matrix must be square; this one is {_shape(self.matrix)}.")
+        if not np.all(np.isfinite(self.matrix)) or np.any(self.matrix < 0):
+            raise WeftError("a latency matrix must hold finite times of at least 0.")
+
+    @property
+    def nodes(self) -> int:
+        return len(self.matrix)
+
+    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+        times: Floats = self.matrix[sources, targets]
+        return times
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateLatency:
+    coordinates: Floats  # a row a node
+    per_unit: float = 1.0  # milliseconds for a Euclidean distance of 1
+    base: float = 0.0  # milliseconds between any two different nodes, on top
+
+    @property
+    def nodes(self) -> int:
+        return len(self.coordinates)
+
+    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+        apart = np.linalg.norm(self.coordinates[sources] - self.coordinates[targets], axis=-1)
+        return np.where(sources == targets, 0.0, self.base + self.per_unit * apart)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedLatency:
+    hosts: Latency
+    host: npt.NDArray[np.int64]  # of every node
+    access: Floats  # milliseconds that every node adds to a round trip
+
+    @property
+    def nodes(self) -> int:
+        return len(self.host)
+
+    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+        between = self.hosts.round_trip(self.host[sources], self.host[targets])
+        return np.where(sources == targets, 0.0, between + self.access[sources] + self.access[targets])
+
+
+def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (0.5, 5.0)) -> PlacedLatency:
+    """Nodes on hosts, as evenly as it goes, with access delays drawn uniformly between two bounds."""
+    random = np.random.default_rng(seed)
+    host = random.permutation(np.arange(nodes, dtype=np.int64) % hosts.nodes)
+    return PlacedLatency(hosts, host, random.uniform(*access, size=nodes))
+
+
+def read_latency(path: str | Path) -> Latency:
+    """By file name: a whitespace matrix (.txt), WonderProxy's records (.ping.bin), OverSim's nodes (.xml); .gz too."""
+    path = Path(path)
+    if not path.is_file():
+        raise WeftError(f"{path} does not exist.")
+    kind = path.name.removesuffix(".gz")
+    try:
+        data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+        if kind.endswith(".ping.bin"):
+            return MatrixLatency(_wonderproxy(data))
+        if kind.endswith(".xml"):
+            return CoordinateLatency(_oversim(data))
+        return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2))
+    except (ValueError, ET.ParseError, gzip.BadGzipFile, EOFError) as error:
+        raise WeftError(f"{path} cannot be read as latencies: {error}.") from error
+    except WeftError as error:
+        raise WeftError(f"{path}: {error}") from error
+
+
+def _wonderproxy(data: bytes) -> Floats:
+    """u32[n][n][4] of minimum, average, maximum and deviation in microseconds; the average is taken."""
+    records = np.frombuffer(data, "<u4").reshape(-1, 4)
+    hosts = round(len(records) ** 0.5)
+    return records[:, 1].reshape(hosts, hosts) / 1000.0
+
+
+def _oversim(data: bytes) -> Floats:
+    rows = [[float(c.text or "nan") for c in node.iter("coord")] for node in ET.fromstring(data).iter("node")]
+    return np.array(rows)
+
+
+def _shape(matrix: Floats) -> str:
+    return " by ".join(map(str, matrix.shape))

@@ -1,0 +1,127 @@
+"""The overlay: nodes, their places on the ring if it has one, and the links, each owned by the node that opened it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weft.errors import WeftError
+from weft.model.csr import Int32s, Int64s
+from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
+
+NO_PHASE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """Links are sorted by source, then phase, then target; `of` and `indptr` find those of a node."""
+
+    nodes: int
+    sources: Int32s
+    targets: Int32s
+    phases: Int32s  # NO_PHASE for a link that is not a finger
+    ring_ids: Int64s | None = None  # the identifier of every node; None where there is no ring
+    ring_size: int | None = None  # how many identifiers there are; more than nodes where the ring has gaps
+    meta: Mapping[str, Any] = field(default_factory=dict)  # algorithm, parameters, seed, seconds, quality, instance
+
+    @property
+    def links(self) -> int:
+        return len(self.sources)
+
+    @cached_property
+    def indptr(self) -> Int64s:
+        """The links of node v are those from indptr[v] to indptr[v + 1]."""
+        return np.searchsorted(self.sources, np.arange(self.nodes + 1)).astype(np.int64)
+
+    def of(self, node: int) -> Int32s:
+        return self.targets[self.indptr[node] : self.indptr[node + 1]]
+
+    def with_meta(self, **changes: Any) -> "Overlay":
+        meta = {**self.meta, **changes}
+        return Overlay(self.nodes, self.sources, self.targets, self.phases, self.ring_ids, self.ring_size, meta)
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        with new_folder(path, force=force) as folder:
+            ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
+            no_ring = np.full(self.nodes, self.ring_ids is None)
+            nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
+            write_columns(folder / "nodes.parquet", nodes)
+            links = {
+                "source": self.sources.astype(np.int64),
+                "target": self.targets.astype(np.int64),
+                "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
+            }
+            write_columns(folder / "links.parquet", links)
+            write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
+
+
+def overlay_from_links(
+    nodes: int,
+    sources: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    phases: npt.ArrayLike | None = None,
+    *,
+    ring_ids: npt.ArrayLike | None = None,
+    ring_size: int | None = None,
+    **meta: Any,
+) -> Overlay:
+    source, target = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
+    phase = np.full(len(source), NO_PHASE) if phases is None else np.asarray(phases)
+    for ids in (source, target):
+        if len(ids) and (ids.min() < 0 or ids.max() >= nodes):
+            raise WeftError(f"a link names node {max(ids.max(), -ids.min())}, but there are {nodes} nodes.")
+    if np.any(source == target):
+        raise WeftError(f"node {source[source == target][0]} has a link to itself.")
+    ring = None if ring_ids is None else _checked_ring(np.asarray(ring_ids, np.int64), nodes, ring_size or nodes)
+    order = np.lexsort((target, phase, source))
+    return Overlay(
+        nodes,
+        source[order].astype(np.int32),
+        target[order].astype(np.int32),
+        phase[order].astype(np.int32),
+        ring,
+        None if ring is None else (ring_size or nodes),
+        meta,
+    )
+
+
+def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
+    if len(ring_ids) != nodes or len(np.unique(ring_ids)) != nodes:
+        raise WeftError(f"{nodes} nodes need {nodes} different ring ids.")
+    if ring_ids.min() < 0 or ring_ids.max() >= ring_size:
+        raise WeftError(f"ring ids must lie in 0..{ring_size - 1}.")
+    return ring_ids
+
+
+def read_overlay(path: str | Path) -> Overlay:
+    folder = Path(path)
+    meta = read_meta(folder, "an overlay", "nodes", "links")
+    nodes = read_columns(folder / "nodes.parquet", {"node": pa.int64(), "ring_id": pa.int64()}, nullable=["ring_id"])
+    types = {"source": pa.int64(), "target": pa.int64(), "phase": pa.int32()}
+    links = read_columns(folder / "links.parquet", types, nullable=["phase"])
+    count = meta.pop("nodes")
+    if not np.array_equal(np.sort(int64_column(nodes, "node")), np.arange(count)):
+        raise WeftError(f"{folder}: nodes.parquet does not have the nodes 0 to {count - 1}, each once.")
+    if meta.pop("links") != len(links):
+        raise WeftError(f"{folder}: links.parquet and meta.json disagree on the number of links.")
+    nodes = nodes.sort_by("node")
+    if nodes["ring_id"].null_count not in (0, count):
+        raise WeftError(f"{folder}: some nodes have a ring id and others have none.")
+    on_ring = nodes["ring_id"].null_count == 0 and count > 0
+    try:
+        return overlay_from_links(
+            count,
+            int64_column(links, "source"),
+            int64_column(links, "target"),
+            links["phase"].fill_null(NO_PHASE).to_numpy(),
+            ring_ids=int64_column(nodes, "ring_id") if on_ring else None,
+            ring_size=meta.pop("ring_size", None),
+            **meta,
+        )
+    except WeftError as error:
+        raise WeftError(f"{folder}: {error}") from error

@@ -1,0 +1,155 @@
+"""Files that appear whole or not at all, and columns read with their types checked.
+
+Output is written beside its destination, under a hidden name that carries the process id, and renamed when it is
+complete. What a killed process left behind is swept away by the next one that writes to the same place.
+"""
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from weft.errors import WeftError
+
+Meta = dict[str, Any]
+
+
+def require_absent(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise WeftError(f"{path} exists already: choose another --out, or replace it with --force.")
+
+
+@contextmanager
+def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """A name to write a file or folder under; it becomes `path` when the block ends without an error."""
+    path = Path(path)
+    require_absent(path, force)
+    _sweep(path)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        _replace(partial, path, force)
+    except OSError as error:
+        raise WeftError(_sentence(error, path)) from error
+    finally:
+        _remove(partial)
+
+
+@contextmanager
+def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    with new_path(path, force=force) as partial:
+        partial.mkdir()
+        yield partial
+
+
+def _replace(partial: Path, path: Path, force: bool) -> None:
+    require_absent(path, force)  # it may have appeared since
+    if path.is_dir():
+        # A folder cannot be renamed over a full one; between the two renames `path` is absent, never half.
+        old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
+        path.rename(old)
+        partial.rename(path)
+        _remove(old)
+    else:
+        partial.replace(path)
+
+
+def _sweep(path: Path) -> None:
+    if not path.parent.is_dir():
+        return
+    leftover = re.compile(rf"\.{re.escape(path.name)}\.(?:partial|replaced)-(\d+)")
+    for sibling in path.parent.iterdir():
+        match = leftover.fullmatch(sibling.name)
+        if match and not _alive(int(match[1])):
+            _remove(sibling)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sentence(error: OSError, path: Path) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{path} cannot be written: no permission. Choose another --out."
+    return f"{path} cannot be written: {error.strerror or error}."
+
+
+def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]]) -> None:
+    pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+
+
+def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequence[str] = ()) -> pa.Table:
+    """The named columns of a Parquet file, or of a folder of them, cast to the given types."""
+    if not path.exists():
+        raise WeftError(f"{path} does not exist.")
+    try:
+        dataset = ds.dataset(path, format="parquet", exclude_invalid_files=False)
+        missing = [name for name in types if name not in dataset.schema.names]
+        if missing:
+            raise WeftError(
+                f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}."
+            )
+        table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
+    except pa.ArrowInvalid as error:
+        raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error
+    for name in types:
+        if name not in nullable and table[name].null_count:
+            raise WeftError(f"{path} has empty values in column {name!r}.")
+    return table
+
+
+def _listed(types: Mapping[str, pa.DataType]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in types.items())
+
+
+def int64_column(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
+    values: npt.NDArray[np.int64] = table[name].to_numpy()
+    return values
+
+
+def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
+    (folder / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+
+
+def read_meta(folder: Path, kind: str, *required: str) -> Meta:
+    """meta.json of an instance or overlay, which is what tells such a folder from any other."""
+    if not folder.exists():
+        raise WeftError(f"{folder} does not exist.")
+    path = folder / "meta.json"
+    if not path.is_file():
+        raise WeftError(f"{folder} is not {kind}: it has no meta.json.")
+    try:
+        meta = json.loads(path.read_text())
+    except ValueError as error:
+        raise WeftError(f"{path} is not JSON: {error}.") from error
+    missing = [key for key in required if not isinstance(meta, dict) or key not in meta]
+    if missing:
+        raise WeftError(f"{folder} is not {kind}: its meta.json has no {missing[0]!r}.")
+    return dict(meta)

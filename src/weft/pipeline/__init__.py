@@ -1,0 +1,1 @@
+"""Spark: from raw data to instances, overlays and figures."""

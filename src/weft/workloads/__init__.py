@@ -1,0 +1,1 @@
+"""Instances and publications made by name, size and seed."""
