@@ -18,7 +18,15 @@ import pyarrow as pa
 
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
-from weft.model.storage import Meta, int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
+from weft.model.storage import (
+    Meta,
+    int64_column,
+    new_folder,
+    read_columns,
+    read_meta,
+    write_columns,
+    write_meta,
+)
 
 LIMIT = 2**31 - 1
 
@@ -104,9 +112,13 @@ def _count(kind: str, ids: npt.NDArray[np.int64], given: int | None) -> int:
     low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
     count = high + 1 if given is None else given
     if low < 0:
-        raise WeftError(f"{kind} {low} is negative: ids are dense integers from 0. `weft ingest` renumbers any ids.")
+        raise WeftError(
+            f"{kind} {low} is negative: ids are dense integers from 0. `weft ingest` renumbers any ids."
+        )
     if high >= count:
-        raise WeftError(f"{kind} {high} is out of range: there are {count} {kind}s. `weft ingest` renumbers any ids.")
+        raise WeftError(
+            f"{kind} {high} is out of range: there are {count} {kind}s. `weft ingest` renumbers any ids."
+        )
     if count > LIMIT:
         raise WeftError(f"{count} {kind}s are too many: an instance in memory holds at most {LIMIT}.")
     return count
@@ -128,7 +140,9 @@ def read_instance(path: str | Path) -> Instance:
     except WeftError as error:
         raise WeftError(f"{folder}: {error}") from error
     if instance.subscriptions != len(pairs):
-        raise WeftError(f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows.")
+        raise WeftError(
+            f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows."
+        )
     if meta.pop("subscriptions") != instance.subscriptions:
         raise WeftError(f"{folder}: interest.parquet and meta.json disagree on the number of subscriptions.")
     return Instance(instance.interest, instance.node_names, instance.topic_names, meta)

@@ -55,6 +55,8 @@ def width(low: Integers | int, high: Integers | int, size: int) -> Integers | in
     return (high - low - 1) % size + 1
 
 
-def contains(low: Integers | int, high: Integers | int, ring_id: Integers | int, size: int) -> npt.NDArray[np.bool_] | bool:
+def contains(
+    low: Integers | int, high: Integers | int, ring_id: Integers | int, size: int
+) -> npt.NDArray[np.bool_] | bool:
     """Whether ring_id lies in [low, high)."""
     return clockwise(low, ring_id, size) < width(low, high, size)

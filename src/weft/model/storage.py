@@ -95,7 +95,9 @@ def _remove(path: Path) -> None:
 
 def _sentence(error: OSError, path: Path) -> str:
     if error.errno == errno.ENOSPC:
-        return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        return (
+            f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{path} cannot be written: no permission. Choose another --out."
     return f"{path} cannot be written: {error.strerror or error}."

@@ -1,0 +1,159 @@
+"""From raw pairs to an instance: read, clean, renumber, write.
+
+`edges` are friendships: each counts both ways, and `u v` and `v u` are the same edge. In `follows` the first follows
+the second. Both are social: all ids share one numbering, and a follower subscribes to the one it follows. In
+`subscriptions` the first is a node, the second a topic, and each kind has a numbering of its own.
+Ids are numbered in their order: by value where all of a numbering are integers, else as UTF-8 text.
+"""
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from weft.errors import WeftError
+from weft.model.storage import new_folder
+from weft.pipeline.parts import write_counts, write_interest, write_name_table
+from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.renumber import dense_ids
+from weft.pipeline.source import Rows, Source, read_rows, rejected_rows
+
+Kind = Literal["edges", "follows", "subscriptions"]
+OnBadRow = Literal["stop", "skip"]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    nodes: int
+    topics: int
+    subscriptions: int
+    rows: int  # that could be read
+    self_loops: int  # removed
+    duplicates: int  # removed
+    rejected: int  # rows that could not be read
+
+
+def ingest(
+    spark: SparkSession,
+    source: Source,
+    kind: Kind,
+    out: str | Path,
+    *,
+    on_bad_row: OnBadRow = "stop",
+    force: bool = False,
+    progress: Progress = SILENCE,
+) -> Ingested:
+    tasks = spark_tasks(spark)
+    with new_folder(out, force=force) as folder:
+        scratch = folder / "_scratch"
+        with progress.step("Reading rows", tasks):
+            rows = read_rows(spark, source)
+            seen = _write_rows(rows.pairs, scratch / "rows")
+        if seen["rejected"]:
+            with progress.step("Looking up rows that cannot be read", tasks):
+                _reject(rows, folder, on_bad_row, seen["rejected"])
+        with progress.step("Numbering ids", tasks):
+            keyed = _keyed(spark.read.parquet(str(scratch / "rows")), kind, seen)
+            node_ids, topic_ids = _number(keyed, kind, scratch)
+            write_name_table(node_ids, F.col("key"), "node", folder)
+            write_name_table(topic_ids, F.col("key"), "topic", folder)
+        with progress.step("Writing subscriptions", tasks):
+            pairs, cleaning = _clean(_numbered(keyed, node_ids, topic_ids), kind)
+            subscriptions = write_interest(pairs, folder)
+        loops = cleaning.get["self_loops"]
+        kept = subscriptions // 2 if kind == "edges" else subscriptions
+        result = Ingested(
+            nodes=node_ids.count(),
+            topics=topic_ids.count(),
+            subscriptions=subscriptions,
+            rows=seen["rows"],
+            self_loops=loops,
+            duplicates=seen["rows"] - loops - kept,
+            rejected=seen["rejected"],
+        )
+        write_counts(
+            folder,
+            asdict(result),
+            source=", ".join(source.paths),
+            seed=None,
+            social=_social(kind),
+            ingested_as=kind,
+        )
+        shutil.rmtree(scratch)
+    return result
+
+
+def _social(kind: Kind) -> bool:
+    return kind != "subscriptions"
+
+
+def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
+    """Keep the pairs that can be read; how many they are, how many not, and how many ids are not integers."""
+    seen = Observation()
+    good = F.col("problem").isNull()
+    counted = pairs.observe(
+        seen,
+        F.count_if(good).alias("rows"),
+        F.count_if(~good).alias("rejected"),
+        F.count_if(good & F.col("left").isNull()).alias("left_texts"),
+        F.count_if(good & F.col("right").isNull()).alias("right_texts"),
+    )
+    counted.filter(good).select("left", "left_text", "right", "right_text").write.parquet(str(path))
+    return dict(seen.get)
+
+
+def _reject(rows: Rows, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
+    rejected = rejected_rows(rows)
+    if on_bad_row == "skip":
+        rejected.coalesce(1).write.parquet(str(folder / "rejected.parquet"))
+        return
+    first = rejected.first()
+    assert first is not None
+    others = f" ({count} such rows in all)" if count > 1 else ""
+    raise WeftError(
+        f"{first['file'].removeprefix('file://')}, line {first['line']}: {first['problem']}: {first['content'][:200]!r}"
+        f"{others}. Mend it, or leave such rows out with --on-bad-row skip."
+    )
+
+
+def _keyed(rows: DataFrame, kind: Kind, seen: dict[str, int]) -> DataFrame:
+    """left, right: one column an id, integers where all ids of its numbering are."""
+    texts = {"left": seen["left_texts"], "right": seen["right_texts"]}
+    if _social(kind):
+        texts = dict.fromkeys(texts, sum(texts.values()))
+
+    def key(side: str) -> Column:
+        text = F.coalesce(F.col(f"{side}_text"), F.col(side).cast("string"))
+        return (text if texts[side] else F.col(side)).alias(side)
+
+    return rows.select(key("left"), key("right"))
+
+
+def _number(keyed: DataFrame, kind: Kind, scratch: Path) -> tuple[DataFrame, DataFrame]:
+    left, right = keyed.select(F.col("left").alias("key")), keyed.select(F.col("right").alias("key"))
+    if _social(kind):
+        users = dense_ids(left.union(right), scratch / "users")
+        return users, users
+    return dense_ids(left, scratch / "nodes"), dense_ids(right, scratch / "topics")
+
+
+def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> DataFrame:
+    nodes = node_ids.select(F.col("key").alias("left"), F.col("id").alias("node"))
+    topics = topic_ids.select(F.col("key").alias("right"), F.col("id").alias("topic"))
+    return keyed.join(nodes, "left", how="inner").join(topics, "right", how="inner").select("node", "topic")
+
+
+def _clean(pairs: DataFrame, kind: Kind) -> tuple[DataFrame, Observation]:
+    """Pairs without self-loops, both ways for edges, and the count of what was removed, known once they are written."""
+    loop = F.col("node") == F.col("topic") if _social(kind) else F.lit(False)
+    seen = Observation()
+    kept = pairs.observe(seen, F.count_if(loop).alias("self_loops")).filter(~loop)
+    if kind != "edges":
+        return kept, seen
+    ways = F.array(
+        F.struct("node", "topic"), F.struct(F.col("topic").alias("node"), F.col("node").alias("topic"))
+    )
+    return kept.select(F.inline(ways)), seen

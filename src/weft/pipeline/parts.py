@@ -1,0 +1,44 @@
+"""The files of an instance, written by Spark in parts."""
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from weft.errors import WeftError
+from weft.model.instance import read_instance_meta
+from weft.model.storage import Meta, write_meta
+
+
+def write_interest(pairs: DataFrame, folder: Path) -> int:
+    """Distinct (node, topic) rows, those of a node together and in order; how many there are."""
+    path = str(folder / "interest.parquet")
+    distinct = pairs.select("node", "topic").repartition("node").dropDuplicates(["node", "topic"])
+    distinct.sortWithinPartitions("node", "topic").write.parquet(path)
+    return pairs.sparkSession.read.parquet(path).count()
+
+
+def write_name_table(ids: DataFrame, name: Column, kind: str, folder: Path) -> None:
+    """`ids` has the column id; `name` is an expression over it."""
+    table = ids.select(F.col("id").alias(kind), name.cast("string").alias("name"))
+    table.write.parquet(str(folder / f"{kind}s.parquet"))
+
+
+def write_counts(folder: Path, counts: dict[str, int], **meta: Any) -> None:
+    if not counts["subscriptions"]:
+        raise WeftError(f"Nothing is left of {meta['source']}: no subscriptions, so no instance was written.")
+    write_meta(folder, {**counts, **meta})
+
+
+def read_parts(spark: SparkSession, folder: Path) -> tuple[DataFrame, Meta]:
+    """interest and meta of an instance on disk."""
+    meta = read_instance_meta(folder)
+    path = folder / "interest.parquet"
+    if not path.exists():
+        raise WeftError(f"{folder} is not an instance: it has no interest.parquet.")
+    interest = spark.read.parquet(str(path))
+    missing = [name for name in ("node", "topic") if name not in interest.columns]
+    if missing:
+        raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(interest.columns)}.")
+    return interest.select(F.col("node").cast("long"), F.col("topic").cast("long")), meta

@@ -1,0 +1,104 @@
+"""The Spark session: local by default, any cluster by its master, quiet, and with a Java of its own where needed."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from weft.errors import WeftError
+from weft.pipeline.java import provide_java
+
+CONF = Path(__file__).parent / "conf"
+
+# What differs from Spark's defaults, and why.
+SETTINGS = {
+    "spark.ui.enabled": "false",  # no port, no start-up time
+    "spark.ui.showConsoleProgress": "false",  # Weft draws its own
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "32",  # an upper bound: adaptive execution joins small ones
+    "spark.sql.autoBroadcastJoinThreshold": "64m",  # two million ids fit a broadcast and spare a shuffle of all rows
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.python.unix.domain.socket.enabled": "true",  # a third less for every Python task
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
+}
+# Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
+# and the driver, whose environment stays as it is, keeps all its cores for kernels.
+SETTINGS |= {
+    f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")
+}
+
+
+@contextmanager
+def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session that ends with the block; one that is active already is used, and left running."""
+    active = SparkSession.getActiveSession()
+    spark = active or _start(master, conf or {})
+    try:
+        yield spark
+    except PySparkException as error:
+        raise WeftError(_sentence(error)) from error
+    finally:
+        if active is None:
+            spark.stop()
+
+
+def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "SPARK_HOME" not in os.environ:
+        os.environ.setdefault("SPARK_CONF_DIR", str(CONF))
+    builder = SparkSession.builder.appName("weft").master(master)
+    for key, value in {**SETTINGS, **_surroundings(master), **conf}.items():
+        builder = builder.config(key, value)
+    try:
+        provide_java()
+        return builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        raise WeftError(f"Spark did not start with --master {master}: {_first_line(error)}") from error
+    except Exception as error:  # py4j raises Java's own errors, which share no other class
+        if type(error).__module__.startswith("py4j"):
+            raise WeftError(f"Spark did not start with --master {master}: {_java_cause(error)}") from error
+        raise
+
+
+def _surroundings(master: str) -> dict[str, str]:
+    """Settings that only make sense where the executors are this process's own."""
+    if not master.startswith("local"):
+        return {}
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": f"{_heap_megabytes()}m",  # the only heap in local mode
+    }
+
+
+def _heap_megabytes() -> int:
+    """A quarter of the machine's memory, between 1 and 6 GiB."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    return max(1024, min(6144, memory // 4))
+
+
+def _sentence(error: PySparkException) -> str:
+    told = str(error)
+    if "No space left on device" in told:
+        return "No space left on the disk that Spark works on: free some and run the command again."
+    if "not a gzip file" in told or "incorrect header check" in told:
+        return f"A file named .gz is not gzip, or is damaged: {_first_line(error)}"
+    if "OutOfMemoryError" in told:
+        return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
+    return f"Spark failed: {_first_line(error)}"
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _java_cause(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if "Exception" in line or "Error" in line]
+    return lines[-1].strip().removeprefix(":").strip() if lines else _first_line(error)
