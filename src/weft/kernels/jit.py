@@ -5,7 +5,7 @@ functions passed as arguments, so kernels take arrays and numbers only. The GIL 
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -13,11 +13,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def jit(function: Function) -> Function:
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def parallel_jit(function: Function) -> Function:
     """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
-    compiled: Function = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
-    return compiled
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function))

@@ -42,6 +42,6 @@ def unit(state: np.uint64) -> float:
 
 
 @jit
-def below(state: np.uint64, bound: int) -> int:
+def below(state: np.uint64, bound: int) -> np.int64:
     """A uniform integer in [0, bound), for bounds below 2^31; the bias is under 2^-22."""
     return np.int64(unit(state) * np.float64(bound))

@@ -65,7 +65,7 @@ class Instance:
     def fingerprint(self) -> str:
         """Tells instances apart by their interest alone, whatever their names and files."""
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(np.int64([self.nodes, self.topics]).tobytes())
+        digest.update(np.array([self.nodes, self.topics], np.int64).tobytes())
         digest.update(self.interest.indptr.tobytes())
         digest.update(self.interest.indices.tobytes())
         return digest.hexdigest()
@@ -112,13 +112,9 @@ def _count(kind: str, ids: npt.NDArray[np.int64], given: int | None) -> int:
     low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
     count = high + 1 if given is None else given
     if low < 0:
-        raise WeftError(
-            f"{kind} {low} is negative: ids are dense integers from 0. `weft ingest` renumbers any ids."
-        )
+        raise WeftError(f"{kind} {low} is negative: ids are dense integers from 0. `weft ingest` renumbers any ids.")
     if high >= count:
-        raise WeftError(
-            f"{kind} {high} is out of range: there are {count} {kind}s. `weft ingest` renumbers any ids."
-        )
+        raise WeftError(f"{kind} {high} is out of range: there are {count} {kind}s. `weft ingest` renumbers any ids.")
     if count > LIMIT:
         raise WeftError(f"{count} {kind}s are too many: an instance in memory holds at most {LIMIT}.")
     return count
@@ -140,9 +136,7 @@ def read_instance(path: str | Path) -> Instance:
     except WeftError as error:
         raise WeftError(f"{folder}: {error}") from error
     if instance.subscriptions != len(pairs):
-        raise WeftError(
-            f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows."
-        )
+        raise WeftError(f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows.")
     if meta.pop("subscriptions") != instance.subscriptions:
         raise WeftError(f"{folder}: interest.parquet and meta.json disagree on the number of subscriptions.")
     return Instance(instance.interest, instance.node_names, instance.topic_names, meta)

@@ -27,9 +27,7 @@ class Overlay:
     phases: Int32s  # NO_PHASE for a link that is not a finger
     ring_ids: Int64s | None = None  # the identifier of every node; None where there is no ring
     ring_size: int | None = None  # how many identifiers there are; more than nodes where the ring has gaps
-    meta: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # algorithm, parameters, seed, seconds, quality, instance
+    meta: Mapping[str, Any] = field(default_factory=dict)  # algorithm, parameters, seed, seconds, quality, instance
 
     @property
     def links(self) -> int:
@@ -45,9 +43,7 @@ class Overlay:
 
     def with_meta(self, **changes: Any) -> "Overlay":
         meta = {**self.meta, **changes}
-        return Overlay(
-            self.nodes, self.sources, self.targets, self.phases, self.ring_ids, self.ring_size, meta
-        )
+        return Overlay(self.nodes, self.sources, self.targets, self.phases, self.ring_ids, self.ring_size, meta)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
@@ -61,9 +57,7 @@ class Overlay:
                 "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
             }
             write_columns(folder / "links.parquet", links)
-            write_meta(
-                folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size}
-            )
+            write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
 
 def overlay_from_links(
@@ -83,9 +77,7 @@ def overlay_from_links(
             raise WeftError(f"a link names node {max(ids.max(), -ids.min())}, but there are {nodes} nodes.")
     if np.any(source == target):
         raise WeftError(f"node {source[source == target][0]} has a link to itself.")
-    ring = (
-        None if ring_ids is None else _checked_ring(np.asarray(ring_ids, np.int64), nodes, ring_size or nodes)
-    )
+    ring = None if ring_ids is None else _checked_ring(np.asarray(ring_ids, np.int64), nodes, ring_size or nodes)
     order = np.lexsort((target, phase, source))
     return Overlay(
         nodes,
@@ -109,9 +101,7 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
 def read_overlay(path: str | Path) -> Overlay:
     folder = Path(path)
     meta = read_meta(folder, "an overlay", "nodes", "links")
-    nodes = read_columns(
-        folder / "nodes.parquet", {"node": pa.int64(), "ring_id": pa.int64()}, nullable=["ring_id"]
-    )
+    nodes = read_columns(folder / "nodes.parquet", {"node": pa.int64(), "ring_id": pa.int64()}, nullable=["ring_id"])
     types = {"source": pa.int64(), "target": pa.int64(), "phase": pa.int32()}
     links = read_columns(folder / "links.parquet", types, nullable=["phase"])
     count = meta.pop("nodes")

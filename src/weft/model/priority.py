@@ -1,4 +1,4 @@
-"""A random order of integers that every engine agrees on: sorted by XXH64 of (seed, integer), as Spark's xxhash64 has it.
+"""A random order of integers that every engine agrees on: by XXH64 of (seed, integer), as Spark's xxhash64 has it.
 
 Sampling needs a random choice that does not depend on who holds which row. Spark computes the same numbers with
 `xxhash64(seed, id)` on BIGINT columns (initial seed 42, the hash of one column seeding the next).

@@ -37,6 +37,4 @@ def read_publications(path: str | Path, instance: Instance) -> Publications:
         ids = int64_column(table, name)
         if len(ids) and (ids.min() < 0 or ids.max() >= count):
             raise WeftError(f"{path} names {name}s that the instance does not have: it has {count}.")
-    return Publications(
-        int64_column(table, "topic").astype(np.int32), int64_column(table, "node").astype(np.int32)
-    )
+    return Publications(int64_column(table, "topic").astype(np.int32), int64_column(table, "node").astype(np.int32))

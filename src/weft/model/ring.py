@@ -16,7 +16,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @overload
-def clockwise(source: int, target: int, size: int) -> int: ...
+def clockwise(source: int, target: int, size: int) -> int: ...  # type: ignore[overload-overlap]
 @overload
 def clockwise(source: Integers | int, target: Integers | int, size: int) -> Integers: ...
 def clockwise(source: Integers | int, target: Integers | int, size: int) -> Integers | int:
@@ -47,7 +47,7 @@ def phase_count(size: int) -> int:
 
 
 @overload
-def width(low: int, high: int, size: int) -> int: ...
+def width(low: int, high: int, size: int) -> int: ...  # type: ignore[overload-overlap]
 @overload
 def width(low: Integers | int, high: Integers | int, size: int) -> Integers: ...
 def width(low: Integers | int, high: Integers | int, size: int) -> Integers | int:

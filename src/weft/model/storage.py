@@ -95,9 +95,7 @@ def _remove(path: Path) -> None:
 
 def _sentence(error: OSError, path: Path) -> str:
     if error.errno == errno.ENOSPC:
-        return (
-            f"No space left on the disk of {path}: free some and run the command again; nothing was written."
-        )
+        return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{path} cannot be written: no permission. Choose another --out."
     return f"{path} cannot be written: {error.strerror or error}."
@@ -115,9 +113,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         dataset = ds.dataset(path, format="parquet", exclude_invalid_files=False)
         missing = [name for name in types if name not in dataset.schema.names]
         if missing:
-            raise WeftError(
-                f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}."
-            )
+            raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
         table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
     except pa.ArrowInvalid as error:
         raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error

@@ -153,7 +153,5 @@ def _clean(pairs: DataFrame, kind: Kind) -> tuple[DataFrame, Observation]:
     kept = pairs.observe(seen, F.count_if(loop).alias("self_loops")).filter(~loop)
     if kind != "edges":
         return kept, seen
-    ways = F.array(
-        F.struct("node", "topic"), F.struct(F.col("topic").alias("node"), F.col("node").alias("topic"))
-    )
+    ways = F.array(F.struct("node", "topic"), F.struct(F.col("topic").alias("node"), F.col("node").alias("topic")))
     return kept.select(F.inline(ways)), seen

@@ -79,17 +79,11 @@ def _search(steps: DataFrame, nodes: int, sampling: Sampling, scratch: Path) -> 
     while True:
         visited = _read_vertices(spark, rounds)
         if frontier is None:
-            unvisited = (
-                spark.range(nodes)
-                .select(F.col("id").alias("vertex"))
-                .join(visited, "vertex", how="left_anti")
-            )
+            unvisited = spark.range(nodes).select(F.col("id").alias("vertex")).join(visited, "vertex", how="left_anti")
             reached, draw = _first(unvisited, draw, sampling.seed), 2 * draw
         else:
             here = F.broadcast(frontier.select(F.col("vertex").alias("source")))
-            beyond = (
-                steps.join(here, "source", how="inner").select(F.col("target").alias("vertex")).distinct()
-            )
+            beyond = steps.join(here, "source", how="inner").select(F.col("target").alias("vertex")).distinct()
             reached = beyond.join(visited, "vertex", how="left_anti")
         new = _written(reached, scratch / f"round-{len(rounds)}")
         new_nodes = new.filter(F.col("vertex") < nodes)
@@ -114,11 +108,7 @@ def _written(vertices: DataFrame, path: Path) -> DataFrame:
 
 
 def _read_vertices(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    return (
-        spark.read.schema("vertex BIGINT").parquet(*paths)
-        if paths
-        else spark.createDataFrame([], "vertex BIGINT")
-    )
+    return spark.read.schema("vertex BIGINT").parquet(*paths) if paths else spark.createDataFrame([], "vertex BIGINT")
 
 
 def _refined(interest: DataFrame, chosen: DataFrame, scratch: Path) -> DataFrame:
@@ -128,9 +118,7 @@ def _refined(interest: DataFrame, chosen: DataFrame, scratch: Path) -> DataFrame
     count, rounds = chosen.count(), 0
     while True:
         among = _among(follows, chosen)
-        both = among.select(F.col("node").alias("vertex")).intersect(
-            among.select(F.col("topic").alias("vertex"))
-        )
+        both = among.select(F.col("node").alias("vertex")).intersect(among.select(F.col("topic").alias("vertex")))
         chosen = _written(both, scratch / f"refined-{rounds}")
         rounds += 1
         if (left := chosen.count()) == count:
@@ -144,9 +132,7 @@ def _among(interest: DataFrame, chosen: DataFrame) -> DataFrame:
     return interest.join(nodes, "node", how="left_semi").join(topics, "topic", how="left_semi")
 
 
-def _write_induced(
-    interest: DataFrame, chosen: DataFrame, social: bool, parent: Path, folder: Path
-) -> Sampled:
+def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent: Path, folder: Path) -> Sampled:
     scratch = folder / "_scratch"
     node_ids = dense_ids(chosen.select(F.col("vertex").alias("key")), scratch / "nodes")
     if social:

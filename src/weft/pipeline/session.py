@@ -28,9 +28,7 @@ SETTINGS = {
 }
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
-SETTINGS |= {
-    f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")
-}
+SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
 
 
 @contextmanager

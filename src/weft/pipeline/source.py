@@ -74,9 +74,7 @@ def rejected_rows(rows: Rows) -> DataFrame:
         numbered = bad.withColumn("line", F.col("position") + 1)
     else:
         # Positions count from the start of a Spark partition, which may hold several blocks of several files.
-        blocks = rows.lines.groupBy("file", "block").agg(
-            F.min("position").alias("start"), F.count("*").alias("lines")
-        )
+        blocks = rows.lines.groupBy("file", "block").agg(F.min("position").alias("start"), F.count("*").alias("lines"))
         earlier = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
         before = F.coalesce(F.sum("lines").over(earlier), F.lit(0))
         starts = blocks.select("file", "block", "start", before.alias("before"))
@@ -111,9 +109,7 @@ def _format_of(spark: SparkSession, file: str) -> Format:
 def _json_format(first_line: str) -> Format:
     """A first line that is an object with other values than lists starts JSON lines; anything else is one map."""
     first = _json_object(first_line)
-    return (
-        "json-lines" if first and any(not isinstance(value, list) for value in first.values()) else "json-map"
-    )
+    return "json-lines" if first and any(not isinstance(value, list) for value in first.values()) else "json-map"
 
 
 def _json_object(text: str) -> dict[str, Any] | None:
@@ -187,9 +183,7 @@ def _json_lines(lines: DataFrame, source: Source, file: str, first_line: str) ->
     left, right = (names[i] for i in _positions(source.columns, names, file))
     several = isinstance(first[right], list)
     ids = T.ArrayType(T.StringType()) if several else T.StringType()
-    schema = T.StructType([T.StructField(left, T.StringType()), T.StructField(right, ids)]).add(
-        "_bad", "string"
-    )
+    schema = T.StructType([T.StructField(left, T.StringType()), T.StructField(right, ids)]).add("_bad", "string")
     objects = lines.filter(F.trim("value") != "")
     parsed = objects.withColumn("row", F.from_json("value", schema, {"columnNameOfCorruptRecord": "_bad"}))
     problem = F.when(
@@ -227,9 +221,7 @@ def _parquet(spark: SparkSession, source: Source) -> DataFrame:
     for name in (left, right):
         kind = frame.schema[name].dataType
         if not isinstance(kind, T.IntegralType | T.StringType):
-            raise WeftError(
-                f"{source.paths[0]}: column {name!r} is {kind.simpleString()}; ids are integers or text."
-            )
+            raise WeftError(f"{source.paths[0]}: column {name!r} is {kind.simpleString()}; ids are integers or text.")
     rows = frame.select(
         F.col(f"`{left}`").cast("string").alias("first"),
         F.col(f"`{right}`").cast("string").alias("second"),
@@ -237,16 +229,12 @@ def _parquet(spark: SparkSession, source: Source) -> DataFrame:
         F.lit(0).alias("block"),
         F.col("_metadata.row_index").alias("position"),
     )
-    rows = rows.withColumn(
-        "value", F.to_json(F.struct(F.col("first").alias(left), F.col("second").alias(right)))
-    )
+    rows = rows.withColumn("value", F.to_json(F.struct(F.col("first").alias(left), F.col("second").alias(right))))
     return _pairs(rows, F.col("first"), F.col("second"), F.lit(None).cast("string"))
 
 
 def _lines(spark: SparkSession, source: Source) -> DataFrame:
-    line = F.when(F.col("value").startswith("\ufeff"), F.substring("value", 2, 2**31 - 1)).otherwise(
-        F.col("value")
-    )
+    line = F.when(F.col("value").startswith("\ufeff"), F.substring("value", 2, 2**31 - 1)).otherwise(F.col("value"))
     return spark.read.text(list(source.paths)).select(
         line.alias("value"),
         F.col("_metadata.file_path").alias("file"),

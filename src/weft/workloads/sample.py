@@ -46,9 +46,7 @@ class Sampling:
         if self.nodes > nodes:
             raise WeftError(f"--nodes is {self.nodes}, but the instance has only {nodes} nodes.")
         if self.method == "closure" and not social:
-            raise WeftError(
-                "--method closure follows users: it needs a social instance, made of edges or follows."
-            )
+            raise WeftError("--method closure follows users: it needs a social instance, made of edges or follows.")
 
 
 def sample(instance: Instance, sampling: Sampling) -> Instance:
@@ -68,9 +66,7 @@ def _bfs(instance: Instance, sampling: Sampling) -> Marks:
             draw *= 2
         found = frontier[frontier < instance.nodes]
         if len(found) > missing:
-            frontier = np.concatenate(
-                [_first(found, missing, sampling.seed), frontier[frontier >= instance.nodes]]
-            )
+            frontier = np.concatenate([_first(found, missing, sampling.seed), frontier[frontier >= instance.nodes]])
         visited[frontier] = True
         frontier = _unvisited_neighbours(steps, frontier, visited)
     return visited[: instance.nodes]
