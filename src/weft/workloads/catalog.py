@@ -1,0 +1,84 @@
+"""Workloads by name, for the command line, experiments and Spark.
+
+`workload` checks the options and gives a small value that can be sent anywhere; its `pairs(seed, first,
+last)` makes the subscriptions of a slice of the nodes there. `generate` makes the whole instance here. Both
+give the same subscriptions.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Protocol, cast
+
+from weft.errors import WeftError
+from weft.model.csr import Csr
+from weft.model.instance import Instance
+from weft.workloads.bucketed import high, low, random
+from weft.workloads.regular import Pairs
+from weft.workloads.synthetic import Expo, Unif, Zipf
+
+
+class Workload(Protocol):
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def topics(self) -> int: ...
+    def pairs(self, seed: int, first: int, last: int) -> Pairs: ...
+    def interest(self, seed: int) -> Csr: ...
+
+
+MAKERS: dict[str, Callable[..., Workload]] = {
+    "unif": Unif,
+    "zipf": Zipf,
+    "expo": Expo,
+    "random": random,
+    "low": low,
+    "high": high,
+}
+
+
+def workload(name: str, **options: Any) -> Workload:
+    """The named workload; an option that is None takes its default."""
+    if name not in MAKERS:
+        raise WeftError(f"There is no workload {name!r}: choose one of {', '.join(MAKERS)}.")
+    given = {option: value for option, value in options.items() if value is not None}
+    taken = inspect.signature(MAKERS[name]).parameters
+    for option in given:
+        if option not in taken:
+            raise WeftError(f"{name} takes no option --{option}: its options are --{', --'.join(taken)}.")
+    if "nodes" not in given:
+        raise WeftError(f"{name} needs --nodes: give the number of nodes.")
+    return MAKERS[name](**given)
+
+
+def generate(
+    name: str,
+    *,
+    nodes: int,
+    seed: int,
+    topics: int | None = None,
+    subscriptions: int | None = None,
+    **options: Any,
+) -> Instance:
+    """The whole instance; in its meta, how it was made."""
+    made = workload(name, nodes=nodes, topics=topics, subscriptions=subscriptions, **options)
+    return Instance(made.interest(require_seed(seed)), meta=meta_of(name, made, seed))
+
+
+def pairs_of(name: str, first: int, last: int, *, seed: int, **options: Any) -> Pairs:
+    """The subscriptions of the nodes from `first` to before `last`, with the options of `generate`."""
+    made = workload(name, **options)
+    if not 0 <= first <= last <= made.nodes:
+        raise WeftError(f"Nodes {first} to {last} are no slice of {made.nodes} nodes.")
+    return made.pairs(require_seed(seed), first, last)
+
+
+def meta_of(name: str, made: Workload, seed: int) -> dict[str, Any]:
+    """What an instance's meta.json says of its making; pipelines that write slices add it themselves."""
+    return {"source": f"generated {name}", "seed": seed, "parameters": asdict(cast(Any, made))}
+
+
+def require_seed(seed: int) -> int:
+    if not 0 <= seed < 2**63:
+        raise WeftError(f"--seed {seed} is out of range: give a number from 0 to 2^63 - 1.")
+    return seed

@@ -1,0 +1,92 @@
+"""Who publishes on what, and when."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.errors import WeftError
+from weft.model.csr import Csr, Int32s
+from weft.model.instance import Instance
+from weft.model.publication import Publications
+
+Floats = npt.NDArray[np.float64]
+
+
+def publications(
+    instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic"
+) -> Publications:
+    """`count` publications on topics that have subscribers, by nodes that subscribe to them.
+
+    By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.
+    By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
+    """
+    if count < 0:
+        raise WeftError(f"--count {count} is negative: give the number of publications.")
+    if not instance.subscriptions:
+        raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
+    rng = np.random.default_rng(seed)
+    if by == "topic":
+        topics, nodes = _entries(rng, instance.subscribers, count)
+    else:
+        nodes, topics = _entries(rng, instance.interest, count)
+    return Publications(topics, nodes)
+
+
+def _entries(rng: np.random.Generator, csr: Csr, count: int) -> tuple[Int32s, Int32s]:
+    """Rows, uniform over those that are not empty, and for each a column, uniform over the row's."""
+    counts = csr.counts
+    rows = rng.choice(np.flatnonzero(counts), size=count)
+    columns = csr.indices[csr.indptr[rows] + rng.integers(counts[rows])]
+    return rows.astype(np.int32), columns
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    times: Floats  # seconds from the start, ascending; at equal times the lower publisher comes first
+    publishers: Int32s  # who publishes at each time: 0, 1, ...
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+def schedule(
+    publishers: int,
+    rate: float,
+    duration: float,
+    seed: int,
+    arrivals: Literal["regular", "poisson"] = "regular",
+) -> Schedule:
+    """When each of the publishers publishes, `rate` times a second for `duration` seconds.
+
+    Regular: at a constant interval, each publisher from a phase of its own, uniform within the interval.
+    Poisson: at the times of independent Poisson processes.
+    """
+    if publishers < 1:
+        raise WeftError(f"--publishers {publishers} is out of range: give at least 1.")
+    for option, value in (("rate", rate), ("duration", duration)):
+        if not 0.0 < value < np.inf:
+            raise WeftError(f"--{option} {value} is out of range: give a positive number.")
+    rng = np.random.default_rng(seed)
+    make = _regular if arrivals == "regular" else _poisson
+    times, who = make(rng, publishers, rate, duration)
+    order = np.lexsort((who, times))
+    return Schedule(times[order], who[order].astype(np.int32))
+
+
+def _regular(
+    rng: np.random.Generator, publishers: int, rate: float, duration: float
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    phases = rng.random(publishers)
+    times = (phases[:, np.newaxis] + np.arange(np.ceil(rate * duration))) / rate
+    who, _ = np.nonzero(times < duration)
+    return times[times < duration], who
+
+
+def _poisson(
+    rng: np.random.Generator, publishers: int, rate: float, duration: float
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    # Given their number, the times of a Poisson process are independent and uniform.
+    who = np.repeat(np.arange(publishers), rng.poisson(rate * duration, publishers))
+    return rng.random(len(who)) * duration, who
