@@ -43,9 +43,7 @@ def weights_of_table(keep, other):
     return shares
 
 
-@pytest.mark.parametrize(
-    "weights", [[1.0], [1.0, 1.0, 1.0], [5.0, 0.0, 1.0], [1e-300, 1.0, 1e300], list(range(1, 50))]
-)
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0, 1.0], [5.0, 0.0, 1.0], [1e-300, 1.0, 1e300], list(range(1, 50))])
 def test_alias_table_holds_the_distribution(weights):
     weights = np.array(weights, dtype=np.float64)
     keep, other = alias_table(weights)

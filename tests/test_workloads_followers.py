@@ -11,9 +11,7 @@ from weft.workloads.followers import apportion, follower_counts, follower_popula
 @pytest.fixture
 def social():
     # User 0 has three followers, 1 has two, 2 has one, 3 none.
-    return instance_from_pairs(
-        [1, 2, 3, 0, 2, 3], [0, 0, 0, 1, 1, 2], node_count=4, topic_count=4, social=True
-    )
+    return instance_from_pairs([1, 2, 3, 0, 2, 3], [0, 0, 0, 1, 1, 2], node_count=4, topic_count=4, social=True)
 
 
 def test_followers_are_subscribers(social):

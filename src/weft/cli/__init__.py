@@ -1,1 +1,54 @@
-"""x"""
+"""The command line: one file a command. A command parses its options, calls the library, and prints the result."""
+
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import weft
+from weft.cli import demo, generate, ingest, inspect, publish, run, sample
+from weft.errors import WeftError
+
+app = typer.Typer(
+    help="Publish/subscribe whose broker network is woven from who listens to what.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (generate, ingest, sample, publish, inspect, run, demo):
+    name = module.__name__.rpartition(".")[2]
+    app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"weft {weft.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    # A terminated process cleans up like an interrupted one.
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        app()
+    except WeftError as error:
+        typer.echo(f"weft: {error}", err=True)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        sys.exit(1)
+
+
+def _terminate(*_: Any) -> None:
+    sys.exit(128 + signal.SIGTERM)

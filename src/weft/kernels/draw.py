@@ -54,9 +54,7 @@ def draw_rows(seed: int, rows: Int64s, count: int, log_weights: Floats) -> Int32
 
 
 @jit
-def draw_row(
-    state: np.uint64, row: Int32s, taken: Flags, log_weights: Floats, keep: Floats, other: Int32s
-) -> None:
+def draw_row(state: np.uint64, row: Int32s, taken: Flags, log_weights: Floats, keep: Floats, other: Int32s) -> None:
     found = 0
     rejected = 0
     while found < len(row) and rejected < len(keep):

@@ -58,6 +58,10 @@ class Instance:
         return len(self.interest)
 
     @property
+    def counts(self) -> dict[str, int]:
+        return {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
+
+    @property
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
@@ -82,11 +86,7 @@ class Instance:
             write_columns(folder / "interest.parquet", pairs)
             write_names(folder, "node", self.node_names)
             write_names(folder, "topic", self.topic_names)
-            write_meta(folder, self.complete_meta())
-
-    def complete_meta(self) -> Meta:
-        counts = {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
-        return {**counts, "source": None, "seed": None, **self.meta}
+            write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
 def instance_from_pairs(

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
 
@@ -42,7 +42,7 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         yield partial
         _replace(partial, path, force)
     except OSError as error:
-        raise WeftError(_sentence(error, path)) from error
+        raise SurroundingsError(_sentence(error, path)) from error
     finally:
         _remove(partial)
 

@@ -9,7 +9,6 @@ Ids are numbered in their order: by value where all of a numbering are integers,
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -19,10 +18,8 @@ from weft.model.storage import new_folder
 from weft.pipeline.parts import write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
-from weft.pipeline.source import Rows, Source, read_rows, rejected_rows
-
-Kind = Literal["edges", "follows", "subscriptions"]
-OnBadRow = Literal["stop", "skip"]
+from weft.pipeline.rows import Rows, read_rows, rejected_rows
+from weft.pipeline.source import OnBadRow, Source
 
 
 @dataclass(frozen=True)
@@ -39,10 +36,8 @@ class Ingested:
 def ingest(
     spark: SparkSession,
     source: Source,
-    kind: Kind,
     out: str | Path,
     *,
-    on_bad_row: OnBadRow = "stop",
     force: bool = False,
     progress: Progress = SILENCE,
 ) -> Ingested:
@@ -54,17 +49,17 @@ def ingest(
             seen = _write_rows(rows.pairs, scratch / "rows")
         if seen["rejected"]:
             with progress.step("Looking up rows that cannot be read", tasks):
-                _reject(rows, folder, on_bad_row, seen["rejected"])
+                _reject(rows, folder, source.on_bad_row, seen["rejected"])
         with progress.step("Numbering ids", tasks):
-            keyed = _keyed(spark.read.parquet(str(scratch / "rows")), kind, seen)
-            node_ids, topic_ids = _number(keyed, kind, scratch)
+            keyed = _keyed(spark.read.parquet(str(scratch / "rows")), source, seen)
+            node_ids, topic_ids = _number(keyed, source, scratch)
             write_name_table(node_ids, F.col("key"), "node", folder)
             write_name_table(topic_ids, F.col("key"), "topic", folder)
         with progress.step("Writing subscriptions", tasks):
-            pairs, cleaning = _clean(_numbered(keyed, node_ids, topic_ids), kind)
+            pairs, cleaning = _clean(_numbered(keyed, node_ids, topic_ids), source)
             subscriptions = write_interest(pairs, folder)
         loops = cleaning.get["self_loops"]
-        kept = subscriptions // 2 if kind == "edges" else subscriptions
+        kept = subscriptions // 2 if source.kind == "edges" else subscriptions
         result = Ingested(
             nodes=node_ids.count(),
             topics=topic_ids.count(),
@@ -79,15 +74,11 @@ def ingest(
             asdict(result),
             source=", ".join(source.paths),
             seed=None,
-            social=_social(kind),
-            ingested_as=kind,
+            social=source.is_social,
+            ingested_as=source.kind,
         )
         shutil.rmtree(scratch)
     return result
-
-
-def _social(kind: Kind) -> bool:
-    return kind != "subscriptions"
 
 
 def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
@@ -119,10 +110,10 @@ def _reject(rows: Rows, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     )
 
 
-def _keyed(rows: DataFrame, kind: Kind, seen: dict[str, int]) -> DataFrame:
+def _keyed(rows: DataFrame, source: Source, seen: dict[str, int]) -> DataFrame:
     """left, right: one column an id, integers where all ids of its numbering are."""
     texts = {"left": seen["left_texts"], "right": seen["right_texts"]}
-    if _social(kind):
+    if source.is_social:
         texts = dict.fromkeys(texts, sum(texts.values()))
 
     def key(side: str) -> Column:
@@ -132,9 +123,9 @@ def _keyed(rows: DataFrame, kind: Kind, seen: dict[str, int]) -> DataFrame:
     return rows.select(key("left"), key("right"))
 
 
-def _number(keyed: DataFrame, kind: Kind, scratch: Path) -> tuple[DataFrame, DataFrame]:
+def _number(keyed: DataFrame, source: Source, scratch: Path) -> tuple[DataFrame, DataFrame]:
     left, right = keyed.select(F.col("left").alias("key")), keyed.select(F.col("right").alias("key"))
-    if _social(kind):
+    if source.is_social:
         users = dense_ids(left.union(right), scratch / "users")
         return users, users
     return dense_ids(left, scratch / "nodes"), dense_ids(right, scratch / "topics")
@@ -146,12 +137,12 @@ def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> Da
     return keyed.join(nodes, "left", how="inner").join(topics, "right", how="inner").select("node", "topic")
 
 
-def _clean(pairs: DataFrame, kind: Kind) -> tuple[DataFrame, Observation]:
+def _clean(pairs: DataFrame, source: Source) -> tuple[DataFrame, Observation]:
     """Pairs without self-loops, both ways for edges, and the count of what was removed, known once they are written."""
-    loop = F.col("node") == F.col("topic") if _social(kind) else F.lit(False)
+    loop = F.col("node") == F.col("topic") if source.is_social else F.lit(False)
     seen = Observation()
     kept = pairs.observe(seen, F.count_if(loop).alias("self_loops")).filter(~loop)
-    if kind != "edges":
+    if source.kind != "edges":
         return kept, seen
     ways = F.array(F.struct("node", "topic"), F.struct(F.col("topic").alias("node"), F.col("node").alias("topic")))
     return kept.select(F.inline(ways)), seen

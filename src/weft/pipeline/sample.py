@@ -38,8 +38,8 @@ def sample(
 ) -> Sampled:
     parent = Path(instance)
     interest, meta = read_parts(spark, parent)
+    sampling.check(meta)
     social = bool(meta.get("social"))
-    sampling.check(meta["nodes"], social)
     tasks = spark_tasks(spark)
     with new_folder(out, force=force) as folder:
         scratch = folder / "_scratch"

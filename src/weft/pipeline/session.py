@@ -2,14 +2,15 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 from weft.pipeline.java import provide_java
 
 CONF = Path(__file__).parent / "conf"
@@ -39,10 +40,17 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     try:
         yield spark
     except PySparkException as error:
-        raise WeftError(_sentence(error)) from error
+        raise SurroundingsError(_sentence(error)) from error
     finally:
         if active is None:
             spark.stop()
+
+
+@contextmanager
+def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable[[], SparkSession]]:
+    """A session that starts when it is first asked for: work that was done before needs no Spark."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(spark_session(master, conf)))
 
 
 def _start(master: str, conf: Mapping[str, str]) -> SparkSession:

@@ -33,9 +33,7 @@ class Bucketed(Regular):
         if self.picked > self.buckets:
             raise WeftError(f"--picked {self.picked} is more than --buckets {self.buckets}: pick fewer.")
         if self.topics % self.buckets:
-            raise WeftError(
-                f"--topics {self.topics} is no multiple of --buckets {self.buckets}: all have one size."
-            )
+            raise WeftError(f"--topics {self.topics} is no multiple of --buckets {self.buckets}: all have one size.")
         if self.subscriptions % self.picked:
             raise WeftError(
                 f"--subscriptions {self.subscriptions} is no multiple of --picked {self.picked}: "
@@ -69,13 +67,9 @@ def random(nodes: int, topics: int = 1_000, subscriptions: int = 50) -> Unif:
     return Unif(nodes, topics, subscriptions)
 
 
-def low(
-    nodes: int, topics: int = 1_000, subscriptions: int = 50, buckets: int = 20, picked: int = 5
-) -> Bucketed:
+def low(nodes: int, topics: int = 1_000, subscriptions: int = 50, buckets: int = 20, picked: int = 5) -> Bucketed:
     return Bucketed(nodes, topics, subscriptions, buckets, picked)
 
 
-def high(
-    nodes: int, topics: int = 1_000, subscriptions: int = 50, buckets: int = 20, picked: int = 2
-) -> Bucketed:
+def high(nodes: int, topics: int = 1_000, subscriptions: int = 50, buckets: int = 20, picked: int = 2) -> Bucketed:
     return Bucketed(nodes, topics, subscriptions, buckets, picked)

@@ -14,9 +14,7 @@ from weft.model.publication import Publications
 Floats = npt.NDArray[np.float64]
 
 
-def publications(
-    instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic"
-) -> Publications:
+def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
     """`count` publications on topics that have subscribers, by nodes that subscribe to them.
 
     By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.

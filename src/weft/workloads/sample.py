@@ -13,8 +13,9 @@ The sample keeps all subscriptions among its nodes. Every random choice is by `p
 implementation in `pipeline/sample.py`, for instances that do not fit one machine, gives the very same sample.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,19 +39,20 @@ class Sampling:
     seed: int = 1
     seeds: int = SEEDS  # nodes to start from, at least 1
 
-    def check(self, nodes: int, social: bool) -> None:
+    def check(self, meta: Mapping[str, Any]) -> None:
+        """Whether such a sample can be taken of an instance with this meta.json."""
         if self.nodes < 1:
             raise WeftError(f"--nodes is {self.nodes}: a sample has at least one node.")
         if self.seeds < 1:
             raise WeftError(f"--seeds is {self.seeds}: a sample starts from at least one node.")
-        if self.nodes > nodes:
-            raise WeftError(f"--nodes is {self.nodes}, but the instance has only {nodes} nodes.")
-        if self.method == "closure" and not social:
+        if self.nodes > meta["nodes"]:
+            raise WeftError(f"--nodes is {self.nodes}, but the instance has only {meta['nodes']} nodes.")
+        if self.method == "closure" and not meta.get("social"):
             raise WeftError("--method closure follows users: it needs a social instance, made of edges or follows.")
 
 
 def sample(instance: Instance, sampling: Sampling) -> Instance:
-    sampling.check(instance.nodes, instance.is_social)
+    sampling.check({**instance.meta, **instance.counts})
     chosen = _bfs(instance, sampling) if sampling.method == "bfs" else _closure(instance, sampling)
     return _induced(instance, chosen, sampling)
 

@@ -1,0 +1,25 @@
+"""weft demo"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.run import OutRun, run_pipeline
+
+EXAMPLE = "weft demo --out demo"
+
+
+def demo(
+    out: OutRun = Path("demo"),
+    nodes: Annotated[int, typer.Option(help="How many users to make.")] = 2000,
+    seed: o.Seed = 1,
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    json: o.Json = False,
+) -> None:
+    """Run the whole pipeline on a generated social graph: no data needed."""
+    from weft.pipeline.run import Generated
+
+    run_pipeline(Generated("social", nodes, seed), None, out, master, conf, json)

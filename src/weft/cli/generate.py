@@ -1,0 +1,55 @@
+"""weft generate"""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from weft.cli.options import Conf, Force, Json, Master, OutInstance, Seed, spark_conf
+from weft.cli.output import ConsoleProgress, print_result
+
+EXAMPLE = "weft generate zipf --nodes 1000 --topics 500 --subscriptions 20 --out zipf-1k"
+
+
+def generate(
+    workload: Annotated[
+        Literal["unif", "zipf", "expo", "random", "low", "high", "social"],
+        typer.Argument(
+            metavar="unif|zipf|expo|random|low|high|social", help="See docs/workloads.md.", show_default=False
+        ),
+    ],
+    nodes: Annotated[int, typer.Option(help="How many nodes.", show_default=False)],
+    out: OutInstance,
+    topics: Annotated[int | None, typer.Option(help="How many topics; a social instance has one a node.")] = None,
+    subscriptions: Annotated[int | None, typer.Option(help="Subscriptions a node (the mean, if social).")] = None,
+    exponent: Annotated[float | None, typer.Option(help="Of zipf. Default: 2.0.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of expo. Default: 10.")] = None,
+    seed: Seed = 1,
+    engine: Annotated[Literal["local", "spark"], typer.Option(help="Where; both give the same instance.")] = "local",
+    master: Master = "local[*]",
+    conf: Conf = [],  # noqa: B006
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Make an instance: a workload by name, size and seed."""
+    from weft.model.storage import require_absent
+    from weft.workloads.catalog import generate as generate_locally
+    from weft.workloads.catalog import workload as checked
+
+    options: dict[str, Any] = {"topics": topics, "subscriptions": subscriptions, "exponent": exponent, "rate": rate}
+    given = {name: value for name, value in options.items() if value is not None}
+    require_absent(out, force)
+    checked(workload, nodes=nodes, **given)
+    if engine == "spark":
+        from weft.pipeline.generate import generate as generate_on_spark
+        from weft.pipeline.session import spark_session
+
+        with spark_session(master, spark_conf(conf)) as spark:
+            progress = ConsoleProgress()
+            counts = generate_on_spark(
+                spark, workload, out, nodes=nodes, seed=seed, force=force, progress=progress, **given
+            )
+    else:
+        instance = generate_locally(workload, nodes=nodes, seed=seed, **given)
+        instance.write(out, force=force)
+        counts = instance.counts
+    print_result({"instance": str(out), **counts}, json)

@@ -1,0 +1,39 @@
+"""weft ingest"""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.output import ConsoleProgress, print_result
+
+EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
+
+
+def ingest(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Text, CSV, JSON or Parquet; .gz too.")],
+    out: o.OutInstance,
+    kind: o.As = None,
+    format: o.FileFormat = None,  # noqa: A002
+    columns: o.Columns = None,
+    delimiter: o.Delimiter = None,
+    header: o.Header = True,
+    on_bad_row: o.BadRow = "stop",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Turn raw data into an instance, on Spark: clean it, and number nodes and topics densely."""
+    from weft.model.storage import require_absent
+
+    source = o.source_of(files, kind, format, columns, delimiter, header, on_bad_row)
+    require_absent(out, force)
+
+    from weft.pipeline.ingest import ingest as ingest_on_spark
+    from weft.pipeline.session import spark_session
+
+    with spark_session(master, o.spark_conf(conf)) as spark:
+        result = ingest_on_spark(spark, source, out, force=force, progress=ConsoleProgress())
+    print_result({"instance": str(out), **asdict(result)}, json)

@@ -1,0 +1,82 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.errors import WeftError
+from weft.pipeline.source import Format, Kind, OnBadRow, Source
+
+Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instance.", show_default=False)]
+InInstance = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Folder of an instance.", show_default=False)]
+Master = Annotated[str, typer.Option(help="Spark master: local[*], spark://host:7077, yarn, k8s://...")]
+Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
+
+# How raw files are read.
+As = Annotated[
+    Kind | None,
+    typer.Option(
+        "--as",
+        metavar="edges|follows|subscriptions",
+        help="What a row says: u and v are friends; u follows v; node u subscribes to topic v.",
+        show_default=False,
+    ),
+]
+FileFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        metavar="edges|csv|json-lines|json-map|parquet",
+        help="Of the files, where their name does not tell. edges: two ids a line with white space between.",
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B", help="The two columns that hold the ids: names, or numbers from 1.")
+]
+Delimiter = Annotated[str | None, typer.Option(help="Of CSV. Default: a comma, or a tab for .tsv.")]
+Header = Annotated[bool, typer.Option(help="Whether CSV starts with the names of its columns.")]
+BadRow = Annotated[
+    OnBadRow,
+    typer.Option(metavar="stop|skip", help="A row that cannot be read: stop, or keep it in rejected.parquet."),
+]
+
+
+def source_of(
+    files: list[str],
+    kind: Kind | None,
+    format_: Format | None,
+    columns: str | None,
+    delimiter: str | None,
+    header: bool,
+    on_bad_row: OnBadRow,
+) -> Source:
+    if kind is None:
+        raise WeftError(
+            f"What do the rows of {files[0]} say? Tell with --as edges, --as follows or --as subscriptions."
+        )
+    pair = None if columns is None else columns.split(",")
+    if pair is not None and len(pair) != 2:
+        raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
+    source = Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
+    source.samples()
+    return source
+
+
+def spark_conf(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if not pair.partition("=")[0] or "=" not in pair:
+            raise WeftError(f"--conf {pair!r} is not KEY=VALUE.")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def is_instance(paths: list[str]) -> bool:
+    return len(paths) == 1 and (Path(paths[0]) / "meta.json").is_file()
+
+
+def existing_parent(out: Path) -> Path:
+    """A place for scratch files on the disk of the output, which a cluster's executors share too."""
+    return next(parent for parent in out.absolute().parents if parent.is_dir())

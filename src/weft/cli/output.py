@@ -1,0 +1,81 @@
+"""What commands print: results on stdout, progress on stderr."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
+
+if TYPE_CHECKING:
+    from weft.pipeline.progress import Poll
+
+
+def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(result))
+        return
+    width = max(map(len, result), default=0)
+    for key, value in result.items():
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(value)}")
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_readable(inner)}" for key, inner in value.items())
+    return str(value)
+
+
+class ConsoleProgress:
+    """A bar for every step on a terminal; a line for every finished step elsewhere."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+
+    @contextmanager
+    def step(self, title: str, poll: "Poll | None" = None) -> Iterator[None]:
+        start = time.perf_counter()
+        if self.console.is_terminal and not self.console.is_dumb_terminal:
+            with self._bar(title, poll):
+                yield
+        else:
+            yield
+            self.console.print(f"{title}: {time.perf_counter() - start:.1f} s", highlight=False)
+
+    @contextmanager
+    def _bar(self, title: str, poll: "Poll | None") -> Iterator[None]:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        done = Event()
+        with RichProgress(*columns, console=self.console) as bar:
+            task = bar.add_task(title, total=None)
+
+            def follow() -> None:
+                while poll and not done.wait(0.2):
+                    completed, total = poll()
+                    bar.update(task, completed=completed, total=total or None)
+
+            follower = Thread(target=follow, daemon=True)
+            follower.start()
+            try:
+                yield
+                bar.update(task, completed=1, total=1)
+            finally:
+                done.set()
+                follower.join()

@@ -1,0 +1,81 @@
+"""weft run"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.output import ConsoleProgress, print_result
+
+if TYPE_CHECKING:
+    from weft.pipeline.run import Generated
+    from weft.pipeline.source import Source
+    from weft.pipeline.stages import Outcome
+    from weft.workloads.sample import Sampling
+
+EXAMPLE = "weft run twitter_combined.txt.gz --as follows --nodes 10000 --out twitter-run"
+
+OutRun = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]
+
+
+def run(
+    source: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="An instance, or files as for ingest.", show_default=False)
+    ],
+    out: OutRun,
+    nodes: Annotated[int | None, typer.Option(help="Sample so many nodes. Default: take all.")] = None,
+    method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
+    seed: o.Seed = 1,
+    kind: o.As = None,
+    format: o.FileFormat = None,  # noqa: A002
+    columns: o.Columns = None,
+    delimiter: o.Delimiter = None,
+    header: o.Header = True,
+    on_bad_row: o.BadRow = "stop",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    json: o.Json = False,
+) -> None:
+    """Run the whole pipeline on Spark. A finished stage is not run again, so a killed run continues."""
+    from weft.workloads.sample import Sampling
+
+    given: Path | Source = Path(source[0])
+    if not o.is_instance(source):
+        given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
+    sampling = None if nodes is None else Sampling(nodes, method, seed)
+    run_pipeline(given, sampling, out, master, conf, json)
+
+
+def run_pipeline(
+    given: "Source | Generated | Path", sampling: "Sampling | None", out: Path, master: str, conf: list[str], json: bool
+) -> None:
+    from weft.pipeline.run import instance_stages
+    from weft.pipeline.session import spark_when_needed
+    from weft.pipeline.stages import Stage, run_stages
+    from weft.report.run import write_run_report
+
+    with spark_when_needed(master, o.spark_conf(conf)) as session:
+        stages, instance = instance_stages(session, given, sampling, out, ConsoleProgress())
+        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance)))
+        outcomes = []
+        for outcome in run_stages(out, stages):
+            outcomes.append(outcome)
+            if not json:
+                _print_outcome(outcome)
+    if json:
+        print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
+    else:
+        typer.echo(f"\nReport: {out / 'report.html'}")
+
+
+def _print_outcome(outcome: "Outcome") -> None:
+    how = "done before" if outcome.reused else f"{outcome.seconds:.1f} s"
+    figures = ", ".join(
+        f"{value:,} {name.replace('_', ' ')}" for name, value in outcome.result.items() if _is_count(value)
+    )
+    typer.echo(f"{outcome.stage:<9} {how:>11}   {figures}")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

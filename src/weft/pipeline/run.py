@@ -1,0 +1,89 @@
+"""The stages of a run: an instance from raw or generated data, a sample of it, and what is made of that."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from weft.model.instance import read_instance_meta
+from weft.pipeline.generate import generate
+from weft.pipeline.ingest import ingest
+from weft.pipeline.progress import SILENCE, Progress
+from weft.pipeline.sample import sample
+from weft.pipeline.source import Source
+from weft.pipeline.stages import Stage
+from weft.workloads.sample import Sampling
+
+Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An instance to make, where there is no data to read."""
+
+    workload: str
+    nodes: int
+    seed: int
+
+
+def instance_stages(
+    session: Session,
+    given: Source | Generated | Path,
+    sampling: Sampling | None,
+    folder: Path,
+    progress: Progress = SILENCE,
+) -> tuple[list[Stage], Path]:
+    """The stages up to the instance that is designed for, and where it will be. A path is an instance as it is."""
+    stages: list[Stage] = []
+    instance = folder / "instance"
+    if isinstance(given, Source):
+        stages.append(_ingest_stage(session, given, progress))
+    elif isinstance(given, Generated):
+        stages.append(_generate_stage(session, given, progress))
+    else:
+        stages.append(_given_stage(given))
+        instance = given
+    if sampling is not None:
+        stages.append(_sample_stage(session, instance, sampling, progress))
+        instance = folder / "sample"
+    return stages, instance
+
+
+def _given_stage(instance: Path) -> Stage:
+    """Nothing to make, but what comes after depends on it."""
+    meta = read_instance_meta(instance)
+    changed = (instance / "meta.json").stat().st_mtime_ns
+    return Stage("instance", str(instance.absolute()), {"meta": meta, "changed": changed}, lambda _: meta)
+
+
+def _ingest_stage(session: Session, source: Source, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, Any]:
+        return asdict(ingest(session(), source, out, force=True, progress=progress))
+
+    return Stage("ingest", "instance", {**asdict(source), "files": _files(source)}, work)
+
+
+def _generate_stage(session: Session, given: Generated, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, Any]:
+        options = {"nodes": given.nodes, "seed": given.seed}
+        return generate(session(), given.workload, out, force=True, progress=progress, **options)
+
+    return Stage("generate", "instance", asdict(given), work)
+
+
+def _sample_stage(session: Session, instance: Path, sampling: Sampling, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, Any]:
+        return asdict(sample(session(), instance, sampling, out, force=True, progress=progress))
+
+    return Stage("sample", "sample", asdict(sampling), work)
+
+
+def _files(source: Source) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of the files, so that changed data is read again."""
+    paths = [Path(path) for path in source.paths]
+    files = [
+        file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()
+    ]
+    return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

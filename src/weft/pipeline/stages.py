@@ -1,0 +1,69 @@
+"""Stages that can be resumed: one that has finished with the same options after the same stages is not run again.
+
+A stage writes its output whole or not at all; `run.json` then says what it was made with. So a killed run continues
+where it was, and a changed option runs its own stage again and those behind it, and no others.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.errors import WeftError
+from weft.model.storage import new_path
+
+STATE = "run.json"
+
+
+@dataclass(frozen=True)
+class Stage:
+    name: str
+    output: str  # a file or folder of the run
+    options: Mapping[str, Any]  # all that the output depends on, beside the stages before
+    work: Callable[[Path], Mapping[str, Any]]  # writes the output, returns what to tell of it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    stage: str
+    output: Path
+    result: Mapping[str, Any]
+    seconds: float
+    reused: bool
+
+
+def run_stages(folder: Path, stages: Sequence[Stage]) -> Iterator[Outcome]:
+    state = _read_state(folder)
+    key = ""
+    for stage in stages:
+        key = _key(key, stage)
+        output = folder / stage.output
+        reused = state.get(stage.name, {}).get("key") == key and output.exists()
+        if not reused:
+            start = time.perf_counter()
+            result = dict(stage.work(output))
+            state[stage.name] = {"key": key, "result": result, "seconds": round(time.perf_counter() - start, 3)}
+            _write_state(folder, state)
+        yield Outcome(stage.name, output, state[stage.name]["result"], state[stage.name]["seconds"], reused)
+
+
+def _key(earlier: str, stage: Stage) -> str:
+    text = json.dumps([earlier, stage.name, stage.options], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    path = folder / STATE
+    if path.is_file():
+        return dict(json.loads(path.read_text())["stages"])
+    if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+        raise WeftError(f"{folder} exists and is not a run of weft: choose another --out.")
+    return {}
+
+
+def _write_state(folder: Path, state: Mapping[str, Any]) -> None:
+    with new_path(folder / STATE, force=True) as partial:
+        partial.write_text(json.dumps({"stages": state}, indent=2) + "\n")

@@ -1,0 +1,51 @@
+"""Figures as SVG, drawn to stand on a light or a dark page."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0")
+INK = "#7d7d7d"  # readable on white and on black
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "weft",  # the same figure is the same file
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": INK,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+}
+
+
+def ccdf(series: Mapping[str, npt.NDArray[np.int64]], xlabel: str) -> str:
+    """For every count how large a share has at least as many, on logarithmic axes."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        for colour, (label, counts) in zip(COLOURS, series.items(), strict=False):
+            positive = np.sort(counts[counts > 0])
+            values, first = np.unique(positive, return_index=True)
+            axes.loglog(values, 1 - first / max(len(positive), 1), ".-", ms=4, lw=1, color=colour, label=label)
+        axes.set(xlabel=xlabel, ylabel="share with at least as many")
+        axes.grid(True)
+        axes.legend()
+        return svg(figure)
+
+
+def svg(figure: Figure) -> str:
+    buffer = StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
