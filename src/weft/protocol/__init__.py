@@ -1,0 +1,1 @@
+"""Routers without input or output: events in, effects out."""

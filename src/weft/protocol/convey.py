@@ -1,0 +1,124 @@
+"""BeaConvey's routing: Po (which is NSMF), Pie and Pal.
+
+Cites BeaConvey, Protocols 4 and 5. A message is on its way to `low` and answers for all subscribers in [low, high).
+At `low` it is divided: next hops X0, X1, ... are chosen in the range, and each Xj is sent a message for [Xj, Xj+1).
+
+- Po takes the nearest subscriber and the fingers that subscribe. The rest of a range has no subscriber before X0.
+- Pie adds a pivot, the nearest finger in the distant half of the range, if Po has nothing there.
+- Pal does as Pie, and where there is no such finger makes a pivot of the first identifier in the distant half.
+
+The distant range is [(low + high) / 2, high), so of an odd number of identifiers it is the smaller part.
+
+Gaps. A node cannot tell whether an identifier is taken, so Pal's pivot may be one that nobody has. The range [q, high)
+of such a pivot q belongs to the first node at or after q, if that one is before high. A greedy route towards q never
+passes it, so it ends at the last node before q, the only one to know who comes first after q: its own successor. It
+corrects `low` to the successor's identifier and sends the message there, or, when the successor is not in the range,
+drops it, for nobody is in the range then. Hence:
+- a message is divided by the one node whose identifier is `low`, and its range starts at that node;
+- the ranges into which it is divided are disjoint, so nobody is served twice;
+- what they leave out, between low and X0 and in the gap before a corrected pivot, has no subscriber: nobody is missed;
+- each hop brings a message closer to `low`, and each division makes its range smaller, so it all ends.
+An overlay needs but one thing for this: every node has its successor among its fingers.
+"""
+
+from dataclasses import dataclass, replace
+
+from weft.model.ring import contains, width
+from weft.protocol.finger import FingerTable
+from weft.protocol.router import (
+    Deliver,
+    Effect,
+    Event,
+    Membership,
+    Message,
+    Published,
+    Received,
+    Router,
+    Send,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged(Message):
+    low: int  # where it goes, an identifier; the range starts here
+    high: int  # where the range ends, exclusive; equal to low it is the whole ring
+
+
+class Po(Router):
+    """Pivot none."""
+
+    def __init__(self, node: int, fingers: FingerTable, membership: Membership) -> None:
+        self.node = node
+        self.fingers = fingers
+        self.membership = membership
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        match event:
+            case Published(publication):
+                return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id))
+            case Received(_, Ranged() as message) if message.low == self.fingers.ring_id:
+                return [*self._deliver(message), *self._spread(message)]
+            case Received(_, Ranged() as message):
+                return self._send(message)
+        return []
+
+    def check_invariants(self) -> None:
+        self.fingers.check_invariants()
+
+    def _deliver(self, message: Ranged) -> list[Effect]:
+        interested = self.membership.subscribes(self.node, message.publication.topic)
+        return [Deliver(message.publication, message.hops)] if interested else []
+
+    def _spread(self, message: Ranged) -> list[Effect]:
+        hops = self._next_hops(message)
+        ends = [*hops[1:], message.high]
+        return [
+            effect
+            for low, high in zip(hops, ends, strict=False)
+            for effect in self._send(replace(message, low=low, high=high))
+        ]
+
+    def _send(self, message: Ranged) -> list[Effect]:
+        finger = self.fingers.towards(message.low)
+        if finger is None:
+            finger = self.fingers.successor
+            if not contains(message.low, message.high, finger.ring_id, self.fingers.ring_size):
+                return []
+            message = replace(message, low=finger.ring_id)
+        return [Send(finger.peer, replace(message, hops=message.hops + 1))]
+
+    def _next_hops(self, message: Ranged) -> list[int]:
+        """Identifiers, nearest first."""
+        topic = message.publication.topic
+        reach = width(message.low, message.high, self.fingers.ring_size)
+        nearest = self.membership.nearest_subscriber(topic)
+        if nearest is None or self.fingers.distance(nearest) >= reach:
+            return []
+        matched = [
+            finger.ring_id
+            for finger in self.fingers.between(self.fingers.distance(nearest) + 1, reach)
+            if self.membership.subscribes(finger.peer, topic)
+        ]
+        hops = [nearest, *matched]
+        middle = (reach + 1) // 2
+        if self.fingers.distance(hops[-1]) >= middle:
+            return hops
+        return hops + self._pivot(middle, reach)
+
+    def _pivot(self, middle: int, reach: int) -> list[int]:
+        """At most one identifier, at a distance of middle..reach-1."""
+        return []
+
+
+class Pie(Po):
+    """Pivot if it exists."""
+
+    def _pivot(self, middle: int, reach: int) -> list[int]:
+        return [finger.ring_id for finger in self.fingers.between(middle, reach)[:1]]
+
+
+class Pal(Pie):
+    """Pivot always."""
+
+    def _pivot(self, middle: int, reach: int) -> list[int]:
+        return super()._pivot(middle, reach) or [self.fingers.at(middle)]

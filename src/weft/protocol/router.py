@@ -1,0 +1,96 @@
+"""What a router is: it hears events and answers with effects, and has no clock, no sockets and no luck of its own.
+
+The simulator and the live node drive the same routers. A driver hands over each event with the time it happened,
+carries out the effects in order, and calls `on_timer` when `next_deadline` has come. Same events, same effects.
+
+The issuer of a publication has it already: a router delivers to every other subscriber, and never to the issuer,
+whether it subscribes or not. Messages that carry a publication count their hops from the issuer.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    issuer: int  # node
+    number: int  # tells the publications of an issuer apart
+    topic: int
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Carries a publication over a link; every router adds what it needs to know at the other end."""
+
+    publication: Publication
+    hops: int  # links travelled since the issuer, this one included
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Tells a peer about a topic, and carries no publication."""
+
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A client of this node has said something."""
+
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    sender: int
+    message: Message | Control
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """This node has become a subscriber, and its membership service says so."""
+
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    peer: int
+    message: Message | Control
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """To the clients of this node."""
+
+    publication: Publication
+    hops: int
+
+
+Event = Published | Received | Subscribed
+Effect = Send | Deliver
+
+
+class Router(Protocol):
+    def handle(self, event: Event, now: float) -> list[Effect]: ...
+
+    def next_deadline(self) -> float | None:
+        return None
+
+    def on_timer(self, now: float) -> list[Effect]:
+        return []
+
+    def check_invariants(self) -> None: ...
+
+
+class Membership(Protocol):
+    """What a node knows of the interest around it; where the knowledge comes from is not a router's concern."""
+
+    def subscribes(self, node: int, topic: int) -> bool:
+        """Of the node itself, or of a peer that it has a finger to."""
+        ...
+
+    def nearest_subscriber(self, topic: int) -> int | None:
+        """The ring id of the first other subscriber clockwise; None where there is no other."""
+        ...

@@ -1,0 +1,148 @@
+"""Rendezvous routing: Scribe, and iScribe, whose trees grow the other way round (BeaConvey section 5.1).
+
+Every topic has a tree rooted at its rendezvous point. A publication ascends greedily from its issuer to the root and
+descends over the whole tree from there: it is delivered on the way down only, and to all but its issuer.
+Nothing is cached: the way to the root is taken anew for each publication, as in the paper's evaluation.
+
+- Scribe: a subscriber sends a join towards the root; each node that it comes by takes the one before for a child, and
+  passes it on if the node was not in the tree itself. Publications descend against the direction of these fingers.
+- iScribe: a subscriber's request goes to the root, which sends a graft back, greedily; each node that the graft
+  comes by takes the next one for a child.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.protocol.finger import FingerTable
+from weft.protocol.router import (
+    Control,
+    Deliver,
+    Effect,
+    Event,
+    Membership,
+    Message,
+    Publication,
+    Published,
+    Received,
+    Router,
+    Send,
+    Subscribed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ascending(Message):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Descending(Message):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Control):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Control):
+    subscriber: int  # ring id
+
+
+@dataclass(frozen=True, slots=True)
+class Graft(Control):
+    subscriber: int  # ring id
+
+
+class Rendezvous(Router):
+    """What both have in common: all but how the trees grow."""
+
+    def __init__(
+        self, node: int, fingers: FingerTable, membership: Membership, rendezvous: Callable[[int], int]
+    ) -> None:
+        self.node = node
+        self.fingers = fingers
+        self.membership = membership
+        self.rendezvous = rendezvous  # topic -> identifier
+        self.children: dict[int, set[int]] = {}  # peers, for every topic whose tree this node is in
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        match event:
+            case Published(publication):
+                return self._ascend(publication, 0)
+            case Received(_, Ascending(publication, hops)):
+                return self._ascend(publication, hops)
+            case Received(_, Descending(publication, hops)):
+                return self._descend(publication, hops)
+        return self._grow(event)
+
+    def check_invariants(self) -> None:
+        self.fingers.check_invariants()
+        for topic, children in self.children.items():
+            assert self.node not in children, f"node {self.node} is its own child in the tree of topic {topic}"
+
+    def _grow(self, event: Event) -> list[Effect]:
+        raise NotImplementedError
+
+    def _ascend(self, publication: Publication, hops: int) -> list[Effect]:
+        climb = self._towards_root(publication.topic, Ascending(publication, hops + 1))
+        return climb or self._descend(publication, hops)
+
+    def _descend(self, publication: Publication, hops: int) -> list[Effect]:
+        children = sorted(self.children.get(publication.topic, ()))
+        return [
+            *self._deliver(publication, hops),
+            *(Send(child, Descending(publication, hops + 1)) for child in children),
+        ]
+
+    def _deliver(self, publication: Publication, hops: int) -> list[Effect]:
+        interested = self.membership.subscribes(self.node, publication.topic)
+        return [Deliver(publication, hops)] if interested and self.node != publication.issuer else []
+
+    def _towards_root(self, topic: int, message: Message | Control) -> list[Effect]:
+        """Nothing where this node is the root."""
+        finger = self.fingers.towards(self.rendezvous(topic))
+        return [] if finger is None else [Send(finger.peer, message)]
+
+
+class Scribe(Rendezvous):
+    def _grow(self, event: Event) -> list[Effect]:
+        match event:
+            case Subscribed(topic):
+                return self._enter(topic)
+            case Received(sender, Join(topic)):
+                effects = self._enter(topic)
+                self.children[topic].add(sender)
+                return effects
+        return []
+
+    def _enter(self, topic: int) -> list[Effect]:
+        """The tree, if this node is not in it yet."""
+        if topic in self.children:
+            return []
+        self.children[topic] = set()
+        return self._towards_root(topic, Join(topic))
+
+
+class IScribe(Rendezvous):
+    def _grow(self, event: Event) -> list[Effect]:
+        match event:
+            case Subscribed(topic):
+                return self._request(Request(topic, self.fingers.ring_id))
+            case Received(_, Request() as request):
+                return self._request(request)
+            case Received(_, Graft() as graft):
+                return self._graft(graft)
+        return []
+
+    def _request(self, request: Request) -> list[Effect]:
+        climb = self._towards_root(request.topic, request)
+        return climb or self._graft(Graft(request.topic, request.subscriber))
+
+    def _graft(self, graft: Graft) -> list[Effect]:
+        finger = self.fingers.towards(graft.subscriber)
+        if finger is None:
+            return []
+        self.children.setdefault(graft.topic, set()).add(finger.peer)
+        return [Send(finger.peer, graft)]

@@ -1,0 +1,1 @@
+"""Publications over an overlay: counted in bulk on kernels, or run message by message under virtual time."""

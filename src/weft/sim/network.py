@@ -1,0 +1,94 @@
+"""An instance and its ring overlay as the routing kernels want them: nodes named by position, their rank in ring order.
+
+Made once and used for any number of publications; a value over arrays, so that executors can hold it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from weft.errors import WeftError
+from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.ring import phase, phase_count
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    overlay: str  # the algorithm that made it
+    fingers: Int32s  # [position, column], see weft.kernels.greedy
+    per_phase: int
+    ids: Int64s  # the ring id at each position
+    ring_size: int
+    node_at: Int32s  # position -> node
+    position_of: Int32s  # node -> position
+    subscribers: Csr  # topic -> positions
+
+    @property
+    def nodes(self) -> int:
+        return len(self.ids)
+
+    @property
+    def topics(self) -> int:
+        return self.subscribers.rows
+
+
+def network_of(instance: Instance, overlay: Overlay) -> Network:
+    ring_ids, ring_size = ring_of(instance, overlay)
+    node_at = np.argsort(ring_ids).astype(np.int32)
+    position_of = np.empty_like(node_at)
+    position_of[node_at] = np.arange(overlay.nodes, dtype=np.int32)
+    fingers, per_phase = _finger_rows(overlay, position_of)
+    if overlay.nodes > 1 and not np.all(fingers[:, 0] == 1):
+        node = node_at[np.flatnonzero(fingers[:, 0] != 1)[0]]
+        raise WeftError(
+            f"{_name(overlay)} has no finger from node {node} to its successor on the ring: routers need one."
+        )
+    return Network(
+        _name(overlay),
+        fingers,
+        per_phase,
+        ring_ids[node_at],
+        ring_size,
+        node_at,
+        position_of,
+        _subscribers_by_position(instance, node_at),
+    )
+
+
+def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
+    """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
+    if overlay.ring_ids is None or overlay.ring_size is None:
+        raise WeftError(f"{_name(overlay)} has no ring: design one that has, such as chord or swico-sl.")
+    if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
+        raise WeftError(f"{_name(overlay)} was made for another instance: design one for this instance.")
+    return overlay.ring_ids, overlay.ring_size
+
+
+def _name(overlay: Overlay) -> str:
+    return f"the overlay {overlay.meta['algorithm']}" if "algorithm" in overlay.meta else "the overlay"
+
+
+def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
+    nodes = overlay.nodes
+    is_finger = overlay.phases != NO_PHASE
+    source = position_of[overlay.sources[is_finger]].astype(np.int64)
+    offset = (position_of[overlay.targets[is_finger]] - source) % nodes
+    source, offset = np.divmod(np.unique(source * nodes + offset), nodes)
+    phases = phase(offset)
+    row = source * phase_count(nodes) + phases
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    per_phase = int(rank.max(initial=0)) + 1
+    fingers = np.zeros((nodes, phase_count(nodes) * per_phase), np.int32)
+    fingers[source, phases * per_phase + rank] = offset
+    return np.maximum.accumulate(fingers, axis=1), per_phase
+
+
+def _subscribers_by_position(instance: Instance, node_at: Int32s) -> Csr:
+    interest = instance.interest
+    ones = np.ones(len(interest), np.int8)
+    by_node = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.columns))
+    by_topic = by_node[node_at].tocsc()
+    return Csr(by_topic.indptr.astype(np.int64), by_topic.indices.astype(np.int32, copy=False), interest.rows)

@@ -1,0 +1,71 @@
+"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost.
+
+Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
+the order in which it was caused, and a world is the same each time it is run. It looks through a tracer only.
+"""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from weft.model.latency import Latency
+from weft.protocol.router import Control, Deliver, Effect, Event, Message, Publication, Received, Router, Send
+
+
+class Tracer(Protocol):
+    def sent(self, now: float, sender: int, receiver: int, message: Message | Control) -> None: ...
+
+    def delivered(self, now: float, node: int, publication: Publication, hops: int) -> None: ...
+
+
+class World:
+    def __init__(self, routers: Sequence[Router], latency: Latency, tracer: Tracer) -> None:
+        self.routers = routers  # by node
+        self.latency = latency
+        self.tracer = tracer
+        self.now = 0.0
+        self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
+        self._entries = count()
+        self._armed: dict[int, float] = {}  # the deadline that each node's latest timer is for
+        for node in range(len(routers)):
+            self._arm(node)
+
+    def schedule(self, time: float, node: int, event: Event | None) -> None:
+        heappush(self._agenda, (time, next(self._entries), node, event))
+
+    def run(self, until: float = inf) -> None:
+        """Until nothing is left to happen, or a time has come."""
+        while self._agenda and self._agenda[0][0] <= until:
+            self.now, _, node, event = heappop(self._agenda)
+            router = self.routers[node]
+            if event is not None:
+                self._carry_out(node, router.handle(event, self.now))
+            elif router.next_deadline() == self.now:  # else it was put off, or called off
+                self._carry_out(node, router.on_timer(self.now))
+            self._arm(node)
+
+    def check_invariants(self) -> None:
+        for router in self.routers:
+            router.check_invariants()
+
+    def _arm(self, node: int) -> None:
+        deadline = self.routers[node].next_deadline()
+        if deadline is not None and deadline != self._armed.get(node):
+            self._armed[node] = deadline
+            self.schedule(deadline, node, None)
+
+    def _carry_out(self, node: int, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(peer, message):
+                    self.tracer.sent(self.now, node, peer, message)
+                    self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
+                case Deliver(publication, hops):
+                    self.tracer.delivered(self.now, node, publication, hops)
+
+    def _one_way(self, node: int, peer: int) -> float:
+        return float(self.latency.round_trip(np.array([node]), np.array([peer]))[0]) / 2

@@ -1,0 +1,153 @@
+"""Small ring overlays, and the routers a second time: recursive, all-knowing, straight from the papers' pseudo-code.
+
+Used by the tests of protocol/, kernels/ and sim/. Everything is looked up by brute force; nothing is shared with src.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from weft.model.instance import Instance, instance_from_pairs
+from weft.model.overlay import Overlay, overlay_from_links
+from weft.protocol.rendezvous import rendezvous
+
+
+def ring_instance(seed: int, nodes: int, topics: int, chance: float = 0.4) -> Instance:
+    interest = np.random.default_rng(seed).random((nodes, topics)) < chance
+    return instance_from_pairs(*np.nonzero(interest), node_count=nodes, topic_count=topics)
+
+
+def ring_overlay(seed: int, nodes: int, ring_size: int, extra: int = 0) -> Overlay:
+    """A random ring; for every node its successor, a random node in each phase, and some fingers more than that."""
+    rng = np.random.default_rng(seed)
+    ids = rng.choice(ring_size, nodes, replace=False)
+    order = np.argsort(ids)
+    links = set()
+    for place, source in enumerate(order):
+        distances = (ids - ids[source]) % ring_size
+        phases = {target: int(distances[target]).bit_length() - 1 for target in range(nodes) if target != source}
+        candidates = {phase: [t for t in phases if phases[t] == phase] for phase in set(phases.values())}
+        targets = [rng.choice(candidates[phase]) for phase in sorted(candidates)]
+        if nodes > 1:
+            targets += [order[(place + 1) % nodes], *rng.choice(list(phases), extra)]
+        links |= {(int(source), int(target), phases[target]) for target in targets}
+    columns = np.array(sorted(links), np.int64).reshape(-1, 3).T
+    return overlay_from_links(nodes, *columns, ring_ids=ids, ring_size=ring_size, algorithm="test")
+
+
+@dataclass
+class Outcome:
+    hops: Counter[tuple[int, int]] = field(default_factory=Counter)  # (from, to) -> messages
+    paths: list[tuple[int, int]] = field(default_factory=list)  # (subscriber, hops from the issuer), a row a delivery
+
+
+class Oracle:
+    def __init__(self, instance: Instance, overlay: Overlay, seed: int = 0) -> None:
+        self.instance = instance
+        self.size = overlay.ring_size
+        self.id_of = dict(enumerate(overlay.ring_ids.tolist()))
+        self.node_at = {ring_id: node for node, ring_id in self.id_of.items()}
+        self.fingers = {node: set(overlay.of(node).tolist()) for node in self.id_of}
+        self.seed = seed
+
+    def publish(self, router: str, topic: int, issuer: int) -> Outcome:
+        self.out = Outcome()
+        self.topic, self.issuer, self.router = topic, issuer, router
+        self.subscribers = set(self.instance.subscribers[topic].tolist())
+        if router in ("scribe", "iscribe"):
+            self.rendezvous_routing()
+        else:
+            self.beaconvey(issuer, self.id_of[issuer], self.id_of[issuer], 0)
+        return self.out
+
+    def distance(self, node: int, ring_id: int) -> int:
+        return (ring_id - self.id_of[node]) % self.size
+
+    def hop(self, source: int, target: int) -> int:
+        self.out.hops[source, target] += 1
+        return target
+
+    def nearest_finger(self, node: int, ring_id: int) -> int:
+        return min(self.fingers[node], key=lambda finger: self.distance(finger, ring_id))
+
+    def first_at_or_after(self, ring_id: int) -> int:
+        return self.node_at[next(i % self.size for i in range(ring_id, ring_id + self.size) if i % self.size in self.node_at)]
+
+    def last_at_or_before(self, ring_id: int) -> int:
+        return self.node_at[next(i % self.size for i in range(ring_id, ring_id - self.size, -1) if i % self.size in self.node_at)]
+
+    # BeaConvey, Protocol 4. `low` may be an identifier that nobody has.
+    def beaconvey(self, v: int, low: int, high: int, path: int) -> None:
+        if low not in self.node_at:
+            before, owner = self.last_at_or_before(low), self.first_at_or_after(low)
+            if v != before:
+                return self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+            if (self.id_of[owner] - low) % self.size >= (high - low) % self.size:
+                return None
+            return self.beaconvey(self.hop(v, owner), self.id_of[owner], high, path + 1)
+        if v != self.node_at[low]:
+            return self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+        if path and v in self.subscribers:
+            self.out.paths.append((v, path))
+        span = (high - low) % self.size or self.size
+        x = getattr(self, self.router)(v, span)
+        for j in range(len(x)):
+            self.send(v, x[j], x[j + 1] if j + 1 < len(x) else high, path)
+        return None
+
+    def send(self, v: int, low: int, high: int, path: int) -> None:
+        self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+
+    # BeaConvey, Protocol 5. Next hops are identifiers.
+    def po(self, v: int, span: int) -> list[int]:
+        others = self.subscribers - {v}
+        if not others:
+            return []
+        nearest = min(others, key=lambda u: self.distance(v, self.id_of[u]))
+        x = {nearest} | {u for u in self.fingers[v] if u in self.subscribers}
+        ids = [self.id_of[u] for u in x if self.distance(v, self.id_of[u]) < span]
+        return sorted(ids, key=lambda u: self.distance(v, u))
+
+    def pal(self, v: int, span: int) -> list[int]:
+        x = self.po(v, span)
+        if x and self.distance(v, x[-1]) < span / 2:
+            x.append(self.pivot_by_finger(v, span) or (self.id_of[v] + -(-span // 2)) % self.size)
+        return x
+
+    def pie(self, v: int, span: int) -> list[int]:
+        x = self.po(v, span)
+        if x and self.distance(v, x[-1]) < span / 2:
+            pivot = self.pivot_by_finger(v, span)
+            if pivot is not None:
+                x.append(pivot)
+        return x
+
+    def pivot_by_finger(self, v: int, span: int) -> int | None:
+        distant = [self.id_of[u] for u in self.fingers[v] if span / 2 <= self.distance(v, self.id_of[u]) < span]
+        return min(distant, key=lambda ring_id: self.distance(v, ring_id), default=None)
+
+    # Scribe and iScribe, as BeaConvey section 5.1 and SPEC.md section 3 have them.
+    def rendezvous_routing(self) -> None:
+        root = self.last_at_or_before(rendezvous(self.topic, self.seed, self.size))
+        if self.router == "scribe":
+            links = {(b, a) for s in self.subscribers for a, b in self.route(s, root)}
+        else:
+            links = {link for s in self.subscribers for link in self.route(root, s)}
+        rise = self.route(self.issuer, root)
+        for link in rise:
+            self.hop(*link)
+        self.descend(root, links, len(rise))
+
+    def descend(self, node: int, links: set[tuple[int, int]], path: int) -> None:
+        if node in self.subscribers and node != self.issuer:
+            self.out.paths.append((node, path))
+        for child in (b for a, b in links if a == node):
+            self.descend(self.hop(node, child), links, path + 1)
+
+    def route(self, source: int, target: int) -> list[tuple[int, int]]:
+        links = []
+        while source != target:
+            links.append((source, self.nearest_finger(source, self.id_of[target])))
+            source = links[-1][1]
+        return links
