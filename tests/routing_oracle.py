@@ -72,10 +72,16 @@ class Oracle:
         return min(self.fingers[node], key=lambda finger: self.distance(finger, ring_id))
 
     def first_at_or_after(self, ring_id: int) -> int:
-        return self.node_at[next(i % self.size for i in range(ring_id, ring_id + self.size) if i % self.size in self.node_at)]
+        return next(
+            self.node_at[i % self.size] for i in range(ring_id, ring_id + self.size) if i % self.size in self.node_at
+        )
 
     def last_at_or_before(self, ring_id: int) -> int:
-        return self.node_at[next(i % self.size for i in range(ring_id, ring_id - self.size, -1) if i % self.size in self.node_at)]
+        return next(
+            self.node_at[i % self.size]
+            for i in range(ring_id, ring_id - self.size, -1)
+            if i % self.size in self.node_at
+        )
 
     # BeaConvey, Protocol 4. `low` may be an identifier that nobody has.
     def beaconvey(self, v: int, low: int, high: int, path: int) -> None:
@@ -112,7 +118,8 @@ class Oracle:
     def pal(self, v: int, span: int) -> list[int]:
         x = self.po(v, span)
         if x and self.distance(v, x[-1]) < span / 2:
-            x.append(self.pivot_by_finger(v, span) or (self.id_of[v] + -(-span // 2)) % self.size)
+            pivot = self.pivot_by_finger(v, span)
+            x.append((self.id_of[v] + -(-span // 2)) % self.size if pivot is None else pivot)
         return x
 
     def pie(self, v: int, span: int) -> list[int]:

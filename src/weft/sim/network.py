@@ -17,7 +17,7 @@ from weft.model.ring import phase, phase_count
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    overlay: str  # the algorithm that made it
+    overlay: str  # its algorithm, where that is known
     fingers: Int32s  # [position, column], see weft.kernels.greedy
     per_phase: int
     ids: Int64s  # the ring id at each position
@@ -43,11 +43,9 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     fingers, per_phase = _finger_rows(overlay, position_of)
     if overlay.nodes > 1 and not np.all(fingers[:, 0] == 1):
         node = node_at[np.flatnonzero(fingers[:, 0] != 1)[0]]
-        raise WeftError(
-            f"{_name(overlay)} has no finger from node {node} to its successor on the ring: routers need one."
-        )
+        raise WeftError(f"{_named(overlay)} has no finger from node {node} to its successor: design another.")
     return Network(
-        _name(overlay),
+        overlay.meta.get("algorithm", ""),
         fingers,
         per_phase,
         ring_ids[node_at],
@@ -61,14 +59,14 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
     """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
     if overlay.ring_ids is None or overlay.ring_size is None:
-        raise WeftError(f"{_name(overlay)} has no ring: design one that has, such as chord or swico-sl.")
+        raise WeftError(f"{_named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
     if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
-        raise WeftError(f"{_name(overlay)} was made for another instance: design one for this instance.")
+        raise WeftError(f"{_named(overlay)} was made for another instance: design one for this instance.")
     return overlay.ring_ids, overlay.ring_size
 
 
-def _name(overlay: Overlay) -> str:
-    return f"the overlay {overlay.meta['algorithm']}" if "algorithm" in overlay.meta else "the overlay"
+def _named(overlay: Overlay) -> str:
+    return f"the overlay {overlay.meta.get('algorithm', '')}".rstrip()
 
 
 def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
