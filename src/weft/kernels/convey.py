@@ -12,10 +12,9 @@ not of the nodes, and where the ring has gaps they differ.
 """
 
 import numpy as np
-from numba import prange
 
 from weft.kernels.greedy import bit_length, walk
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
 from weft.kernels.tally import EXPECTED, REPEATED, Int32s, Int64s, deliver, mark, unmark
 
 NO_PIVOT, PIVOT_IF_FINGER, PIVOT_ALWAYS = 0, 1, 2  # Po, Pie, Pal
@@ -26,7 +25,7 @@ LOW, HIGH, HIGH_ID, NEXT, PATH = range(5)  # NEXT indexes the first subscriber a
 TARGET, ID, FOLLOWING = range(3)  # FOLLOWING indexes the first subscriber after TARGET
 
 
-@parallel_jit
+@jit
 def convey_runs(
     fingers: Int32s,
     per_phase: int,
@@ -38,43 +37,38 @@ def convey_runs(
     topics: Int32s,
     starts: Int64s,
     issuers: Int32s,
-    chunks: Int64s,
     totals: Int64s,
-    loads: Int64s,
+    load: Int64s,
     trace: Int32s,
 ) -> None:
-    """Run r publishes on topics[r] from issuers[starts[r]:starts[r + 1]], and adds to totals[r].
-
-    Chunk c owns the runs chunks[c]:chunks[c + 1], and adds to loads[c].
-    """
-    for chunk in prange(len(chunks) - 1):
-        slots = np.full(len(fingers), -1, np.int32)
-        for run in range(chunks[chunk], chunks[chunk + 1]):
-            own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
-            unrolled = unrolled_positions(own, len(fingers))
-            seen = np.full(len(own), -1, np.int64)
-            stack = np.empty((len(own) + 1, 5), np.int64)  # ranges are disjoint
-            hops = np.empty((fingers.shape[1] + 2, 3), np.int64)
-            mark(slots, own)
-            for publication in range(starts[run], starts[run + 1]):
-                publish(
-                    fingers,
-                    per_phase,
-                    ids,
-                    ring_size,
-                    pivot,
-                    slots,
-                    unrolled,
-                    seen,
-                    stack,
-                    hops,
-                    publication,
-                    issuers[publication],
-                    totals[run],
-                    loads[chunk],
-                    trace,
-                )
-            unmark(slots, own)
+    """Run r publishes on topics[r] from issuers[starts[r]:starts[r + 1]], and adds to totals[r] and to the load."""
+    slots = np.full(len(fingers), -1, np.int32)
+    hops = np.empty((fingers.shape[1] + 2, 3), np.int64)
+    for run in range(len(topics)):
+        own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
+        mark(slots, own)
+        unrolled = unrolled_positions(own, len(fingers))
+        seen = np.full(len(own), -1, np.int64)  # by each subscriber, the last publication that it was given
+        stack = np.empty((len(own) + 1, 5), np.int64)  # ranges are disjoint, so there are no more than subscribers
+        for publication in range(starts[run], starts[run + 1]):
+            publish(
+                fingers,
+                per_phase,
+                ids,
+                ring_size,
+                pivot,
+                slots,
+                unrolled,
+                seen,
+                stack,
+                hops,
+                publication,
+                issuers[publication],
+                totals[run],
+                load,
+                trace,
+            )
+        unmark(slots, own)
 
 
 @jit

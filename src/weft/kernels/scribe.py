@@ -9,10 +9,9 @@ is not beyond x, so it is the nearest to x too. The first part of the route is t
 """
 
 import numpy as np
-from numba import prange
 
 from weft.kernels.greedy import finger_towards, walk
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
 from weft.kernels.tally import (
     DELIVERED,
     DELIVERIES,
@@ -35,7 +34,7 @@ TO_ROOT, FROM_ROOT = 0, 1  # the direction of the routes that make the tree: Scr
 REACHED, RELAYS, DEPTH_SUM, DEEPEST, SECOND = range(5)  # columns of a tree's figures
 
 
-@parallel_jit
+@jit
 def scribe_runs(
     fingers: Int32s,
     per_phase: int,
@@ -46,42 +45,40 @@ def scribe_runs(
     topics: Int32s,
     starts: Int64s,
     issuers: Int32s,
-    chunks: Int64s,
     totals: Int64s,
-    loads: Int64s,
+    load: Int64s,
     trace: Int32s,
 ) -> None:
     """Run r publishes on topics[r], over a tree from roots[r]; the rest is as in convey_runs."""
     nodes = len(fingers)
-    for chunk in prange(len(chunks) - 1):
-        slots = np.full(nodes, -1, np.int32)
-        depths = np.full(nodes, -1, np.int32)  # of the tree at hand; -1 outside
-        parents = np.empty(nodes, np.int32)
-        members = np.empty(nodes, np.int32)  # parents before children
-        for run in range(chunks[chunk], chunks[chunk + 1]):
-            own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
-            mark(slots, own)
-            depths[roots[run]] = 0
-            members[0] = roots[run]
-            if direction == TO_ROOT:
-                size = grow_to_root(fingers, per_phase, own, depths, parents, members)
-            else:
-                size = grow_from_root(fingers, per_phase, own, depths, parents, members, totals[run])
-            publish_all(
-                fingers,
-                per_phase,
-                own,
-                slots,
-                depths,
-                parents,
-                members[:size],
-                issuers[starts[run] : starts[run + 1]],
-                totals[run],
-                loads[chunk],
-                trace,
-            )
-            unmark(depths, members[:size])
-            unmark(slots, own)
+    slots = np.full(nodes, -1, np.int32)
+    depths = np.full(nodes, -1, np.int32)  # of the tree at hand; -1 outside
+    parents = np.empty(nodes, np.int32)
+    members = np.empty(nodes, np.int32)  # parents before children
+    for run in range(len(topics)):
+        own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
+        mark(slots, own)
+        depths[roots[run]] = 0
+        members[0] = roots[run]
+        if direction == TO_ROOT:
+            size = grow_to_root(fingers, per_phase, own, depths, parents, members)
+        else:
+            size = grow_from_root(fingers, per_phase, own, depths, parents, members, totals[run])
+        publish_all(
+            fingers,
+            per_phase,
+            own,
+            slots,
+            depths,
+            parents,
+            members[:size],
+            issuers[starts[run] : starts[run + 1]],
+            totals[run],
+            load,
+            trace,
+        )
+        unmark(depths, members[:size])
+        unmark(slots, own)
 
 
 @jit

@@ -4,7 +4,10 @@
 `evaluate_part` of each shard, add up the counts, and make an `Evaluation.from_counts` of the sum.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -35,11 +38,12 @@ from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.protocol.catalog import require_router
 from weft.protocol.rendezvous import rendezvous
-from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation
+from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
 from weft.sim.network import Network, network_of
 
 PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
 DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
+NO_TRACE = np.empty((0, 4), np.int32)
 
 
 class DeliveryError(Exception):
@@ -58,13 +62,11 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Publications ordered by topic: run r is starts[r]:starts[r + 1] of them, and chunk c is chunks[c]:chunks[c + 1]
-    of the runs."""
+    """Publications ordered by topic; run r is those from starts[r] to starts[r + 1]."""
 
     topics: Int32s
-    starts: Int64s
-    issuers: Int32s  # positions
-    chunks: Int64s
+    starts: Int64s  # one more than topics
+    issuers: Int32s  # positions, a row a publication
 
 
 def evaluate(
@@ -86,22 +88,23 @@ def evaluate(
 def evaluate_part(
     network: Network, router: str, publications: Publications, *, seed: int = 0, per_topic: bool = False
 ) -> Counts:
+    """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
     require_router(router)
     _require_known(network, publications)
-    runs = _runs(network, publications, thread_count())
-    totals, load = _route(network, router, runs, seed, np.empty((0, 4), np.int32))
-    _require_delivered(network, runs, totals)
-    return _counts(network, runs, totals, load, per_topic)
+    chunks = _chunks(network, publications, thread_count())
+    count = partial(_counts, network, router, seed=seed, per_topic=per_topic)
+    with ThreadPoolExecutor(len(chunks)) as pool:
+        return merged(pool.map(count, chunks))
 
 
 def trace(network: Network, router: str, topic: int, issuer: int, *, seed: int = 0) -> Trace:
     require_router(router)
     publication = Publications(np.array([topic], np.int32), np.array([issuer], np.int32))
     _require_known(network, publication)
-    runs = _runs(network, publication, 1)
-    totals, _ = _route(network, router, runs, seed, np.empty((0, 4), np.int32))
+    run = _runs(publication.topics, network.position_of[publication.nodes])
+    totals, _ = _route(network, router, run, seed, NO_TRACE)
     rows = np.empty((totals[0, MESSAGES], 4), np.int32)
-    _route(network, router, runs, seed, rows)
+    _route(network, router, run, seed, rows)
     nodes = network.node_at
     return Trace(nodes[rows[:, SOURCE]], nodes[rows[:, TARGET]], rows[:, HOPS], rows[:, DELIVERED])
 
@@ -115,23 +118,24 @@ def _require_known(network: Network, publications: Publications) -> None:
             raise WeftError(f"the publications name {kind}s that the instance does not have: it has {count}.")
 
 
-def _runs(network: Network, publications: Publications, chunk_count: int) -> Runs:
-    """A publication costs about as much as its topic has subscribers; chunks cost about the same."""
+def _chunks(network: Network, publications: Publications, count: int) -> list[Runs]:
+    """All publications, in chunks that cost about the same: a publication costs what its topic has subscribers."""
     order = np.argsort(publications.topics, kind="stable")
-    topics = publications.topics[order]
+    topics, issuers = publications.topics[order], network.position_of[publications.nodes[order]]
     cost = np.cumsum(network.subscribers.counts[topics] + 1)
-    shares = np.linspace(0, cost[-1] if len(cost) else 0, chunk_count + 1)
-    bounds = np.searchsorted(cost, shares[1:-1])
-    bounds = np.concatenate([[0], bounds, [len(topics)]])
-    starts = np.unique(np.concatenate([bounds, np.flatnonzero(np.diff(topics)) + 1])).astype(np.int64)
-    chunks = np.searchsorted(starts, bounds).astype(np.int64)
-    return Runs(topics[starts[:-1]], starts, network.position_of[publications.nodes[order]], chunks)
+    bounds = np.searchsorted(cost, np.linspace(0, cost[-1], count + 1), side="right") if len(cost) else [0, 0]
+    return [_runs(topics[low:high], issuers[low:high]) for low, high in pairwise(bounds)]
+
+
+def _runs(topics: Int32s, issuers: Int32s) -> Runs:
+    starts = np.flatnonzero(np.diff(topics, prepend=-1))
+    return Runs(topics[starts], np.append(starts, len(topics)), issuers)
 
 
 def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -> tuple[Int64s, Int64s]:
-    """Totals of every run, and the load of every position."""
+    """The totals of every run and the load of every position; the trace goes to rows."""
     totals = np.zeros((len(runs.topics), TOTALS), np.int64)
-    loads = np.zeros((len(runs.chunks) - 1, network.nodes, 2), np.int64)
+    load = np.zeros((network.nodes, 2), np.int64)
     if router in PIVOTS:
         convey_runs(
             network.fingers,
@@ -144,9 +148,8 @@ def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -
             runs.topics,
             runs.starts,
             runs.issuers,
-            runs.chunks,
             totals,
-            loads,
+            load,
             rows,
         )
     else:
@@ -160,12 +163,11 @@ def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -
             runs.topics,
             runs.starts,
             runs.issuers,
-            runs.chunks,
             totals,
-            loads,
+            load,
             rows,
         )
-    return totals, loads.sum(axis=0)
+    return totals, load
 
 
 def _rendezvous_positions(network: Network, topics: Int32s, seed: int) -> Int32s:
@@ -173,17 +175,9 @@ def _rendezvous_positions(network: Network, topics: Int32s, seed: int) -> Int32s
     return ((np.searchsorted(network.ids, ids, side="right") - 1) % network.nodes).astype(np.int32)
 
 
-def _require_delivered(network: Network, runs: Runs, totals: Int64s) -> None:
-    wrong = np.flatnonzero((totals[:, DELIVERIES] != totals[:, EXPECTED]) | (totals[:, REPEATED] > 0))
-    if len(wrong):
-        run = wrong[0]
-        raise DeliveryError(
-            f"publications on topic {runs.topics[run]} came to {totals[run, DELIVERIES]} subscribers "
-            f"({totals[run, REPEATED]} of them again), not to {totals[run, EXPECTED]}"
-        )
-
-
-def _counts(network: Network, runs: Runs, totals: Int64s, load: Int64s, per_topic: bool) -> Counts:
+def _counts(network: Network, router: str, runs: Runs, seed: int, per_topic: bool) -> Counts:
+    totals, load = _route(network, router, runs, seed, NO_TRACE)
+    _require_delivered(runs, totals)
     sums = totals.sum(axis=0)
     by_node = load[network.position_of]
     return Counts(
@@ -200,9 +194,18 @@ def _counts(network: Network, runs: Runs, totals: Int64s, load: Int64s, per_topi
     )
 
 
+def _require_delivered(runs: Runs, totals: Int64s) -> None:
+    wrong = np.flatnonzero((totals[:, DELIVERIES] != totals[:, EXPECTED]) | (totals[:, REPEATED] > 0))
+    if len(wrong):
+        run = wrong[0]
+        raise DeliveryError(
+            f"publications on topic {runs.topics[run]} came to {totals[run, DELIVERIES]} subscribers "
+            f"({totals[run, REPEATED]} of them again), not to {totals[run, EXPECTED]}"
+        )
+
+
 def _topic_rows(network: Network, runs: Runs, totals: Int64s) -> Int64s:
-    sums = np.column_stack([np.diff(runs.starts), totals[:, [EXPECTED, DELIVERIES, MESSAGES, OVERHEAD, PATH_SUM]]])
+    """In the order of TOPIC_COLUMNS; a topic has one run."""
     topics = np.zeros((network.topics, len(TOPIC_COLUMNS)), np.int64)
-    np.add.at(topics[:, :-1], runs.topics, sums)
-    np.maximum.at(topics[:, -1], runs.topics, totals[:, PATH_MAX])
+    topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, REPEATED, axis=1)])
     return topics
