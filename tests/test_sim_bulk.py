@@ -171,6 +171,14 @@ def test_a_subscriber_that_a_router_misses_is_noticed(router):
         evaluate_part(broken, router, Publications(np.int32([0]), own.indices[:1]))
 
 
+def test_a_subscriber_that_a_router_serves_twice_is_noticed():
+    """Listed twice in place of another, so that the number of deliveries is right."""
+    network = network_of(ring_instance(2, 8, 1), chord(8))
+    broken = replace(network, subscribers=Csr(np.int64([0, 3]), np.int32([3, 3, 7]), 8))
+    with pytest.raises(DeliveryError, match=r"came to 3 subscribers \(1 of them again\), not to 3"):
+        evaluate_part(broken, "po", Publications(np.int32([0]), np.int32([0])))
+
+
 def test_an_overlay_without_a_ring_is_an_error():
     overlay = overlay_from_links(8, [0], [1], algorithm="gm")
     with pytest.raises(WeftError, match="overlay gm has no ring: design one that has"):

@@ -121,7 +121,7 @@ def publish(
                 arrival = walk(fingers, per_phase, here, target - low, path, slots, total, load, trace)
             else:
                 # A pivot in a gap: the last node before it knows by its successor who comes first after it.
-                before = target - 1 - nodes if target > nodes else target - 1
+                before = (target - 1) % nodes
                 arrival = walk(fingers, per_phase, here, target - 1 - low, path, slots, total, load, trace)
                 if target == end:
                     continue
