@@ -181,7 +181,7 @@ def test_a_subscriber_that_a_router_serves_twice_is_noticed():
 
 def test_an_overlay_without_a_ring_is_an_error():
     overlay = overlay_from_links(8, [0], [1], algorithm="gm")
-    with pytest.raises(WeftError, match="overlay gm has no ring: design one that has"):
+    with pytest.raises(WeftError, match="The overlay gm has no ring: design one that has"):
         evaluate(ring_instance(1, 8, 2), overlay, "po", Publications(np.int32([0]), np.int32([0])))
 
 

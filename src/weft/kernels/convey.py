@@ -13,9 +13,9 @@ not of the nodes, and where the ring has gaps they differ.
 
 import numpy as np
 
-from weft.kernels.greedy import bit_length, walk
 from weft.kernels.jit import jit
 from weft.kernels.tally import EXPECTED, REPEATED, Int32s, Int64s, deliver, mark, unmark
+from weft.kernels.walk import bit_length, walk
 
 NO_PIVOT, PIVOT_IF_FINGER, PIVOT_ALWAYS = 0, 1, 2  # Po, Pie, Pal
 

@@ -10,7 +10,6 @@ is not beyond x, so it is the nearest to x too. The first part of the route is t
 
 import numpy as np
 
-from weft.kernels.greedy import finger_towards, walk
 from weft.kernels.jit import jit
 from weft.kernels.tally import (
     DELIVERED,
@@ -29,6 +28,7 @@ from weft.kernels.tally import (
     trace_hop,
     unmark,
 )
+from weft.kernels.walk import finger_towards, walk
 
 TO_ROOT, FROM_ROOT = 0, 1  # the direction of the routes that make the tree: Scribe, iScribe
 REACHED, RELAYS, DEPTH_SUM, DEEPEST, SECOND = range(5)  # columns of a tree's figures

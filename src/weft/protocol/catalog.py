@@ -15,7 +15,7 @@ ROUTERS = (*CONVEY, *RENDEZVOUS)
 
 def require_router(name: str) -> None:
     if name not in ROUTERS:
-        raise WeftError(f"there is no router {name!r}: choose one of {', '.join(ROUTERS)}.")
+        raise WeftError(f"There is no router {name!r}: choose one of {', '.join(ROUTERS)}.")
 
 
 def make_router(

@@ -115,7 +115,7 @@ def _require_known(network: Network, publications: Publications) -> None:
         ("node", publications.nodes, network.nodes),
     ):
         if len(ids) and (ids.min() < 0 or ids.max() >= count):
-            raise WeftError(f"the publications name {kind}s that the instance does not have: it has {count}.")
+            raise WeftError(f"The publications name {kind}s that the instance does not have: it has {count}.")
 
 
 def _chunks(network: Network, publications: Publications, count: int) -> list[Runs]:

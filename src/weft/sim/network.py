@@ -18,7 +18,7 @@ from weft.model.ring import phase, phase_count
 @dataclass(frozen=True, eq=False)
 class Network:
     overlay: str  # its algorithm, where that is known
-    fingers: Int32s  # [position, column], see weft.kernels.greedy
+    fingers: Int32s  # [position, column], see weft.kernels.walk
     per_phase: int
     ids: Int64s  # the ring id at each position
     ring_size: int
@@ -66,7 +66,7 @@ def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
 
 
 def _named(overlay: Overlay) -> str:
-    return f"the overlay {overlay.meta.get('algorithm', '')}".rstrip()
+    return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
 
 
 def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
