@@ -89,8 +89,8 @@ def _alive(pid: int) -> bool:
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    elif path.exists():
+        path.unlink()
 
 
 def _sentence(error: OSError, path: Path) -> str:
