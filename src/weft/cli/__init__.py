@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -38,8 +38,8 @@ def options(
 
 
 def main() -> None:
-    # A terminated process cleans up like an interrupted one.
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
         app()
     except WeftError as error:
@@ -50,5 +50,6 @@ def main() -> None:
         sys.exit(1)
 
 
-def _terminate(*_: Any) -> None:
-    sys.exit(128 + signal.SIGTERM)
+def _stop(number: int, _: object) -> None:
+    """Leave through all the clean-up that is under way."""
+    sys.exit(128 + number)

@@ -36,7 +36,7 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     path = Path(path)
     require_absent(path, force)
     _sweep(path)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = path.absolute().with_name(f".{path.name}.partial-{os.getpid()}")  # Spark may have another working folder
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial

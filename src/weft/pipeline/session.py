@@ -1,7 +1,9 @@
 """The Spark session: local by default, any cluster by its master, quiet, and with a Java of its own where needed."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -39,12 +41,16 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     """A session that ends with the block; one that is active already is used, and left running."""
     active = SparkSession.getActiveSession()
     spark = active or _start(master, conf or {})
+    stop = active is None
     try:
         yield spark
     except FAILURES as error:
         raise SurroundingsError(_sentence(error)) from error
+    except (KeyboardInterrupt, SystemExit):
+        stop = False  # Java is gone already
+        raise
     finally:
-        if active is None:
+        if stop:
             spark.stop()
 
 
@@ -64,9 +70,30 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     try:
         provide_java()
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
     except (*FAILURES, OSError) as error:
         raise SurroundingsError(f"Spark did not start with --master {master}: {_cause(error)}") from error
+    _end_java_first(spark)
+    return spark
+
+
+def _end_java_first(spark: SparkSession) -> None:
+    """On an interrupt end Java before anything is cleaned up, so that it does not go on writing where we remove.
+
+    It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return  # signals are the main thread's
+
+    def end(number: int, _: object) -> None:
+        java = getattr(spark.sparkContext._gateway, "proc", None)
+        if java is not None:
+            java.kill()
+            java.wait()
+        sys.exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 def _surroundings(master: str) -> dict[str, str]:
