@@ -42,9 +42,7 @@ DEGREES = (2, 5, 10, 20, 50, 100, 200, 500)
 
 def portrait(interest: Csr) -> Portrait:
     ones = np.ones(len(interest), dtype=np.int32)
-    follows = sparse.csr_array(
-        (ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows)
-    )
+    follows = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows))
     linked = ((follows + follows.T) > 0).astype(np.int32).tocsr()
     degree = np.diff(linked.indptr)
     closed = np.asarray(((linked @ linked) * linked).sum(axis=1)).ravel()
@@ -59,9 +57,7 @@ def portrait(interest: Csr) -> Portrait:
         followers=interest.transpose().counts,
         reciprocity=(follows * follows.T).nnz / follows.nnz,
         clustering=local.mean(),
-        by_degree=[
-            local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)
-        ],
+        by_degree=[local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)],
         common=common,
         similarity=common / union,
     )
@@ -95,10 +91,7 @@ def table(pairs: dict[str, tuple[Portrait, Portrait]]) -> str:
         ),
         "reciprocity": lambda p: f"{p.reciprocity:.3f}",
         "clustering": lambda p: f"{p.clustering:.3f}",
-        **{
-            f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}"
-            for i, low in enumerate(DEGREES)
-        },
+        **{f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}" for i, low in enumerate(DEGREES)},
         "common subscriptions of linked users, mean": lambda p: f"{p.common.mean():.1f}",
         "the same: 10 %, median, 90 %": lambda p: quantiles(p.common, 0.1, 0.5, 0.9),
         "Jaccard similarity of linked users, mean": lambda p: f"{p.similarity.mean():.3f}",
@@ -149,9 +142,7 @@ def draw(pairs: dict[str, tuple[Portrait, Portrait]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the two edge lists")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/social-ccdf.svg"))
     parser.add_argument("--seed", type=int, default=1)

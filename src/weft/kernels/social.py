@@ -112,9 +112,7 @@ def draw_near_and_far(seed: int, place: int, row: Int32s, taken: Flags, tables: 
 
 
 @parallel_jit
-def fates(
-    seed: int, sources: Int32s, targets: Int32s, standing: Floats, mutual: float, upward: float
-) -> Int8s:
+def fates(seed: int, sources: Int32s, targets: Int32s, standing: Floats, mutual: float, upward: float) -> Int8s:
     """What becomes of each draw, by a hash of the pair: whichever drew the other, and even if both did.
 
     A pair is mutual with probability `mutual`, otherwise one-way: towards the one of higher standing with

@@ -53,9 +53,7 @@ Flags = npt.NDArray[np.bool_]
 class Social:
     nodes: int  # users, at least 20
     subscriptions: float  # followed by a user on average, from 1 to a fifth of nodes
-    reciprocity: (
-        float  # share of the edges whose reverse is an edge, from 0 to 1; less if silent users forbid
-    )
+    reciprocity: float  # share of the edges whose reverse is an edge, from 0 to 1; less if silent users forbid
     silent: float  # share of users who follow nobody, from 0 to 0.5
     activity: float  # sigma of log(draws), from 0 to 3
     bend: float  # of the upper tail of log(draws), from 0 to 1
@@ -75,9 +73,7 @@ class Social:
         for option, (low, high) in {"subscriptions": (1, self.nodes / 5), **RANGES}.items():
             value = getattr(self, option)
             if not low <= value <= high:
-                raise WeftError(
-                    f"--{option} {value} is out of range: give a number from {low:g} to {high:g}."
-                )
+                raise WeftError(f"--{option} {value} is out of range: give a number from {low:g} to {high:g}.")
 
     @property
     def topics(self) -> int:
@@ -269,9 +265,7 @@ def rounded(rng: np.random.Generator, values: Floats) -> Int32s:
     return np.floor(values + rng.random(len(values))).astype(np.int32)
 
 
-def tables_of(
-    bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats
-) -> Tables:
+def tables_of(bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats) -> Tables:
     sizes = np.diff(bounds)
     return Tables(
         np.repeat(bounds[:-1], sizes).astype(np.int32),
