@@ -96,7 +96,7 @@ def table(pairs: dict[str, tuple[Portrait, Portrait]]) -> str:
         "reciprocity": lambda p: f"{p.reciprocity:.3f}",
         "clustering": lambda p: f"{p.clustering:.3f}",
         **{
-            f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}"
+            f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}".replace("nan", "-")
             for i, low in enumerate(DEGREES)
         },
         "common subscriptions of linked users, mean": lambda p: f"{p.common.mean():.1f}",
@@ -126,26 +126,27 @@ def draw_ccdf(axes: Axes, values: np.ndarray, color: str, label: str, line: str 
 
 
 def draw(pairs: dict[str, tuple[Portrait, Portrait]], path: Path) -> None:
-    plt.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "path", "font.size": 9})
-    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
-    (facebook, like_fb), (twitter, like_tw) = pairs.values()
-    for portrait_, color, label in ((facebook, DATA, "data"), (like_fb, GENERATED, "generated")):
-        draw_ccdf(axes[0], portrait_.followed, color, f"friends, {label}")
-    for portrait_, color, label in ((twitter, DATA, "data"), (like_tw, GENERATED, "generated")):
-        draw_ccdf(axes[1], portrait_.followed, color, f"followed, {label}")
-        draw_ccdf(axes[1], portrait_.followers, color, f"followers, {label}", "--")
-    for portrait_, color, label in ((facebook, DATA, "data"), (like_fb, GENERATED, "generated")):
-        draw_ccdf(axes[2], portrait_.common, color, f"Facebook, {label}")
-    for portrait_, color, label in ((twitter, DATA, "data"), (like_tw, GENERATED, "generated")):
-        draw_ccdf(axes[2], portrait_.common, color, f"Twitter, {label}", "--")
-    titles = ("ego-Facebook: degrees", "ego-Twitter: degrees", "What linked users have in common")
-    for panel, title, label in zip(axes, titles, ("users", "users", "edges"), strict=True):
-        panel.set(title=title, ylabel=f"share of {label} with at least x", xlabel="x")
+    plt.rcParams.update({"svg.hashsalt": "weft", "font.size": 9})
+    figure, (friends, follows, common) = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
+    facebook, twitter = pairs.values()
+    for kind, color, fb, tw in zip(("data", "generated"), (DATA, GENERATED), facebook, twitter, strict=True):
+        draw_ccdf(friends, fb.followed, color, f"friends, {kind}")
+        draw_ccdf(follows, tw.followed, color, f"followed, {kind}")
+        draw_ccdf(follows, tw.followers, color, f"followers, {kind}", "--")
+        draw_ccdf(common, fb.common, color, f"Facebook, {kind}")
+        draw_ccdf(common, tw.common, color, f"Twitter, {kind}", "--")
+    friends.set(title="ego-Facebook", xlabel="x = friends", ylabel="share of users with at least x")
+    follows.set(
+        title="ego-Twitter", xlabel="x = followed, followers", ylabel="share of users with at least x"
+    )
+    common.set(
+        title="Linked users", xlabel="x = common subscriptions", ylabel="share of edges with at least x"
+    )
+    for panel in (friends, follows, common):
         panel.grid(True, which="major", linewidth=0.4, color="#cccccc")
         panel.legend(frameon=False, loc="lower left", fontsize=8)
-    axes[2].set_xlabel("x = common subscriptions")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def main() -> None:
