@@ -42,7 +42,9 @@ DEGREES = (2, 5, 10, 20, 50, 100, 200, 500)
 
 def portrait(interest: Csr) -> Portrait:
     ones = np.ones(len(interest), dtype=np.int32)
-    follows = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows))
+    follows = sparse.csr_array(
+        (ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows)
+    )
     linked = ((follows + follows.T) > 0).astype(np.int32).tocsr()
     degree = np.diff(linked.indptr)
     closed = np.asarray(((linked @ linked) * linked).sum(axis=1)).ravel()
@@ -57,7 +59,9 @@ def portrait(interest: Csr) -> Portrait:
         followers=interest.transpose().counts,
         reciprocity=(follows * follows.T).nnz / follows.nnz,
         clustering=local.mean(),
-        by_degree=[local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)],
+        by_degree=[
+            local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)
+        ],
         common=common,
         similarity=common / union,
     )
@@ -91,7 +95,10 @@ def table(pairs: dict[str, tuple[Portrait, Portrait]]) -> str:
         ),
         "reciprocity": lambda p: f"{p.reciprocity:.3f}",
         "clustering": lambda p: f"{p.clustering:.3f}",
-        **{f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}" for i, low in enumerate(DEGREES)},
+        **{
+            f"clustering at degree {low} up": lambda p, i=i: f"{p.by_degree[i]:.2f}".replace("nan", "-")
+            for i, low in enumerate(DEGREES)
+        },
         "common subscriptions of linked users, mean": lambda p: f"{p.common.mean():.1f}",
         "the same: 10 %, median, 90 %": lambda p: quantiles(p.common, 0.1, 0.5, 0.9),
         "Jaccard similarity of linked users, mean": lambda p: f"{p.similarity.mean():.3f}",
@@ -119,30 +126,33 @@ def draw_ccdf(axes: Axes, values: np.ndarray, color: str, label: str, line: str 
 
 
 def draw(pairs: dict[str, tuple[Portrait, Portrait]], path: Path) -> None:
-    plt.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "path", "font.size": 9})
-    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
-    (facebook, like_fb), (twitter, like_tw) = pairs.values()
-    for portrait_, color, label in ((facebook, DATA, "data"), (like_fb, GENERATED, "generated")):
-        draw_ccdf(axes[0], portrait_.followed, color, f"friends, {label}")
-    for portrait_, color, label in ((twitter, DATA, "data"), (like_tw, GENERATED, "generated")):
-        draw_ccdf(axes[1], portrait_.followed, color, f"followed, {label}")
-        draw_ccdf(axes[1], portrait_.followers, color, f"followers, {label}", "--")
-    for portrait_, color, label in ((facebook, DATA, "data"), (like_fb, GENERATED, "generated")):
-        draw_ccdf(axes[2], portrait_.common, color, f"Facebook, {label}")
-    for portrait_, color, label in ((twitter, DATA, "data"), (like_tw, GENERATED, "generated")):
-        draw_ccdf(axes[2], portrait_.common, color, f"Twitter, {label}", "--")
-    titles = ("ego-Facebook: degrees", "ego-Twitter: degrees", "What linked users have in common")
-    for panel, title, label in zip(axes, titles, ("users", "users", "edges"), strict=True):
-        panel.set(title=title, ylabel=f"share of {label} with at least x", xlabel="x")
+    plt.rcParams.update({"svg.hashsalt": "weft", "font.size": 9})
+    figure, (friends, follows, common) = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
+    facebook, twitter = pairs.values()
+    for kind, color, fb, tw in zip(("data", "generated"), (DATA, GENERATED), facebook, twitter, strict=True):
+        draw_ccdf(friends, fb.followed, color, f"friends, {kind}")
+        draw_ccdf(follows, tw.followed, color, f"followed, {kind}")
+        draw_ccdf(follows, tw.followers, color, f"followers, {kind}", "--")
+        draw_ccdf(common, fb.common, color, f"Facebook, {kind}")
+        draw_ccdf(common, tw.common, color, f"Twitter, {kind}", "--")
+    friends.set(title="ego-Facebook", xlabel="x = friends", ylabel="share of users with at least x")
+    follows.set(
+        title="ego-Twitter", xlabel="x = followed, followers", ylabel="share of users with at least x"
+    )
+    common.set(
+        title="Linked users", xlabel="x = common subscriptions", ylabel="share of edges with at least x"
+    )
+    for panel in (friends, follows, common):
         panel.grid(True, which="major", linewidth=0.4, color="#cccccc")
         panel.legend(frameon=False, loc="lower left", fontsize=8)
-    axes[2].set_xlabel("x = common subscriptions")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder of the two edge lists")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/social-ccdf.svg"))
     parser.add_argument("--seed", type=int, default=1)
