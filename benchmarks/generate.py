@@ -23,9 +23,7 @@ LARGE = {"social": {"nodes": 2_000_000, "subscriptions": 50}}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true")
     print("| workload | nodes | subscriptions in all | seconds |\n|---|---:|---:|---:|")
     for name, sizes in (LARGE if parser.parse_args().large else PAPERS).items():

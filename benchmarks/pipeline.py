@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
-from measure import measure
 
+from measure import measure
 from weft.workloads.catalog import workload
 
 WEFT = Path(sys.executable).with_name("weft")

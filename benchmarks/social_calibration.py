@@ -42,9 +42,7 @@ DEGREES = (2, 5, 10, 20, 50, 100, 200, 500)
 
 def portrait(interest: Csr) -> Portrait:
     ones = np.ones(len(interest), dtype=np.int32)
-    follows = sparse.csr_array(
-        (ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows)
-    )
+    follows = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.rows))
     linked = ((follows + follows.T) > 0).astype(np.int32).tocsr()
     degree = np.diff(linked.indptr)
     closed = np.asarray(((linked @ linked) * linked).sum(axis=1)).ravel()
@@ -59,9 +57,7 @@ def portrait(interest: Csr) -> Portrait:
         followers=interest.transpose().counts,
         reciprocity=(follows * follows.T).nnz / follows.nnz,
         clustering=local.mean(),
-        by_degree=[
-            local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)
-        ],
+        by_degree=[local[bins == i].mean() if np.any(bins == i) else np.nan for i in range(1, len(DEGREES) + 1)],
         common=common,
         similarity=common / union,
     )
@@ -136,12 +132,8 @@ def draw(pairs: dict[str, tuple[Portrait, Portrait]], path: Path) -> None:
         draw_ccdf(common, fb.common, color, f"Facebook, {kind}")
         draw_ccdf(common, tw.common, color, f"Twitter, {kind}", "--")
     friends.set(title="ego-Facebook", xlabel="x = friends", ylabel="share of users with at least x")
-    follows.set(
-        title="ego-Twitter", xlabel="x = followed, followers", ylabel="share of users with at least x"
-    )
-    common.set(
-        title="Linked users", xlabel="x = common subscriptions", ylabel="share of edges with at least x"
-    )
+    follows.set(title="ego-Twitter", xlabel="x = followed, followers", ylabel="share of users with at least x")
+    common.set(title="Linked users", xlabel="x = common subscriptions", ylabel="share of edges with at least x")
     for panel in (friends, follows, common):
         panel.grid(True, which="major", linewidth=0.4, color="#cccccc")
         panel.legend(frameon=False, loc="lower left", fontsize=8)
@@ -150,9 +142,7 @@ def draw(pairs: dict[str, tuple[Portrait, Portrait]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the two edge lists")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/social-ccdf.svg"))
     parser.add_argument("--seed", type=int, default=1)

@@ -48,9 +48,9 @@ def digraph(interest):
 def test_rows_are_users_without_self_loops_or_duplicates(
     nodes, subscriptions, reciprocity, like, mixing, density, outside, seed
 ):
-    made = replace(
-        like(nodes, subscriptions, reciprocity), mixing=mixing, density=density, outside=outside
-    ).interest(seed)
+    made = replace(like(nodes, subscriptions, reciprocity), mixing=mixing, density=density, outside=outside).interest(
+        seed
+    )
     followers = made.row_of_each()
     assert (made.rows, made.columns) == (nodes, nodes)
     assert not np.any(followers == made.indices)
