@@ -145,7 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the two edge lists")
     parser.add_argument("--figure", type=Path, default=Path("docs/figures/social-ccdf.svg"))
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=2, help="not 1: the parameters were searched on seed 1")
     options = parser.parse_args()
     pairs = {}
     for name, file, like in (

@@ -62,7 +62,7 @@ def test_rows_are_users_without_self_loops_or_duplicates(
 @pytest.mark.parametrize("wanted", [0.0, 0.3, 0.7, 1.0])
 def test_mean_and_reciprocity_are_as_wanted(like, wanted):
     made = replace(like(5000, 15, wanted), silent=0.0).interest(1)
-    assert len(made) / made.rows == pytest.approx(15, rel=0.06)
+    assert len(made) / made.rows == pytest.approx(15, rel=0.03)
     assert nx.overall_reciprocity(digraph(made)) == pytest.approx(wanted, abs=0.03)
 
 
@@ -211,5 +211,5 @@ def test_degrees_match_ego_facebook():
     with gzip.open(path, "rt") as lines:
         graph = nx.parse_edgelist(lines, nodetype=int)
     degrees = [degree for _, degree in graph.degree()]
-    made = like_facebook(len(degrees), np.mean(degrees)).interest(1)
+    made = like_facebook(len(degrees), np.mean(degrees)).interest(2)  # the parameters were searched on seed 1
     assert stats.ks_2samp(degrees, made.counts).statistic < 0.03

@@ -202,11 +202,8 @@ def drawn(crowd: Crowd, places: Int64s) -> Pairs:
 def crowd_of(social: Social, seed: int) -> Crowd:
     """The users with as many draws and mutual pairs as make the wanted edges."""
     edges = social.nodes * social.subscriptions
-    crowd = assemble(social, seed, edges)
-    for _ in range(2):  # communities grow with the draws, so the first answer is a little off
-        mutual, edges_a_draw = balance(social, seed, crowd)
-        crowd = assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
-    return crowd
+    mutual, edges_a_draw = balance(social, seed, assemble(social, seed, edges))
+    return assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
 
 
 def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
