@@ -80,7 +80,7 @@ def best_candidates(
     budget = max(FEWEST_HELD, int(steps.sum()) // STEPS_PER_HELD)
     least = lowest_bucket(counts.sum(axis=0), budget)
     above, equal = int(counts[:, least + 1 :].sum()), np.ascontiguousarray(counts[:, least])
-    wanted = equal if whole_buckets or above + equal.sum() <= budget else share(equal, budget)
+    wanted = equal if whole_buckets or above + equal.sum() <= budget else share(equal, budget, rng)
     held = empty_pairs(above + int(wanted.sum()))
     fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least
@@ -93,10 +93,9 @@ def lowest_bucket(counts: Int64s, budget: int) -> int:
     return min(1 + int(np.count_nonzero(at_least[1:] > budget)), top)
 
 
-def share(counts: Int64s, budget: int) -> Int64s:
-    """The budget divided in proportion to the counts, rounded up; no part is above its count."""
-    rounded_up: Int64s = -(-counts * budget // counts.sum())
-    return rounded_up
+def share(counts: Int64s, budget: int, rng: np.random.Generator) -> Int64s:
+    """The budget divided at random, in proportion to the counts; no part is above its count."""
+    return np.minimum(rng.multinomial(budget, counts / counts.sum()), counts)
 
 
 def overlap_of(interest: Csr, held: Pairs) -> Int32s:

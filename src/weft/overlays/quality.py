@@ -90,7 +90,7 @@ def topic_diameters(instance: Instance, subgraph: sparse.csr_array) -> Int32s:
     """The longest of the shortest paths inside every topic's sub-overlay, within its TCCs; 0 without subscribers."""
     starts = instance.subscribers.indptr
     searches = instance.subscribers.counts * np.diff(subgraph.indptr[starts]) + instance.subscribers.counts
-    return diameters(starts, subgraph.indptr, subgraph.indices, chunk_bounds(searches))
+    return diameters(starts, subgraph.indptr.astype(np.int64), subgraph.indices, chunk_bounds(searches))
 
 
 def out_degrees(overlay: Overlay) -> Int64s:
