@@ -21,7 +21,9 @@ def design(
     ] = None,
     tie: Annotated[
         Choice | None,
-        typer.Option(metavar="random|overlap", help="Of links that contribute the same: any, or that of closest interest."),
+        typer.Option(
+            metavar="random|overlap", help="Of links that contribute the same: any, or that of closest interest."
+        ),
     ] = None,
     fill: Annotated[
         Choice | None,

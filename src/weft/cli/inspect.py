@@ -13,9 +13,7 @@ EXAMPLE = "weft inspect twitter-10k-sl --instance twitter-10k"
 
 
 def inspect(
-    folder: Annotated[
-        Path, typer.Argument(metavar="INSTANCE|OVERLAY", help="Folder of either.", show_default=False)
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="INSTANCE|OVERLAY", help="Folder of either.", show_default=False)],
     instance: Annotated[Path | None, typer.Option(help="The instance that the overlay is for.")] = None,
     json: o.Json = False,
 ) -> None:

@@ -25,11 +25,23 @@ from weft.model.ring import clockwise, phase, phase_count
 SHOWN = 10
 
 
+def link_quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
+    """The figures that are cheap at any size, which `design` writes into the overlay's meta."""
+    return _link_figures(instance, overlay, tcc_counts(instance, topic_subgraph(instance, overlay)))
+
+
 def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
-    """The figures that `inspect` prints."""
+    """All figures, for `inspect`."""
     subgraph = topic_subgraph(instance, overlay)
     tccs = tcc_counts(instance, subgraph)
-    diameter = topic_diameters(instance, subgraph)
+    return {
+        **_link_figures(instance, overlay, tccs),
+        "topic_diameter": summary(topic_diameters(instance, subgraph)[tccs > 0]),
+        "ring_violations": ring_violations(overlay),
+    }
+
+
+def _link_figures(instance: Instance, overlay: Overlay, tccs: Int64s) -> dict[str, Any]:
     return {
         "tco_support_ratio": tco_support_ratio(instance, tccs),
         "tccs": int(tccs.sum()),
@@ -38,8 +50,6 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
         "out_degree": summary(out_degrees(overlay)),
         "in_degree": summary(in_degrees(overlay)),
         "degree": summary(degrees(overlay)),
-        "topic_diameter": summary(diameter[tccs > 0]),
-        "ring_violations": ring_violations(overlay),
     }
 
 
