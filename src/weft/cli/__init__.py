@@ -2,12 +2,12 @@
 
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import weft
-from weft.cli import demo, generate, ingest, inspect, publish, run, sample
+from weft.cli import demo, design, evaluate, generate, ingest, inspect, publish, run, sample
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (generate, ingest, sample, publish, inspect, run, demo):
+for module in (generate, ingest, sample, publish, design, inspect, evaluate, run, demo):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 
@@ -38,8 +38,8 @@ def options(
 
 
 def main() -> None:
-    # A terminated process cleans up like an interrupted one.
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
         app()
     except WeftError as error:
@@ -50,5 +50,6 @@ def main() -> None:
         sys.exit(1)
 
 
-def _terminate(*_: Any) -> None:
-    sys.exit(128 + signal.SIGTERM)
+def _stop(number: int, _: object) -> None:
+    """Leave through all the clean-up that is under way."""
+    sys.exit(128 + number)

@@ -23,6 +23,13 @@ def generate(
     subscriptions: Annotated[int | None, typer.Option(help="Subscriptions a node (the mean, if social).")] = None,
     exponent: Annotated[float | None, typer.Option(help="Of zipf. Default: 2.0.")] = None,
     rate: Annotated[float | None, typer.Option(help="Of expo. Default: 10.")] = None,
+    buckets: Annotated[int | None, typer.Option(help="Into which low and high divide the topics. Default: 20.")] = None,
+    picked: Annotated[int | None, typer.Option(help="Buckets a node picks. Default: 5 for low, 2 for high.")] = None,
+    like: Annotated[
+        Literal["twitter", "facebook"] | None,
+        typer.Option(metavar="twitter|facebook", help="What social resembles. Default: twitter."),
+    ] = None,
+    reciprocity: Annotated[float | None, typer.Option(help="Of social: the share of follows that are mutual.")] = None,
     seed: Seed = 1,
     engine: Annotated[Literal["local", "spark"], typer.Option(help="Where; both give the same instance.")] = "local",
     master: Master = "local[*]",
@@ -35,7 +42,16 @@ def generate(
     from weft.workloads.catalog import generate as generate_locally
     from weft.workloads.catalog import workload as checked
 
-    options: dict[str, Any] = {"topics": topics, "subscriptions": subscriptions, "exponent": exponent, "rate": rate}
+    options: dict[str, Any] = {
+        "topics": topics,
+        "subscriptions": subscriptions,
+        "exponent": exponent,
+        "rate": rate,
+        "buckets": buckets,
+        "picked": picked,
+        "like": like,
+        "reciprocity": reciprocity,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     require_absent(out, force)
     checked(workload, nodes=nodes, **given)

@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instance.", show_default=False)]
 InInstance = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Folder of an instance.", show_default=False)]
+OutOverlay = Annotated[Path, typer.Option("--out", help="Folder for the overlay.", show_default=False)]
+OverlayName = Annotated[
+    Literal["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"],
+    typer.Option("--overlay", metavar="NAME", help="chord, random, grswico, swico-s, swico-l or swico-sl."),
+]
+RouterName = Annotated[
+    Literal["po", "pal", "pie", "scribe", "iscribe"],
+    typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe or iscribe."),
+]
 Master = Annotated[str, typer.Option(help="Spark master: local[*], spark://host:7077, yarn, k8s://...")]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
 

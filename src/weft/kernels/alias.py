@@ -40,7 +40,7 @@ def alias_table(weights: Floats) -> tuple[Floats, Int32s]:
 
 
 @jit
-def draw_alias(state: np.uint64, keep: Floats, other: Int32s) -> int:
+def draw_alias(state: np.uint64, keep: Floats, other: Int32s) -> np.int64:
     """The value that belongs to two states, `state` and the next; `advance` twice before the next draw."""
     column = below(state, len(keep))
-    return column if unit(advance(state)) < keep[column] else int(other[column])
+    return column if unit(advance(state)) < keep[column] else np.int64(other[column])

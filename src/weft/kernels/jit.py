@@ -16,6 +16,11 @@ def jit(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def inline_jit(function: Function) -> Function:
+    """For a few lines in the inner loop of another kernel, where a call would count the users of every array passed."""
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+
+
 def parallel_jit(function: Function) -> Function:
     """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function))

@@ -77,6 +77,10 @@ class Instance:
     def with_meta(self, **changes: Any) -> "Instance":
         return Instance(self.interest, self.node_names, self.topic_names, {**self.meta, **changes})
 
+    @staticmethod
+    def read(path: str | Path) -> "Instance":
+        return read_instance(path)
+
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
             pairs = {

@@ -45,6 +45,10 @@ class Overlay:
         meta = {**self.meta, **changes}
         return Overlay(self.nodes, self.sources, self.targets, self.phases, self.ring_ids, self.ring_size, meta)
 
+    @staticmethod
+    def read(path: str | Path) -> "Overlay":
+        return read_overlay(path)
+
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
             ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
@@ -73,8 +77,9 @@ def overlay_from_links(
     source, target = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
     phase = np.full(len(source), NO_PHASE) if phases is None else np.asarray(phases)
     for ids in (source, target):
-        if len(ids) and (ids.min() < 0 or ids.max() >= nodes):
-            raise WeftError(f"a link names node {max(ids.max(), -ids.min())}, but there are {nodes} nodes.")
+        outside = ids[(ids < 0) | (ids >= nodes)]
+        if len(outside):
+            raise WeftError(f"a link names node {outside[0]}, but there are {nodes} nodes.")
     if np.any(source == target):
         raise WeftError(f"node {source[source == target][0]} has a link to itself.")
     ring = None if ring_ids is None else _checked_ring(np.asarray(ring_ids, np.int64), nodes, ring_size or nodes)

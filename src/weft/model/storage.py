@@ -36,7 +36,7 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     path = Path(path)
     require_absent(path, force)
     _sweep(path)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = path.absolute().with_name(f".{path.name}.partial-{os.getpid()}")  # Spark may have another working folder
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial
@@ -89,8 +89,8 @@ def _alive(pid: int) -> bool:
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    elif path.exists():
+        path.unlink()
 
 
 def _sentence(error: OSError, path: Path) -> str:

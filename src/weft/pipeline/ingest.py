@@ -56,17 +56,17 @@ def ingest(
             write_name_table(node_ids, F.col("key"), "node", folder)
             write_name_table(topic_ids, F.col("key"), "topic", folder)
         with progress.step("Writing subscriptions", tasks):
-            pairs, cleaning = _clean(_numbered(keyed, node_ids, topic_ids), source)
-            subscriptions = write_interest(pairs, folder)
-        loops = cleaning.get["self_loops"]
-        kept = subscriptions // 2 if source.kind == "edges" else subscriptions
+            loops = keyed.filter(_is_loop(source)).count()
+            kept = keyed.filter(~_is_loop(source))
+            subscriptions = write_interest(_both_ways(_numbered(kept, node_ids, topic_ids), source), folder)
+        distinct = subscriptions // 2 if source.kind == "edges" else subscriptions
         result = Ingested(
             nodes=node_ids.count(),
             topics=topic_ids.count(),
             subscriptions=subscriptions,
             rows=seen["rows"],
             self_loops=loops,
-            duplicates=seen["rows"] - loops - kept,
+            duplicates=seen["rows"] - loops - distinct,
             rejected=seen["rejected"],
         )
         write_counts(
@@ -137,12 +137,12 @@ def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> Da
     return keyed.join(nodes, "left", how="inner").join(topics, "right", how="inner").select("node", "topic")
 
 
-def _clean(pairs: DataFrame, source: Source) -> tuple[DataFrame, Observation]:
-    """Pairs without self-loops, both ways for edges, and the count of what was removed, known once they are written."""
-    loop = F.col("node") == F.col("topic") if source.is_social else F.lit(False)
-    seen = Observation()
-    kept = pairs.observe(seen, F.count_if(loop).alias("self_loops")).filter(~loop)
+def _is_loop(source: Source) -> Column:
+    return F.col("left") == F.col("right") if source.is_social else F.lit(False)
+
+
+def _both_ways(pairs: DataFrame, source: Source) -> DataFrame:
     if source.kind != "edges":
-        return kept, seen
+        return pairs
     ways = F.array(F.struct("node", "topic"), F.struct(F.col("topic").alias("node"), F.col("node").alias("topic")))
-    return kept.select(F.inline(ways)), seen
+    return pairs.select(F.inline(ways))

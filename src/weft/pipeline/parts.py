@@ -34,7 +34,7 @@ def write_counts(folder: Path, counts: dict[str, int], **meta: Any) -> None:
 def read_parts(spark: SparkSession, folder: Path) -> tuple[DataFrame, Meta]:
     """interest and meta of an instance on disk."""
     meta = read_instance_meta(folder)
-    path = folder / "interest.parquet"
+    path = folder.absolute() / "interest.parquet"
     if not path.exists():
         raise WeftError(f"{folder} is not an instance: it has no interest.parquet.")
     interest = spark.read.parquet(str(path))

@@ -173,7 +173,7 @@ def _json_lines(lines: DataFrame, source: Source, file: str, first_line: str) ->
 
 def _json_map(spark: SparkSession, source: Source) -> DataFrame:
     """{"id": ["id", ...], ...}: one document a file."""
-    documents = spark.read.text(list(source.paths), wholetext=True).select(
+    documents = spark.read.text(source.locations, wholetext=True).select(
         "value",
         F.col("_metadata.file_path").alias("file"),
         F.lit(0).alias("block"),
@@ -191,7 +191,7 @@ def _json_map(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, source: Source) -> DataFrame:
-    frame = spark.read.parquet(*source.paths)
+    frame = spark.read.parquet(*source.locations)
     left, right = (frame.columns[i] for i in _positions(source.columns, frame.columns, source.paths[0]))
     for name in (left, right):
         kind = frame.schema[name].dataType
@@ -210,7 +210,7 @@ def _parquet(spark: SparkSession, source: Source) -> DataFrame:
 
 def _lines(spark: SparkSession, source: Source) -> DataFrame:
     line = F.when(F.col("value").startswith("\ufeff"), F.substring("value", 2, 2**31 - 1)).otherwise(F.col("value"))
-    return spark.read.text(list(source.paths)).select(
+    return spark.read.text(source.locations).select(
         line.alias("value"),
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.file_block_start").alias("block"),

@@ -36,7 +36,7 @@ def sample(
     force: bool = False,
     progress: Progress = SILENCE,
 ) -> Sampled:
-    parent = Path(instance)
+    parent = Path(instance).absolute()
     interest, meta = read_parts(spark, parent)
     sampling.check(meta)
     social = bool(meta.get("social"))

@@ -1,16 +1,19 @@
 """The Spark session: local by default, any cluster by its master, quiet, and with a Java of its own where needed."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from weft.errors import SurroundingsError, WeftError
+from weft.errors import SurroundingsError
 from weft.pipeline.java import provide_java
 
 CONF = Path(__file__).parent / "conf"
@@ -27,6 +30,7 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",  # a third less for every Python task
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
+FAILURES = (PySparkException, Py4JJavaError)  # told by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
@@ -37,12 +41,16 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     """A session that ends with the block; one that is active already is used, and left running."""
     active = SparkSession.getActiveSession()
     spark = active or _start(master, conf or {})
+    stop = active is None
     try:
         yield spark
-    except PySparkException as error:
+    except FAILURES as error:
         raise SurroundingsError(_sentence(error)) from error
+    except (KeyboardInterrupt, SystemExit):
+        stop = False  # Java is gone already
+        raise
     finally:
-        if active is None:
+        if stop:
             spark.stop()
 
 
@@ -62,13 +70,30 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     try:
         provide_java()
-        return builder.getOrCreate()
-    except (PySparkException, OSError) as error:
-        raise WeftError(f"Spark did not start with --master {master}: {_first_line(error)}") from error
-    except Exception as error:  # py4j raises Java's own errors, which share no other class
-        if type(error).__module__.startswith("py4j"):
-            raise WeftError(f"Spark did not start with --master {master}: {_java_cause(error)}") from error
-        raise
+        spark = builder.getOrCreate()
+    except (*FAILURES, OSError) as error:
+        raise SurroundingsError(f"Spark did not start with --master {master}: {_cause(error)}") from error
+    _end_java_first(spark)
+    return spark
+
+
+def _end_java_first(spark: SparkSession) -> None:
+    """On an interrupt end Java before anything is cleaned up, so that it does not go on writing where we remove.
+
+    It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return  # signals are the main thread's
+
+    def end(number: int, _: object) -> None:
+        java = getattr(spark.sparkContext._gateway, "proc", None)
+        if java is not None:
+            java.kill()
+            java.wait()
+        sys.exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
 
 
 def _surroundings(master: str) -> dict[str, str]:
@@ -89,22 +114,19 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def _sentence(error: PySparkException) -> str:
+def _sentence(error: Exception) -> str:
     told = str(error)
     if "No space left on device" in told:
         return "No space left on the disk that Spark works on: free some and run the command again."
-    if "not a gzip file" in told or "incorrect header check" in told:
-        return f"A file named .gz is not gzip, or is damaged: {_first_line(error)}"
+    if any(sign in told for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
+        return "A file named .gz is not gzip, is damaged, or is cut short."
     if "OutOfMemoryError" in told:
         return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
-    return f"Spark failed: {_first_line(error)}"
+    return f"Spark failed: {_cause(error)}"
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-def _java_cause(error: BaseException) -> str:
-    lines = [line for line in str(error).splitlines() if "Exception" in line or "Error" in line]
-    return lines[-1].strip().removeprefix(":").strip() if lines else _first_line(error)
+def _cause(error: Exception) -> str:
+    """The innermost cause of a Java error, the first line of any other."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return causes[-1].removeprefix("Caused by: ") if causes else lines[0]

@@ -26,9 +26,14 @@ class Source:
         """Whether ids of both sides are users, who are nodes and topics at once."""
         return self.kind != "subscriptions"
 
+    @property
+    def locations(self) -> list[str]:
+        """The paths as Spark wants them, whose working folder may be another."""
+        return [path if "://" in path else str(Path(path).absolute()) for path in self.paths]
+
     def samples(self) -> list[str]:
         """A file of every path, which must exist: itself, or the first one of a folder."""
-        return [_sample(path) for path in self.paths]
+        return [_sample(path) for path in self.locations]
 
 
 def _sample(path: str) -> str:

@@ -58,7 +58,10 @@ def _key(earlier: str, stage: Stage) -> str:
 def _read_state(folder: Path) -> dict[str, Any]:
     path = folder / STATE
     if path.is_file():
-        return dict(json.loads(path.read_text())["stages"])
+        try:
+            return dict(json.loads(path.read_text())["stages"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise WeftError(f"{path} cannot be read: remove {folder} or choose another --out.") from error
     if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
         raise WeftError(f"{folder} exists and is not a run of weft: choose another --out.")
     return {}

@@ -2,7 +2,7 @@
 
 `workload` checks the options and gives a small value that can be sent anywhere; its `pairs(seed, first,
 last)` makes the subscriptions of a slice of the nodes there. `generate` makes the whole instance here. Both
-give the same subscriptions.
+give the same subscriptions; the slices of a social graph also repeat some, which are to be dropped.
 """
 
 import inspect
@@ -15,6 +15,7 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.workloads.bucketed import high, low, random
 from weft.workloads.regular import Pairs
+from weft.workloads.social import Social, social
 from weft.workloads.synthetic import Expo, Unif, Zipf
 
 
@@ -34,6 +35,7 @@ MAKERS: dict[str, Callable[..., Workload]] = {
     "random": random,
     "low": low,
     "high": high,
+    "social": social,
 }
 
 
@@ -57,7 +59,7 @@ def generate(
     nodes: int,
     seed: int,
     topics: int | None = None,
-    subscriptions: int | None = None,
+    subscriptions: float | None = None,
     **options: Any,
 ) -> Instance:
     """The whole instance; in its meta, how it was made."""
@@ -75,7 +77,8 @@ def pairs_of(name: str, first: int, last: int, *, seed: int, **options: Any) -> 
 
 def meta_of(name: str, made: Workload, seed: int) -> dict[str, Any]:
     """What an instance's meta.json says of its making; pipelines that write slices add it themselves."""
-    return {"source": f"generated {name}", "seed": seed, "parameters": asdict(cast(Any, made))}
+    made_by = {"source": f"generated {name}", "seed": seed, "parameters": asdict(cast(Any, made))}
+    return {**made_by, "social": True} if isinstance(made, Social) else made_by
 
 
 def require_seed(seed: int) -> int:

@@ -1,0 +1,53 @@
+"""weft design"""
+
+from typing import Annotated, Literal
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.output import ConsoleProgress, print_result
+
+EXAMPLE = "weft design twitter-10k --overlay swico-sl --seed 1 --out twitter-10k-sl"
+
+Choice = Literal["random", "overlap"]
+
+
+def design(
+    instance: o.InInstance,
+    overlay: o.OverlayName,
+    out: o.OutOverlay,
+    long: Annotated[
+        Literal["chord", "random"] | None, typer.Option(metavar="chord|random", help="Long fingers of swico-s.")
+    ] = None,
+    tie: Annotated[
+        Choice | None,
+        typer.Option(
+            metavar="random|overlap", help="Of links that contribute the same: any, or that of closest interest."
+        ),
+    ] = None,
+    fill: Annotated[
+        Choice | None,
+        typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
+    ] = None,
+    seed: o.Seed = 1,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Design an overlay for an instance."""
+    from weft.model.instance import read_instance
+    from weft.model.storage import require_absent
+    from weft.overlays.catalog import chosen_options
+    from weft.overlays.catalog import design as designed
+    from weft.overlays.quality import link_quality
+
+    options = {"long": long, "tie": tie, "fill": fill}
+    chosen_options(overlay, options)
+    require_absent(out, force)
+    given, progress = read_instance(instance), ConsoleProgress()
+    with progress.step(f"Designing {overlay}"):
+        made = designed(given, overlay, seed=seed, **options)
+    with progress.step("Measuring it"):
+        made = made.with_meta(quality=link_quality(given, made))
+    made.write(out, force=force)
+    told = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
+    print_result({**told, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

@@ -1,0 +1,90 @@
+"""The lazy greedy over a set of candidate links.
+
+A contribution never grows as links are added: the number of TCCs that links save is a sum of graphic matroid ranks, one
+a topic, and so submodular. Candidates lie in buckets by what they contributed when last seen. The highest bucket is
+emptied in random order: a link that still contributes as much as its bucket says has the highest contribution of all,
+and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when its turn comes, so
+that each tie is broken uniformly.
+"""
+
+import numpy as np
+
+from weft.kernels.candidate import Pairs, empty_pairs
+from weft.kernels.connectivity import Connectivity, Int32s, contribution, join
+from weft.kernels.constraint import NOBODY, Constraint, owner, use
+from weft.kernels.jit import jit
+from weft.kernels.random import advance, below, stream
+
+END = -1
+
+
+@jit
+def drained(
+    tcc: Connectivity, constraint: Constraint, candidates: Pairs, least: int, preference: Int32s, seed: int
+) -> Pairs:
+    """The links taken, in their order, each with its owner as source; none contributes less than `least`.
+
+    Among equal contributions the candidate of higher preference comes first; without any (an empty array), all are
+    alike. Candidates that fall below `least` are forgotten.
+    """
+    size = len(candidates.contribution)
+    head = np.full(candidates.contribution.max() + 1, END, np.int32)  # of every bucket, a chain of candidates
+    next_in_bucket = np.empty(size, np.int32)
+    for pair in range(size):
+        put(head, next_in_bucket, candidates.contribution[pair], pair)
+    bucket = np.empty(size, np.int32)
+    chosen, taken = empty_pairs(size), 0
+    state = stream(seed, 0)
+    for value in range(len(head) - 1, least - 1, -1):
+        count = listed(head, next_in_bucket, value, bucket)
+        state = shuffled(bucket[:count], state)
+        if len(preference):
+            bucket[:count] = by_preference(bucket[:count], preference)
+        for pair in bucket[:count]:
+            v, w = candidates.source[pair], candidates.target[pair]
+            state = advance(state)
+            opener = owner(constraint, v, w, int(below(state, 2)))
+            if opener == NOBODY:
+                continue
+            now = contribution(tcc, v, w)
+            if now == value:
+                other = v + w - opener
+                use(constraint, opener, other)
+                join(tcc, v, w)
+                chosen.source[taken], chosen.target[taken], chosen.contribution[taken] = opener, other, value
+                taken += 1
+            elif now >= least:
+                put(head, next_in_bucket, now, pair)
+    return Pairs(chosen.source[:taken].copy(), chosen.target[:taken].copy(), chosen.contribution[:taken].copy())
+
+
+@jit
+def put(head: Int32s, next_in_bucket: Int32s, value: int, pair: int) -> None:
+    next_in_bucket[pair] = head[value]
+    head[value] = pair
+
+
+@jit
+def listed(head: Int32s, next_in_bucket: Int32s, value: int, bucket: Int32s) -> int:
+    count = 0
+    pair = head[value]
+    while pair != END:
+        bucket[count] = pair
+        count += 1
+        pair = next_in_bucket[pair]
+    return count
+
+
+@jit
+def shuffled(items: Int32s, state: np.uint64) -> np.uint64:
+    """Shuffles in place, and returns the state of the stream after it."""
+    for last in range(len(items) - 1, 0, -1):
+        state = advance(state)
+        other = below(state, last + 1)
+        items[last], items[other] = items[other], items[last]
+    return state
+
+
+@jit
+def by_preference(items: Int32s, preference: Int32s) -> Int32s:
+    return items[np.argsort(-preference[items], kind="mergesort")]  # stable: ties stay in random order

@@ -1,0 +1,1 @@
+"""Overlays: one published algorithm a module."""

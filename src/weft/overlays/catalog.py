@@ -1,0 +1,87 @@
+"""Overlays by name, for the command line, experiments and Spark.
+
+A builder takes an instance, a seed and its own options as keywords, and gives the overlay. Its signature is all there
+is to declare: the options are its other keywords, with their types and defaults.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from weft.errors import WeftError
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay
+from weft.overlays.chord import chord
+from weft.overlays.grswico import grswico
+from weft.overlays.random import random
+from weft.overlays.swico import swico_l, swico_s, swico_sl
+
+Builder = Callable[..., Overlay]
+
+BUILDERS: Mapping[str, Builder] = {
+    "chord": chord,
+    "random": random,
+    "grswico": grswico,
+    "swico-s": swico_s,
+    "swico-l": swico_l,
+    "swico-sl": swico_sl,
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    name: str
+    default: Any
+    choices: tuple[str, ...]  # none where any value of the default's type will do
+
+
+def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overlay:
+    """The named overlay, with its making in its meta; an option that is None takes its default."""
+    builder = builder_of(name)
+    chosen = chosen_options(name, options)
+    if not 0 <= seed < 2**63:
+        raise WeftError(f"--seed {seed} is out of range: give a number from 0 to 2^63 - 1.")
+    if instance.nodes == 0:
+        raise WeftError("The instance has no nodes: an overlay needs at least one.")
+    start = time.perf_counter()
+    overlay = builder(instance, seed=seed, **chosen)
+    seconds = time.perf_counter() - start
+    return overlay.with_meta(
+        algorithm=name, parameters=chosen, seed=seed, seconds=seconds, instance=instance.fingerprint
+    )
+
+
+def builder_of(name: str) -> Builder:
+    if name not in BUILDERS:
+        raise WeftError(f"There is no overlay {name!r}: choose one of {', '.join(BUILDERS)}.")
+    return BUILDERS[name]
+
+
+def options_of(name: str) -> dict[str, Option]:
+    parameters = inspect.signature(builder_of(name)).parameters.values()
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
+    return {p.name: Option(p.name, p.default, choices_of(p.annotation)) for p in keywords}
+
+
+def choices_of(annotation: Any) -> tuple[str, ...]:
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of the overlay, those that are not given (or None) at their defaults."""
+    options = options_of(name)
+    wanted = {option: value for option, value in given.items() if value is not None}
+    for option, value in wanted.items():
+        if option not in options:
+            known = f"its options are {_flags(options)}" if options else "it has no options"
+            raise WeftError(f"{name} takes no option --{option}: {known}.")
+        choices = options[option].choices
+        if choices and value not in choices:
+            raise WeftError(f"--{option} {value} is unknown to {name}: choose one of {', '.join(choices)}.")
+    return {option.name: wanted.get(option.name, option.default) for option in options.values()}
+
+
+def _flags(options: Mapping[str, Option]) -> str:
+    return ", ".join(f"--{option}" for option in options)

@@ -1,0 +1,18 @@
+"""Chord: every finger is the first node of its phase, v + 2^i (BeaConvey section 3.1), on a ring in random order."""
+
+import numpy as np
+
+from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay
+from weft.overlays.finger import overlay_from_table, phase_starts, table_of_distances
+from weft.overlays.random import random_ring
+
+
+def chord(instance: Instance, *, seed: int) -> Overlay:
+    ring_ids = random_ring(instance.nodes, np.random.default_rng(seed))
+    return overlay_from_table(ring_ids, chord_table(ring_ids))
+
+
+def chord_table(ring_ids: Int64s) -> Int32s:
+    return table_of_distances(ring_ids, phase_starts(len(ring_ids)))

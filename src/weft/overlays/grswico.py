@@ -1,0 +1,69 @@
+"""GrSwico (NSMF section 4, Algorithm 4): on a ring in random order, the fingers of highest contribution in every phase.
+
+It starts from no links at all: the successors are candidates like all others, although every node gets its own in the
+end. GSwicoL (`swico.py`) is the same greedy on top of the ring.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from weft.kernels.chunk import chunk_bounds
+from weft.kernels.constraint import Constraint
+from weft.kernels.overlap import closest_fingers
+from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay
+from weft.model.ring import clockwise, phase
+from weft.overlays.finger import NO_NODE, empty_phases, empty_table, overlay_from_table
+from weft.overlays.lazy_greedy import Tie, kernel_seed, lazy_greedy
+from weft.overlays.random import random_ring, random_table
+
+Fill = Literal["random", "overlap"]
+
+
+def grswico(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random") -> Overlay:
+    rng = np.random.default_rng(seed)
+    ring_ids = random_ring(instance.nodes, rng)
+    table = empty_table(instance.nodes)
+    fill_greedily(instance, ring_ids, table, rng, tie)
+    return overlay_from_table(ring_ids, filled(instance, ring_ids, table, rng, fill))
+
+
+def fill_greedily(instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.random.Generator, tie: Tie) -> None:
+    """Fills empty phases of the table as long as a finger contributes; those it has already count as links."""
+    nodes, phases = np.nonzero(table != NO_NODE)
+    chosen = lazy_greedy(
+        instance,
+        empty_phases(table, ring_ids),
+        rng,
+        sources=nodes.astype(np.int32),
+        targets=table[nodes, phases],
+        tie=tie,
+    )
+    distances = clockwise(ring_ids[chosen.owners], ring_ids[chosen.others], len(ring_ids))
+    table[chosen.owners, phase(distances)] = chosen.others
+
+
+def filled(instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.random.Generator, fill: Fill) -> Int32s:
+    """The table with all its empty phases filled, at random or by the largest overlap with the node."""
+    anyone = random_table(ring_ids, rng)
+    if fill == "overlap":
+        fill_by_overlap(instance, empty_phases(table, ring_ids), rng, table)
+    return np.where(table == NO_NODE, anyone, table)
+
+
+def fill_by_overlap(instance: Instance, empty: Constraint, rng: np.random.Generator, table: Int32s) -> None:
+    interest, subscribers = instance.interest, instance.subscribers
+    topic_sizes = np.append(0, np.cumsum(subscribers.counts[interest.indices]))
+    visits = np.diff(topic_sizes[interest.indptr]) * (empty.room != 0)
+    closest_fingers(
+        interest.indptr,
+        interest.indices,
+        subscribers.indptr,
+        subscribers.indices,
+        empty,
+        chunk_bounds(visits),
+        kernel_seed(rng),
+        table,
+    )

@@ -1,0 +1,106 @@
+"""Links by highest contribution, as in GSwicoS, GSwicoL, GrSwico and GM; exact up to ties.
+
+`kernels.greedy` needs the candidates in memory, and ego-Twitter has 64 million. So the greedy runs in rounds. A round
+counts the candidates by their contribution now, holds the best of them, down to a contribution `least`, and drains
+these. A candidate that is not held contributed less when it was counted, and contributions never grow, so that none is
+passed over. In the lowest bucket of a round all are equal: where it alone is too large, a random share of it will do,
+and the next round counts what is left, most of which the share has made useless.
+
+To count a candidate costs a few steps of a parallel kernel, to look at a held one costs a comparison of two interests.
+Therefore a round holds few: one for every STEPS_PER_HELD steps of counting, so that counting and draining take about
+the same time.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
+from weft.kernels.chunk import chunk_bounds
+from weft.kernels.connectivity import Connectivity, join_all, unfinished, unlinked
+from weft.kernels.constraint import Constraint, open_nodes
+from weft.kernels.greedy import drained
+from weft.kernels.overlap import overlaps
+from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.instance import LIMIT, Instance
+
+Tie = Literal["random", "overlap"]
+
+STEPS_PER_HELD = 128
+FEWEST_HELD = 50_000  # a round has a cost of its own
+
+NO_LINKS = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLinks:
+    """In the order of choice."""
+
+    owners: Int32s
+    others: Int32s
+    contributions: Int32s  # at least 1
+
+
+def lazy_greedy(
+    instance: Instance,
+    constraint: Constraint,
+    rng: np.random.Generator,
+    *,
+    sources: Int32s = NO_LINKS,
+    targets: Int32s = NO_LINKS,
+    tie: Tie = "random",
+) -> ChosenLinks:
+    """Links under the constraint, on top of the given ones, until no permitted link contributes."""
+    if instance.subscriptions > LIMIT:
+        raise WeftError(f"{instance.subscriptions} subscriptions are too many: at most {LIMIT} fit in memory here.")
+    tcc = unlinked(instance.interest.indptr, instance.interest.indices)
+    join_all(tcc, sources, targets)
+    rounds: list[Pairs] = []
+    while True:
+        tcc = unfinished(tcc, open_nodes(constraint, instance.nodes), instance.topics)
+        held, least = best_candidates(tcc, constraint, instance.topics, whole_buckets=tie == "overlap", rng=rng)
+        if not len(held.source):
+            return ChosenLinks(*map(np.concatenate, zip(*rounds, held, strict=True)))
+        preference = overlap_of(instance.interest, held) if tie == "overlap" else NO_LINKS
+        rounds.append(drained(tcc, constraint, held, least, preference, kernel_seed(rng)))
+
+
+def best_candidates(
+    tcc: Connectivity, constraint: Constraint, topics: int, *, whole_buckets: bool, rng: np.random.Generator
+) -> tuple[Pairs, int]:
+    """The candidates of a round, and the least that they contribute."""
+    if not len(tcc.topic):
+        return empty_pairs(0), 0
+    index = inverted(tcc, topics)
+    steps = row_steps(tcc, index)
+    bounds = chunk_bounds(steps)
+    counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
+    budget = max(FEWEST_HELD, int(steps.sum()) // STEPS_PER_HELD)
+    least = lowest_bucket(counts.sum(axis=0), budget)
+    above, equal = int(counts[:, least + 1 :].sum()), np.ascontiguousarray(counts[:, least])
+    wanted = equal if whole_buckets or above + equal.sum() <= budget else share(equal, budget, rng)
+    held = empty_pairs(above + int(wanted.sum()))
+    fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
+    return held, least
+
+
+def lowest_bucket(counts: Int64s, budget: int) -> int:
+    """The lowest contribution down to which the budget holds all candidates; at most the highest that occurs."""
+    at_least = np.cumsum(counts[::-1])[::-1]
+    top = max(1, int(np.count_nonzero(at_least[1:])))
+    return min(1 + int(np.count_nonzero(at_least[1:] > budget)), top)
+
+
+def share(counts: Int64s, budget: int, rng: np.random.Generator) -> Int64s:
+    """The budget divided at random, in proportion to the counts; no part is above its count."""
+    return np.minimum(rng.multinomial(budget, counts / counts.sum()), counts)
+
+
+def overlap_of(interest: Csr, held: Pairs) -> Int32s:
+    return overlaps(interest.indptr, interest.indices, held.source, held.target)
+
+
+def kernel_seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))

@@ -1,0 +1,142 @@
+"""What an overlay is worth for an instance, measured on its links alone, not by the code that designed it.
+
+A link counts in both directions. The sub-overlay of a topic is its subscribers with the links among them; its connected
+parts are topic-connected components (TCCs). TcoSuppR (BeaConvey, equation 7) is the share of the avoidable TCCs that
+the links avoid: 0 without links, 1 when every topic is connected.
+
+All sub-overlays together are one graph, whose vertices are the subscriptions in the order of `instance.subscribers`.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from weft.errors import WeftError
+from weft.kernels.chunk import chunk_bounds
+from weft.kernels.diameter import diameters
+from weft.kernels.topic_link import shared_subscriptions, shared_topic_counts
+from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.ring import clockwise, phase, phase_count
+
+SHOWN = 10
+
+
+def link_quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
+    """The figures that are cheap at any size, which `design` writes into the overlay's meta."""
+    return _link_figures(instance, overlay, tcc_counts(instance, topic_subgraph(instance, overlay)))
+
+
+def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
+    """All figures, for `inspect`."""
+    subgraph = topic_subgraph(instance, overlay)
+    tccs = tcc_counts(instance, subgraph)
+    return {
+        **_link_figures(instance, overlay, tccs),
+        "topic_diameter": summary(topic_diameters(instance, subgraph)[tccs > 0]),
+        "ring_violations": ring_violations(overlay),
+    }
+
+
+def _link_figures(instance: Instance, overlay: Overlay, tccs: Int64s) -> dict[str, Any]:
+    return {
+        "tco_support_ratio": tco_support_ratio(instance, tccs),
+        "tccs": int(tccs.sum()),
+        "connected_topics": int(np.count_nonzero(tccs == 1)),
+        "subscribed_topics": int(np.count_nonzero(tccs)),
+        "out_degree": summary(out_degrees(overlay)),
+        "in_degree": summary(in_degrees(overlay)),
+        "degree": summary(degrees(overlay)),
+    }
+
+
+def summary(values: Int64s | Int32s) -> dict[str, float]:
+    if not len(values):
+        return {}
+    return {"minimum": int(values.min()), "average": float(values.mean()), "maximum": int(values.max())}
+
+
+def topic_subgraph(instance: Instance, overlay: Overlay) -> sparse.csr_array:
+    if overlay.nodes != instance.nodes:
+        raise WeftError(f"The overlay has {overlay.nodes} nodes and the instance {instance.nodes}: they do not match.")
+    interest = instance.interest
+    sources, targets = undirected(overlay)
+    counts = shared_topic_counts(interest.indptr, interest.indices, sources, targets)
+    offsets = np.append(0, np.cumsum(counts))
+    ones, others = shared_subscriptions(interest.indptr, interest.indices, sources, targets, offsets)
+    place = np.empty(instance.subscriptions, np.int32)
+    place[np.argsort(interest.indices, kind="stable")] = np.arange(instance.subscriptions, dtype=np.int32)
+    ends = (np.concatenate([place[ones], place[others]]), np.concatenate([place[others], place[ones]]))
+    size = instance.subscriptions
+    return sparse.coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(size, size)).tocsr()
+
+
+def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
+    """Every pair of linked nodes once, the smaller first."""
+    low, high = np.minimum(overlay.sources, overlay.targets), np.maximum(overlay.sources, overlay.targets)
+    keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
+    low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
+    return low_ends.astype(np.int32), high_ends.astype(np.int32)
+
+
+def tcc_counts(instance: Instance, subgraph: sparse.csr_array) -> Int64s:
+    """How many TCCs every topic has; none without subscribers."""
+    count, tcc_of = csgraph.connected_components(subgraph, directed=False)
+    topic_of = np.empty(count, np.int32)
+    topic_of[tcc_of] = instance.subscribers.row_of_each()
+    return np.bincount(topic_of, minlength=instance.topics)
+
+
+def tco_support_ratio(instance: Instance, tccs: Int64s) -> float:
+    """TcoSuppR; 1 where nothing is to be connected."""
+    avoidable = instance.subscriptions - np.count_nonzero(tccs)
+    return float((instance.subscriptions - tccs.sum()) / avoidable) if avoidable else 1.0
+
+
+def topic_diameters(instance: Instance, subgraph: sparse.csr_array) -> Int32s:
+    """The longest of the shortest paths inside every topic's sub-overlay, within its TCCs; 0 without subscribers."""
+    starts = instance.subscribers.indptr
+    searches = instance.subscribers.counts * np.diff(subgraph.indptr[starts]) + instance.subscribers.counts
+    return diameters(starts, subgraph.indptr.astype(np.int64), subgraph.indices, chunk_bounds(searches))
+
+
+def out_degrees(overlay: Overlay) -> Int64s:
+    return np.bincount(overlay.sources, minlength=overlay.nodes)
+
+
+def in_degrees(overlay: Overlay) -> Int64s:
+    return np.bincount(overlay.targets, minlength=overlay.nodes)
+
+
+def degrees(overlay: Overlay) -> Int64s:
+    """How many other nodes each node is linked with, whoever owns the links."""
+    low, high = undirected(overlay)
+    return np.bincount(low, minlength=overlay.nodes) + np.bincount(high, minlength=overlay.nodes)
+
+
+def ring_violations(overlay: Overlay) -> list[str]:
+    """Where Property 1 does not hold: ids 0 to |V| - 1, one finger in every phase, each finger in the phase it says.
+
+    Empty if it holds. Names up to SHOWN fingers and SHOWN phases.
+    """
+    if overlay.ring_ids is None:
+        return ["The overlay has no ring."]
+    nodes, phases = overlay.nodes, phase_count(overlay.nodes)
+    if overlay.ring_size != nodes or not np.array_equal(np.sort(overlay.ring_ids), np.arange(nodes)):
+        return [f"The ring ids are not 0 to {nodes - 1}, each once."]
+    finger = overlay.phases != NO_PHASE
+    sources, targets, said = overlay.sources[finger], overlay.targets[finger], overlay.phases[finger]
+    true = phase(clockwise(overlay.ring_ids[sources], overlay.ring_ids[targets], nodes))
+    counts = np.bincount(sources * np.int64(phases) + true, minlength=nodes * phases).reshape(nodes, phases)
+    in_other_phase = (
+        f"The finger of node {sources[k]} to node {targets[k]} is in phase {true[k]}, not in {said[k]}."
+        for k in np.flatnonzero(true != said)[:SHOWN]
+    )
+    not_one = (
+        f"Node {k // phases} has {counts.flat[k]} fingers in phase {k % phases} instead of one."
+        for k in np.flatnonzero(counts != 1)[:SHOWN]
+    )
+    return [*in_other_phase, *not_one]

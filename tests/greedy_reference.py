@@ -1,0 +1,89 @@
+"""The definitions of BeaConvey section 3, as plainly as they can be written, for small instances."""
+
+import numpy as np
+
+from weft.model.instance import instance_from_pairs
+
+
+def random_instance(seed, nodes, topics, density):
+    rng = np.random.default_rng(seed)
+    pairs = np.nonzero(rng.random((nodes, topics)) < density)
+    return instance_from_pairs(*pairs, node_count=nodes, topic_count=topics)
+
+
+class Parts:
+    """part[v, t] names the topic-connected component of node v on topic t; -1 where v does not subscribe."""
+
+    def __init__(self, instance):
+        self.part = np.full((instance.nodes, instance.topics), -1)
+        for node in range(instance.nodes):
+            self.part[node, instance.interest[node]] = node
+
+    def overlaps(self):
+        subscribes = (self.part >= 0).astype(int)
+        return subscribes @ subscribes.T
+
+    def contributions(self):
+        one, other = self.part[:, None, :], self.part[None, :, :]
+        return ((one >= 0) & (other >= 0) & (one != other)).sum(axis=2)
+
+    def add(self, v, w):
+        for topic in np.flatnonzero((self.part[v] >= 0) & (self.part[w] >= 0)):
+            column = self.part[:, topic]
+            column[column == column[w]] = column[v]
+
+    def count(self):
+        return sum(len(np.unique(column[column >= 0])) for column in self.part.T)
+
+
+class AnyLink:
+    def __init__(self, nodes):
+        self.permitted = ~np.eye(nodes, dtype=bool)
+
+    def add(self, v, w):
+        pass
+
+
+class Circle:
+    """Degree at most two, and no cycle."""
+
+    def __init__(self, nodes):
+        self.degree, self.fragment = np.zeros(nodes, int), np.arange(nodes)
+
+    @property
+    def permitted(self):
+        free = self.degree < 2
+        return free[:, None] & free[None, :] & (self.fragment[:, None] != self.fragment[None, :])
+
+    def add(self, v, w):
+        self.degree[[v, w]] += 1
+        self.fragment[self.fragment == self.fragment[w]] = self.fragment[v]
+
+
+class Fingers:
+    """permitted[v, w]: v may still own a finger to w, one for every phase."""
+
+    def __init__(self, ring_ids, first_phase):
+        distance = (ring_ids[None, :] - ring_ids[:, None]) % len(ring_ids)
+        self.phase = np.array([[int(d).bit_length() - 1 for d in row] for row in distance])
+        self.permitted = self.phase >= first_phase
+
+    def add(self, v, w):
+        self.permitted[v, self.phase[v] == self.phase[v, w]] = False
+
+
+def assert_greedy(instance, rule, chosen, given=(), by_overlap=False):
+    """Every link has the highest contribution of all that the rule permits, at its turn; in the end none has any."""
+    parts = Parts(instance)
+    overlaps = parts.overlaps()
+    for v, w in given:
+        parts.add(v, w)
+    for v, w, contribution in zip(chosen.owners, chosen.others, chosen.contributions, strict=True):
+        permitted, contributions = rule.permitted, parts.contributions()
+        assert permitted[v, w]
+        assert contributions[v, w] == contribution == contributions[permitted].max()
+        if by_overlap:
+            assert overlaps[v, w] == overlaps[permitted & (contributions == contribution)].max()
+        rule.add(v, w)
+        parts.add(v, w)
+    assert not parts.contributions()[rule.permitted].any()

@@ -1,0 +1,190 @@
+"""The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from weft import cli
+
+Run = Callable[..., "Done"]
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, object]:
+        (line,) = self.out.splitlines()
+        return dict(json.loads(line))
+
+
+@pytest.fixture
+def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """`weft` in this process, in an empty folder, with the tests' Spark session instead of one of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def call(*arguments: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["weft", *map(str, arguments)])
+        capfd.readouterr()
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+def test_generate_writes_the_instance_it_tells_of(run: Run) -> None:
+    told = run("generate", "zipf", "--nodes", 50, "--topics", 40, "--subscriptions", 5, "--out", "z", "--json").json
+    instance = weft.Instance.read("z")
+    assert told == {"instance": "z", "nodes": 50, "topics": 40, "subscriptions": 250}
+    assert instance.counts == {"nodes": 50, "topics": 40, "subscriptions": 250}
+
+
+@pytest.mark.parametrize("workload", ["zipf", "low", "social"])
+def test_both_engines_generate_the_same(run: Run, workload: str) -> None:
+    for engine in ("local", "spark"):
+        assert run("generate", workload, "--nodes", 300, "--engine", engine, "--out", engine).code == 0
+    assert weft.Instance.read("local").fingerprint == weft.Instance.read("spark").fingerprint
+    assert weft.Instance.read("local").meta == weft.Instance.read("spark").meta
+
+
+def test_from_a_file_to_publications(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("".join(f"{i} {(i * 7 + 1) % 50}\n{i} {(i + 1) % 50}\n" for i in range(50)))
+    told = run("ingest", "e.txt", "--as", "follows", "--out", "all", "--json").json
+    assert (told["nodes"], told["topics"]) == (50, 50)
+    assert run("sample", "all", "--nodes", 20, "--out", "some", "--json").json["nodes"] == 20
+    assert run("sample", "e.txt", "--as", "follows", "--nodes", 20, "--out", "same").code == 0
+    assert weft.Instance.read("some").fingerprint == weft.Instance.read("same").fingerprint
+    assert run("publish", "some", "--count", 30, "--out", "p.parquet", "--json").json["count"] == 30
+    assert json.loads(run("inspect", "some", "--json").out)["nodes"] == 20
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "e.txt", "p.parquet", "same", "some"]
+
+
+def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
+    first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")
+    assert first.code == 0
+    assert "done before" not in first.out
+    assert (tmp_path / "r" / "report.html").read_text().startswith("<!doctype html>")
+    assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").out.count("done before") == 3
+    more = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r")
+    assert more.out.count("done before") == 1
+    assert weft.Instance.read("r/sample").nodes == 3
+    (tmp_path / "e.txt").write_text("1 2\n2 3\n3 4\n4 1\n")
+    assert "done before" not in run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r").out
+    assert run("run", "r/instance", "--out", "r2", "--json").json["instance"]
+
+
+MISTAKES = {
+    "a file that is not there": (["ingest", "nope.txt", "--as", "edges", "--out", "o"], "nope.txt does not exist."),
+    "rows without a meaning": (["ingest", "e.txt", "--out", "o"], "--as edges, --as follows or --as subscriptions"),
+    "an unknown meaning": (["ingest", "e.txt", "--as", "friends", "--out", "o"], "'friends' is not one of"),
+    "one column": (["ingest", "e.txt", "--as", "edges", "--columns", "a", "--out", "o"], "name two columns"),
+    "output that exists": (["ingest", "e.txt", "--as", "edges", "--out", "e.txt"], "e.txt exists already"),
+    "a setting without a value": (["ingest", "e.txt", "--as", "edges", "--conf", "x", "--out", "o"], "not KEY=VALUE"),
+    "no nodes": (["generate", "unif", "--nodes", "0", "--out", "o"], "--nodes"),
+    "negative nodes": (["generate", "unif", "--nodes", "-5", "--out", "o"], "--nodes"),
+    "more topics a node than topics": (
+        ["generate", "unif", "--nodes", "5", "--topics", "3", "--out", "o"],
+        "--subscriptions",
+    ),
+    "an option of another workload": (
+        ["generate", "unif", "--nodes", "5", "--exponent", "2", "--out", "o"],
+        "--exponent",
+    ),
+    "an unknown workload": (["generate", "pareto", "--nodes", "5", "--out", "o"], "'pareto' is not one of"),
+    "an empty sample": (["sample", "i", "--nodes", "0", "--out", "o"], "at least one node"),
+    "a sample of more than all": (["sample", "i", "--nodes", "99", "--out", "o"], "has only 30 nodes"),
+    "closure without users": (["sample", "i", "--nodes", "5", "--method", "closure", "--out", "o"], "social"),
+    "an instance that is none": (["inspect", "."], "is not an instance: it has no meta.json"),
+    "an instance that is not there": (["publish", "nope", "--count", "1", "--out", "o"], "nope does not exist"),
+    "no publications": (["publish", "i", "--count", "-1", "--out", "o"], "--count"),
+    "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
+    "no command": (["fly"], "No such command"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, mistake: str) -> None:
+    (tmp_path / "e.txt").write_text("1 2\n")
+    assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i").code == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    arguments, sentence = MISTAKES[mistake]
+    done = run(*arguments)
+    assert done.code == 2
+    assert sentence in " ".join(done.err.replace("│", " ").split())
+    assert "Traceback" not in done.err
+    assert done.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_force_replaces(run: Run) -> None:
+    for nodes in (30, 40):
+        assert run("generate", "unif", "--nodes", nodes, "--topics", 40, "--out", "i", "--force").code == 0
+    assert weft.Instance.read("i").nodes == 40
+
+
+def test_every_command_has_help_with_an_example(run: Run) -> None:
+    for command in ("generate", "ingest", "sample", "publish", "inspect", "run", "demo"):
+        done = run(command, "--help")
+        assert done.code == 0
+        assert f"Example: weft {command}" in " ".join(done.out.split())
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"weft {weft.__version__}\n"
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
+    command = [str(Path(sys.executable).with_name("weft")), *arguments, "--master", "local[1]"]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path, sign: signal.Signals) -> None:
+    (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(200_000)))
+    killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
+    wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
+    killed.send_signal(sign)
+    killed.communicate()
+    assert killed.returncode == (-sign if sign == signal.SIGKILL else 128 + sign)
+    assert not (tmp_path / "r" / "instance").exists()
+    if sign == signal.SIGTERM:
+        assert list((tmp_path / "r").iterdir()) == []
+        return
+    resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
+    out, err = resumed.communicate()
+    assert resumed.returncode == 0, err.decode()
+    assert b"200,001 nodes" in out
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["instance", "report.html", "run.json"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told(run: Run) -> None:
+    done = run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "/dev/full/i")
+    assert done.code == 1
+    assert "cannot be written" in done.err

@@ -1,0 +1,38 @@
+"""What is loaded when: `import weft` and `weft --help` must stay cheap."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numba", "pyspark", "asyncio", "numpy", "pyarrow", "pandas", "matplotlib"}
+
+
+def loaded_by(code: str) -> set[str]:
+    tail = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{tail}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("code", ["import weft", "import weft; dir(weft)"])
+def test_import_weft_loads_nothing_heavy(code: str) -> None:
+    assert loaded_by(code) & HEAVY == set()
+
+
+def test_values_load_neither_numba_nor_spark_nor_asyncio() -> None:
+    assert (
+        loaded_by("import weft; weft.Instance, weft.Overlay, weft.Publications") & {"numba", "pyspark", "asyncio"}
+        == set()
+    )
+
+
+def test_help_starts_neither_numba_nor_spark() -> None:
+    code = "import contextlib, weft.cli\nwith contextlib.suppress(SystemExit): weft.cli.app(['--help'])"
+    assert loaded_by(code) & {"numba", "pyspark"} == set()
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    import weft
+
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = weft.nothing  # type: ignore[attr-defined]

@@ -1,0 +1,79 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.errors import WeftError
+from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place, read_latency
+
+A, B = np.array([0, 0, 1]), np.array([0, 1, 0])
+
+
+def test_constant() -> None:
+    assert ConstantLatency(2, 30.0).round_trip(A, B).tolist() == [0, 30, 30]
+
+
+def test_matrix_need_not_be_symmetric() -> None:
+    assert MatrixLatency(np.array([[0.0, 10], [20, 0]])).round_trip(A, B).tolist() == [0, 10, 20]
+
+
+def test_coordinates() -> None:
+    latency = CoordinateLatency(np.array([[0.0, 0], [3, 4]]), per_unit=2.0, base=1.0)
+    assert latency.round_trip(A, B).tolist() == [0, 11, 11]
+
+
+def test_nodes_are_placed_evenly_and_pay_their_access() -> None:
+    hosts = MatrixLatency(np.array([[0.0, 10], [20, 0]]))
+    placed = place(hosts, 5, seed=1, access=(1.0, 2.0))
+    assert sorted(np.bincount(placed.host).tolist()) == [2, 3]
+    for i in range(5):
+        for j in range(5):
+            between = hosts.matrix[placed.host[i], placed.host[j]] + placed.access[i] + placed.access[j]
+            assert placed.round_trip(np.array([i]), np.array([j]))[0] == (0 if i == j else between)
+    assert np.all((placed.access >= 1) & (placed.access <= 2))
+
+
+def test_a_text_matrix_is_read_plain_or_gzipped(tmp_path: Path) -> None:
+    (tmp_path / "m.txt").write_text("0 1.5\n2 0\n")
+    (tmp_path / "m.txt.gz").write_bytes(gzip.compress(b"0\t1.5\n2\t0\n"))
+    for name in ("m.txt", "m.txt.gz"):
+        assert read_latency(tmp_path / name).round_trip(A, B).tolist() == [0, 1.5, 2]
+
+
+def test_wonderproxy_records_give_the_average_in_milliseconds(tmp_path: Path) -> None:
+    records = np.arange(16, dtype="<u4").reshape(2, 2, 4) * 1000
+    (tmp_path / "x.ping.bin").write_bytes(records.tobytes())
+    assert read_latency(tmp_path / "x.ping.bin").round_trip(A, B).tolist() == [1, 5, 9]
+
+
+def test_oversim_coordinates(tmp_path: Path) -> None:
+    nodes = "".join(f"<node><coord> {x} </coord><coord> 0 </coord></node>" for x in (0, 7))
+    (tmp_path / "n.xml").write_text(f"<nodelist>{nodes}</nodelist>")
+    assert read_latency(tmp_path / "n.xml").round_trip(A, B).tolist() == [0, 7, 7]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("m.txt", "0 1\n", "square; this one is 1 by 2"),
+        ("m.txt", "0 x\n1 0\n", "cannot be read as latencies"),
+        ("m.txt", "0 -1\n1 0\n", "finite times of at least 0"),
+        ("n.xml", "<nodelist>", "cannot be read as latencies"),
+        ("m.txt.gz", "not gzip", "cannot be read as latencies"),
+        ("x.ping.bin", "12345678", "cannot be read as latencies"),
+    ],
+)
+def test_bad_files_are_told(tmp_path: Path, name: str, content: str, sentence: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(WeftError, match=sentence):
+        read_latency(tmp_path / name)
+
+
+def test_real_sets(data: Path) -> None:
+    hosts = {"planetlab-490.txt.gz": 490, "wonderproxy-222.ping.bin": 222, "oversim-nodes_2d_15000.xml.gz": 15_000}
+    for name, count in hosts.items():
+        latency = read_latency(data / "latency" / name)
+        assert latency.nodes == count
+        times = latency.round_trip(np.arange(count - 1), np.arange(1, count))
+        assert 20 < np.median(times) < 200

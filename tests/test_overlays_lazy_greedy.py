@@ -1,0 +1,131 @@
+from unittest.mock import patch
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greedy_reference import AnyLink, Circle, Fingers, assert_greedy, random_instance
+from weft.kernels.constraint import any_link, circle
+from weft.model.instance import instance_from_pairs
+from weft.overlays import lazy_greedy as module
+from weft.overlays.finger import NO_NODE, empty_phases, empty_table
+from weft.overlays.lazy_greedy import lazy_greedy, lowest_bucket, share
+from weft.overlays.swico import table_with_successors
+
+INSTANCES = st.builds(
+    random_instance,
+    seed=st.integers(0, 2**32),
+    nodes=st.integers(1, 60),
+    topics=st.integers(1, 25),
+    density=st.sampled_from([0.05, 0.2, 0.5, 1.0]),
+)
+SEEDS = st.integers(0, 2**32)
+TIES = st.sampled_from(["random", "overlap"])
+HELD = st.sampled_from([1, 20, 50_000])  # rounds of one candidate (or one bucket), several rounds, a single round
+
+many = settings(deadline=None, max_examples=100)
+
+
+def holding(fewest):
+    return patch.object(module, "FEWEST_HELD", fewest)
+
+
+@given(INSTANCES, SEEDS, TIES, HELD)
+@many
+def test_gm_is_exact(instance, seed, tie, held):
+    with holding(held):
+        chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed), tie=tie)
+    assert_greedy(instance, AnyLink(instance.nodes), chosen, by_overlap=tie == "overlap")
+
+
+@given(INSTANCES, SEEDS, TIES, HELD)
+@many
+def test_gswico_s_is_exact(instance, seed, tie, held):
+    with holding(held):
+        chosen = lazy_greedy(instance, circle(instance.nodes), np.random.default_rng(seed), tie=tie)
+    assert_greedy(instance, Circle(instance.nodes), chosen, by_overlap=tie == "overlap")
+
+
+@pytest.mark.parametrize("ring_given", [True, False], ids=["gswico-l", "grswico"])
+@given(instance=INSTANCES, seed=SEEDS, tie=TIES, held=HELD)
+@many
+def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
+    rng = np.random.default_rng(seed)
+    ring_ids = rng.permutation(instance.nodes)
+    table = table_with_successors(ring_ids) if ring_given else empty_table(instance.nodes)
+    nodes, phases = np.nonzero(table != NO_NODE)
+    sources, targets = nodes.astype(np.int32), table[nodes, phases]
+    with holding(held):
+        chosen = lazy_greedy(instance, empty_phases(table, ring_ids), rng, sources=sources, targets=targets, tie=tie)
+    links = list(zip(sources, targets, strict=True))
+    assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
+
+
+@pytest.mark.parametrize("held", [1, 50_000])
+def test_ties_are_broken_uniformly(held):
+    """Four nodes with one topic: six links of the same contribution, of which each comes first about as often."""
+    instance = instance_from_pairs([0, 1, 2, 3], [0, 0, 0, 0])
+    firsts = np.zeros((4, 4), int)
+    with holding(held):
+        for seed in range(600):
+            chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed))
+            firsts[min(chosen.owners[0], chosen.others[0]), max(chosen.owners[0], chosen.others[0])] += 1
+    counts = firsts[np.triu_indices(4, 1)]
+    assert counts.sum() == 600
+    assert ((counts - 100) ** 2 / 100).sum() < 20.5  # chi-square, 5 degrees of freedom, p = 0.001
+
+
+def test_the_owner_of_a_finger_is_either_end():
+    """Two nodes face each other on a ring of four: both have an empty phase 1 for the other."""
+    instance = instance_from_pairs([0, 2], [0, 0], node_count=4)
+    ring_ids = np.arange(4)
+    owners = [
+        int(lazy_greedy(instance, empty_phases(empty_table(4), ring_ids), np.random.default_rng(seed)).owners[0])
+        for seed in range(40)
+    ]
+    assert 8 <= owners.count(0) <= 32
+    assert owners.count(0) + owners.count(2) == 40
+
+
+@pytest.mark.parametrize("tie", ["random", "overlap"])
+def test_the_number_of_threads_does_not_matter(tie):
+    instance = random_instance(5, 300, 60, 0.1)
+    before = numba.get_num_threads()
+    try:
+        results = []
+        for threads in (1, before):
+            numba.set_num_threads(threads)
+            with holding(100):
+                results.append(lazy_greedy(instance, circle(300), np.random.default_rng(3), tie=tie))
+    finally:
+        numba.set_num_threads(before)
+    one, other = results
+    assert np.array_equal(one.owners, other.owners)
+    assert np.array_equal(one.others, other.others)
+
+
+@pytest.mark.parametrize(
+    ("counts", "budget", "lowest"),
+    [
+        ([0, 9, 5, 2], 20, 1),
+        ([0, 9, 5, 2], 8, 2),
+        ([0, 9, 5, 2], 7, 2),
+        ([0, 9, 5, 2], 6, 3),
+        ([0, 9, 5, 2], 1, 3),  # too small for the highest bucket, of which a share must do
+        ([0, 9, 0, 0], 1, 1),
+        ([0, 0, 0, 0], 5, 1),
+    ],
+)
+def test_a_round_goes_down_as_far_as_its_budget(counts, budget, lowest):
+    assert lowest_bucket(np.array(counts), budget) == lowest
+
+
+def test_a_share_is_in_proportion_and_never_nothing():
+    rng = np.random.default_rng(1)
+    counts = np.array([200_000, 100_000, 1, 0])
+    parts = share(counts, 30_000, rng)
+    assert parts == pytest.approx([20_000, 10_000, 0, 0], abs=500)
+    assert np.all(parts <= counts)
+    assert all(share(counts, 1, rng).sum() == 1 for _ in range(100))

@@ -1,0 +1,141 @@
+"""What all small-world overlays promise, and what each of them does with its freedom."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greedy_reference import Parts, random_instance
+from weft.model.instance import instance_from_pairs
+from weft.overlays.catalog import BUILDERS, design, options_of
+from weft.overlays.finger import empty_table
+from weft.overlays.grswico import filled
+from weft.overlays.quality import quality
+from weft.overlays.random import random_table
+
+VARIANTS = [(name, {}) for name in BUILDERS] + [
+    (name, {option.name: choice})
+    for name in BUILDERS
+    for option in options_of(name).values()
+    for choice in option.choices
+    if choice != option.default
+]
+FACEBOOK = Path(__file__).resolve().parents[2] / "shared/data/social/facebook_combined.txt.gz"
+
+
+def assert_property_1(overlay):
+    """Identifiers 0 to |V| - 1, and of every node one finger in [v + 2^i, v + 2^(i+1)) for all i below log2 |V|."""
+    nodes = overlay.nodes
+    assert sorted(overlay.ring_ids) == list(range(nodes))
+    assert overlay.ring_size == nodes
+    for node in range(nodes):
+        distances = [int(overlay.ring_ids[w] - overlay.ring_ids[node]) % nodes for w in overlay.of(node)]
+        assert len(distances) == (math.ceil(math.log2(nodes)) if nodes > 1 else 0)
+        for i, distance in enumerate(distances):
+            assert 2**i <= distance < 2 ** (i + 1)
+        assert overlay.phases[overlay.indptr[node] : overlay.indptr[node + 1]].tolist() == list(range(len(distances)))
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
+@given(
+    instance=st.builds(
+        random_instance,
+        seed=st.integers(0, 2**32),
+        nodes=st.integers(1, 70),
+        topics=st.integers(1, 30),
+        density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+    ),
+    seed=st.integers(0, 2**32),
+)
+@settings(deadline=None, max_examples=25)
+def test_property_1(name, options, instance, seed):
+    assert_property_1(design(instance, name, seed=seed, **options))
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
+@pytest.mark.parametrize("nodes", range(1, 10))
+def test_property_1_on_the_smallest_rings(name, options, nodes):
+    assert_property_1(design(random_instance(nodes, nodes, 3, 0.7), name, seed=1, **options))
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
+def test_the_seed_decides(name, options):
+    instance = random_instance(1, 40, 15, 0.3)
+    one, again, other = (design(instance, name, seed=seed, **options) for seed in (1, 1, 2))
+    assert np.array_equal(one.targets, again.targets)
+    assert np.array_equal(one.ring_ids, again.ring_ids)
+    assert not np.array_equal(one.targets, other.targets)
+
+
+def test_chord_takes_the_first_node_of_every_phase():
+    overlay = design(random_instance(1, 11, 3, 0.5), "chord", seed=4)
+    for node in range(11):
+        expected = (overlay.ring_ids[node] + np.array([1, 2, 4, 8])) % 11
+        assert overlay.ring_ids[overlay.of(node)].tolist() == expected.tolist()
+
+
+def test_random_takes_all_nodes_of_a_phase_alike():
+    ring_ids = np.arange(1000)
+    table = random_table(ring_ids, np.random.default_rng(8))
+    for phase, ends in ((0, 2), (2, 8), (9, 1000)):
+        distances = (table[:, phase] - ring_ids) % 1000
+        counts = np.bincount(distances, minlength=ends)[2**phase :]
+        assert len(counts) == ends - 2**phase
+        expected = 1000 / len(counts)
+        deviation = ((counts - expected) ** 2 / expected).sum()
+        assert deviation < len(counts) + 5 * math.sqrt(2 * len(counts))
+
+
+@pytest.mark.parametrize("name", ["swico-s", "swico-sl"])
+def test_a_close_ring_connects_what_can_be_connected(name):
+    """Ten groups of nodes with one topic each: a ring that keeps every group together connects all topics."""
+    groups = np.random.default_rng(2).permutation(np.repeat(np.arange(10), 7))
+    instance = instance_from_pairs(np.arange(70), groups)
+    overlay = design(instance, name, seed=3)
+    around = groups[np.argsort(overlay.ring_ids)]
+    assert np.count_nonzero(around != np.roll(around, 1)) == 10
+    assert quality(instance, overlay)["tco_support_ratio"] == 1.0
+
+
+def test_close_fingers_connect_more_than_blind_ones():
+    instance = random_instance(6, 400, 100, 0.1)
+    support = {name: quality(instance, design(instance, name, seed=1))["tco_support_ratio"] for name in BUILDERS}
+    assert max(support["chord"], support["random"]) < min(support["swico-s"], support["grswico"])
+    assert support["swico-s"] < support["swico-sl"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_empty_phases_are_filled_by_the_largest_overlap(seed):
+    instance = random_instance(seed, 50, 20, 0.15)
+    rng = np.random.default_rng(seed)
+    ring_ids = rng.permutation(50)
+    table = filled(instance, ring_ids, empty_table(50), rng, "overlap")
+    overlaps = Parts(instance).overlaps()
+    for node in range(50):
+        distances = (ring_ids - ring_ids[node]) % 50
+        for phase, finger in enumerate(table[node]):
+            in_phase = (2**phase <= distances) & (distances < 2 ** (phase + 1))
+            assert in_phase[finger]
+            assert overlaps[node, finger] == overlaps[node, in_phase].max()
+
+
+def test_fingers_that_are_chosen_are_not_filled_again():
+    """Options that concern only what does not contribute leave the greedy's links alone."""
+    instance = random_instance(3, 200, 40, 0.1)
+    by_chance, by_overlap = (design(instance, "swico-sl", seed=5, fill=fill) for fill in ("random", "overlap"))
+    assert np.array_equal(by_chance.ring_ids, by_overlap.ring_ids)
+    assert quality(instance, by_chance)["tccs"] == quality(instance, by_overlap)["tccs"]
+    assert 0 < np.count_nonzero(by_chance.targets == by_overlap.targets) < by_chance.links
+
+
+@pytest.mark.skipif(not FACEBOOK.exists(), reason=f"ego-Facebook is not at {FACEBOOK}")
+def test_ego_facebook_is_almost_connected():
+    edges = np.loadtxt(FACEBOOK, dtype=np.int64)
+    both_ways = np.concatenate([edges, edges[:, ::-1]])
+    instance = instance_from_pairs(both_ways[:, 0], both_ways[:, 1])
+    found = quality(instance, design(instance, "swico-sl", seed=1))
+    assert found["tco_support_ratio"] > 0.995
+    assert found["ring_violations"] == []

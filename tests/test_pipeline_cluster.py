@@ -1,0 +1,102 @@
+"""The stages on a real Spark cluster: a master and two workers on loopback, from the installed package."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import weft
+from weft.pipeline.java import provide_java
+from weft.pipeline.session import CONF
+from weft.workloads.sample import Sampling, sample
+
+
+def log4j(folder: Path) -> Path:
+    """The master tells its address and its workers at level INFO only."""
+    text = (CONF / "log4j2.properties").read_text().replace("rootLogger.level = error", "rootLogger.level = info")
+    (folder / "log4j2.properties").write_text(text)
+    return folder
+
+
+def wait_for(log: Path, pattern: str, times: int = 1) -> str:
+    deadline = time.monotonic() + 60
+    while len(found := re.findall(pattern, log.read_text())) < times:
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.1)
+    return str(found[0])
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("cluster")
+    home = Path(pyspark.__file__).parent
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_CONF_DIR": str(log4j(folder)),
+        "SPARK_NO_DAEMONIZE": "1",
+    }
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, *arguments: str) -> Path:
+        log = folder / f"{name}.log"
+        with log.open("wb") as output:
+            command = [str(home / "bin" / "spark-class"), *arguments]
+            started.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
+        return log
+
+    try:
+        deploy = "org.apache.spark.deploy"
+        log = start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        address = wait_for(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
+        for name in ("worker-1", "worker-2"):
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / name))
+            start(name, f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", *size, address)
+        wait_for(log, r"Registering worker 127\.0\.0\.1:\d+ with 1 cores", times=2)
+        yield address
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def java() -> None:
+    provide_java()
+
+
+def weft_on(master: str, folder: Path, *arguments: object) -> None:
+    settings = ("spark.driver.host=127.0.0.1", "spark.executor.memory=512m", "spark.driver.memory=1g")
+    command = [str(Path(sys.executable).with_name("weft")), *map(str, arguments), "--master", master]
+    for setting in settings:
+        command += ["--conf", setting]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cluster_gives_what_one_machine_gives(master: str, tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(
+        "".join(f"u{i} u{(i * i * 3 + 7) % 500}\nu{i} u{(i + 1) % 500}\n" for i in range(500))
+    )
+    weft_on(master, tmp_path, "run", "e.txt", "--as", "edges", "--nodes", 100, "--out", "there")
+    instance = weft.Instance.read(tmp_path / "there" / "instance")
+    users = sorted(f"u{i}" for i in range(500))
+    assert instance.node_names is not None
+    assert instance.node_names.tolist() == users
+    friends = {frozenset(line.split()) for line in (tmp_path / "e.txt").read_text().splitlines()}
+    assert instance.subscriptions == 2 * sum(len(pair) == 2 for pair in friends)
+    here = sample(instance, Sampling(100, "bfs", 1))
+    assert weft.Instance.read(tmp_path / "there" / "sample").fingerprint == here.fingerprint
+
+
+def test_workers_of_a_cluster_run_kernels(master: str, tmp_path: Path) -> None:
+    weft_on(master, tmp_path, "generate", "zipf", "--nodes", 300, "--engine", "spark", "--out", "there")
+    from weft.workloads.catalog import generate
+
+    assert weft.Instance.read(tmp_path / "there").fingerprint == generate("zipf", nodes=300, seed=1).fingerprint

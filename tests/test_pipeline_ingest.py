@@ -1,0 +1,266 @@
+"""Ingest against a plain reading of the same rows in Python."""
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from weft.errors import WeftError
+from weft.model.instance import Instance, read_instance
+from weft.pipeline.ingest import Ingested, ingest
+from weft.pipeline.source import Kind, Source
+
+Pair = tuple[str, str]
+
+
+def in_order(names: set[str]) -> list[str]:
+    """The numbering that ingest promises: by value where all are plain integers, else as UTF-8."""
+    if all(name.removeprefix("-").isdecimal() and str(int(name)) == name for name in names):
+        return sorted(names, key=int)
+    return sorted(names, key=str.encode)
+
+
+def expected(rows: Sequence[Pair], kind: Kind) -> tuple[list[str], list[str], set[Pair]]:
+    users = in_order({name for row in rows for name in row})
+    nodes, topics = (
+        (users, users) if kind != "subscriptions" else (in_order({u for u, _ in rows}), in_order({v for _, v in rows}))
+    )
+    kept = {(u, v) for u, v in rows if u != v or kind == "subscriptions"}
+    return nodes, topics, kept | {(v, u) for u, v in kept} if kind == "edges" else kept
+
+
+def named_pairs(instance: Instance) -> set[Pair]:
+    assert instance.node_names is not None
+    assert instance.topic_names is not None
+    rows = instance.interest.row_of_each()
+    return set(zip(instance.node_names[rows], instance.topic_names[instance.interest.indices], strict=True))
+
+
+def check(
+    spark: SparkSession, rows: Sequence[Pair], kind: Kind, tmp_path: Path, file: Path, **options: Any
+) -> Ingested:
+    result = ingest(spark, Source((str(file),), kind, **options), tmp_path / "out")
+    instance = read_instance(tmp_path / "out")
+    nodes, topics, subscriptions = expected(rows, kind)
+    assert instance.node_names is not None
+    assert instance.topic_names is not None
+    assert instance.node_names.tolist() == nodes
+    assert instance.topic_names.tolist() == topics
+    assert named_pairs(instance) == subscriptions
+    assert instance.is_social == (kind != "subscriptions")
+    assert (result.nodes, result.topics, result.subscriptions) == (len(nodes), len(topics), len(subscriptions))
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    assert not (tmp_path / "out" / "_scratch").exists()
+    return result
+
+
+ROWS = [("10", "9"), ("9", "10"), ("9", "10"), ("9", "9"), ("2", "10"), ("-3", "2"), ("2", "2")]
+
+
+@pytest.mark.parametrize(("kind", "loops", "duplicates"), [("edges", 2, 2), ("follows", 2, 1), ("subscriptions", 0, 1)])
+def test_edge_lists_are_cleaned_and_counted(
+    spark: SparkSession, tmp_path: Path, kind: Kind, loops: int, duplicates: int
+) -> None:
+    lines = ["# a comment", "% another", "", *(f"{u}\t {v} " for u, v in ROWS)]
+    (tmp_path / "e.txt").write_bytes("\r\n".join(lines).encode())
+    result = check(spark, ROWS, kind, tmp_path, tmp_path / "e.txt")
+    assert result == Ingested(result.nodes, result.topics, result.subscriptions, len(ROWS), loops, duplicates, 0)
+
+
+def test_ids_may_be_any_text(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [("007", "7"), ("7", "+7"), ("ä", "z"), ("9" * 30, "7"), ("1e3", "a,b")]
+    (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
+    check(spark, rows, "follows", tmp_path, tmp_path / "e.txt")
+
+
+def test_integers_on_one_side_only(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [("10", "sport"), ("9", "news"), ("9", "10")]
+    (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
+    check(spark, rows, "subscriptions", tmp_path, tmp_path / "e.txt")
+
+
+def write_as(form: str, path: Path, rows: Sequence[Pair]) -> tuple[Path, dict[str, Any]]:
+    match form:
+        case "csv":
+            path = path / "f.csv"
+            path.write_text("\ufeffuser,topic\n" + "".join(f'"{u}",{v}\n' for u, v in rows))
+        case "csv-columns":
+            path = path / "f.csv"
+            path.write_text("n,to,x,from\n" + "".join(f"{i},{v},,{u}\n" for i, (u, v) in enumerate(rows)))
+            return path, {"columns": ("from", "to")}
+        case "csv-bare":
+            path = path / "f.csv"
+            path.write_text("".join(f"x;{u};{v}\n" for u, v in rows))
+            return path, {"columns": ("2", "3"), "header": False, "delimiter": ";"}
+        case "tsv":
+            path = path / "f.tsv.gz"
+            path.write_bytes(gzip.compress(("node\ttopic\n" + "".join(f"{u}\t{v}\n" for u, v in rows)).encode()))
+        case "json-lines":
+            path = path / "f.jsonl"
+            path.write_text("".join(json.dumps({"user": u, "topic": v}) + "\n" for u, v in rows))
+        case "json-numbers":
+            path = path / "f.json"
+            path.write_text("".join(json.dumps({"user": int(u), "at": 1.5, "topic": int(v)}) + "\n" for u, v in rows))
+            return path, {"columns": ("user", "topic")}
+        case "json-lists":
+            path = path / "f.json"
+            path.write_text("".join(json.dumps({"user": u, "topics": [v, v]}) + "\n" for u, v in rows))
+        case "json-map":
+            path = path / "f.json.gz"
+            lists = {u: [v for w, v in rows if w == u] for u, _ in rows}
+            path.write_bytes(gzip.compress(json.dumps(lists, indent=1).encode()))
+        case "parquet-int":
+            path = path / "f.parquet"
+            columns = {"node": [int(u) for u, _ in rows], "topic": [int(v) for _, v in rows], "z": [0] * len(rows)}
+            pq.write_table(pa.table(columns), path)
+        case "parquet-folder":
+            path = path / "f.parquet"
+            path.mkdir()
+            for i, (u, v) in enumerate(rows):
+                pq.write_table(pa.table({"a": [u], "b": [v]}), path / f"part-{i}.parquet")
+        case "text-folder":
+            path = path / "f"
+            path.mkdir()
+            for i, (u, v) in enumerate(rows):
+                (path / f"part-{i}.txt").write_text(f"{u} {v}\n")
+    return path, {}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "csv",
+        "csv-columns",
+        "csv-bare",
+        "tsv",
+        "json-lines",
+        "json-numbers",
+        "json-lists",
+        "json-map",
+        "parquet-int",
+        "parquet-folder",
+        "text-folder",
+    ],
+)
+def test_formats(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    file, options = write_as(form, tmp_path, ROWS)
+    check(spark, ROWS, "follows", tmp_path, file, **options)
+
+
+def test_many_files_are_one_graph(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x,y\n2,3\n1,2\n")
+    result = ingest(spark, Source((str(tmp_path / "a.csv"), str(tmp_path / "b.csv")), "follows"), tmp_path / "out")
+    assert (result.nodes, result.subscriptions, result.duplicates) == (3, 2, 1)
+
+
+def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Path) -> None:
+    draw = random.Random(1)
+    rows = [(str(draw.randrange(60)), str(draw.randrange(60))) for _ in range(1000)]
+    (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
+    check(spark, rows, "edges", tmp_path, tmp_path / "e.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("e.txt", "1 2\n# x\n\n3\n4 5", r"e.txt, line 4: 2 fields are expected, not 1: '3'\. Mend it"),
+        ("e.txt", "1 2\n1 2 3\n4\n", r"line 2: 2 fields are expected, not 3: '1 2 3' \(2 such rows in all\)"),
+        ("e.txt", b"1 2\n\xff\xfe 3\n", "line 2: it is not UTF-8"),
+        ("f.csv", "a,b\n1,2\n1\n", "f.csv, line 3: 2 fields are expected: '1'"),
+        ("f.csv", "a,b\n1,\n", "line 2: the second id is missing"),
+        ("f.csv", "a,b,c\n1,2,3\n", "has the columns a, b, c: name the two that matter with --columns"),
+        ("f.jsonl", '{"a": 1, "b": 2}\n{"a": 1', "line 2: it is not a JSON object like the first"),
+        ("f.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1}\n', "line 3: the second id is missing"),
+        ("f.jsonl", "7\n", "line 1: it is not a JSON object"),
+        ("f.json", '{"a": ["b"', "line 1: it is not a JSON map of lists"),
+        ("e.txt", "# nothing\n", "Nothing is left of .*e.txt: no subscriptions"),
+        ("e.txt", "1 1\n", "Nothing is left"),
+        ("f.csv", "", "f.csv is empty"),
+        ("e.txt.gz", "not gzip", "gzip"),
+        ("e.dat", "1 2", "does not tell its format"),
+    ],
+)
+def test_bad_input_is_told_and_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, name: str, content: str | bytes, sentence: str
+) -> None:
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    from weft.pipeline.session import spark_session
+
+    with pytest.raises(WeftError, match=sentence), spark_session():
+        ingest(spark, Source((str(tmp_path / name),), "follows"), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_bad_rows_can_be_left_out_and_kept_aside(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("1 2\nx\n3 4\n\n1 2 3\n")
+    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b.txt")), "follows", on_bad_row="skip")
+    result = ingest(spark, source, tmp_path / "out")
+    assert (result.rows, result.rejected, result.subscriptions) == (4, 4, 2)
+    rejected = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
+    places = [(row["file"].rpartition("/")[2], row["line"], row["content"]) for row in rejected]
+    assert places == [("a.txt", 2, "x"), ("a.txt", 5, "1 2 3"), ("b.txt", 2, "x"), ("b.txt", 5, "1 2 3")]
+    read_instance(tmp_path / "out")
+
+
+def test_line_numbers_hold_across_the_blocks_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [f"{i} {i + 1}" for i in range(5000)]
+    bad = [0, 17, 2499, 4998]
+    for i in bad:
+        lines[i] = "bad"
+    (tmp_path / "e.txt").write_text("\n".join(lines))
+    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "4096")
+    try:
+        ingest(spark, Source((str(tmp_path / "e.txt"),), "follows", on_bad_row="skip"), tmp_path / "out")
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(before))
+    told = pq.read_table(tmp_path / "out" / "rejected.parquet")["line"].to_pylist()
+    assert told == [i + 1 for i in bad]
+
+
+def test_a_parquet_column_of_another_type_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1.5], "b": [2]}), tmp_path / "f.parquet")
+    with pytest.raises(WeftError, match="column 'a' is double; ids are integers or text"):
+        ingest(spark, Source((str(tmp_path / "f.parquet"),), "follows"), tmp_path / "out")
+
+
+def test_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(WeftError, match="has no column 'c'; it has a, b"):
+        ingest(spark, Source((str(tmp_path / "f.csv"),), "follows", columns=("a", "c")), tmp_path / "out")
+
+
+def test_another_header_in_a_second_file_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("y,x\n2,3\n")
+    with pytest.raises(WeftError, match=r"b.csv does not have the header of .*a.csv, which is: x,y"):
+        ingest(spark, Source((str(tmp_path / "a.csv"), str(tmp_path / "b.csv")), "follows"), tmp_path / "out")
+
+
+def test_ego_facebook(spark: SparkSession, tmp_path: Path, data: Path) -> None:
+    result = ingest(spark, Source((str(data / "social/facebook_combined.txt.gz"),), "edges"), tmp_path / "fb")
+    assert (result.nodes, result.topics, result.subscriptions) == (4039, 4039, 176_468)
+
+
+def test_ego_twitter(spark: SparkSession, tmp_path: Path, data: Path) -> None:
+    result = ingest(spark, Source((str(data / "social/twitter_combined.txt.gz"),), "follows"), tmp_path / "tw")
+    assert result == Ingested(81_306, 81_306, 1_768_135, 1_768_149, 14, 0, 0)
+
+
+def test_genres(spark: SparkSession, tmp_path: Path, data: Path) -> None:
+    file = data / "topics/deezer-HU_genres.json.gz"
+    result = ingest(spark, Source((str(file),), "subscriptions"), tmp_path / "hu")
+    assert (result.nodes, result.topics, result.subscriptions) == (47_538, 84, 284_901)
+    lists = json.loads(gzip.decompress(file.read_bytes()))
+    assert named_pairs(read_instance(tmp_path / "hu")) == {
+        (user, genre) for user, genres in lists.items() for genre in genres
+    }
