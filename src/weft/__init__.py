@@ -9,15 +9,35 @@ if TYPE_CHECKING:
     from weft.model.instance import Instance
     from weft.model.overlay import Overlay
     from weft.model.publication import Publications
+    from weft.overlays.catalog import design
+    from weft.sim.bulk import evaluate
+    from weft.workloads.catalog import generate
+    from weft.workloads.publication import publications
+    from weft.workloads.sample import sample
 
 __version__ = "0.1.0"
-__all__ = ["Instance", "Overlay", "Publications", "WeftError"]
+__all__ = [
+    "Instance",
+    "Overlay",
+    "Publications",
+    "WeftError",
+    "design",
+    "evaluate",
+    "generate",
+    "publications",
+    "sample",
+]
 
 # Names are loaded when first used: `import weft` costs milliseconds and loads neither numpy, numba nor Spark.
 _HOMES = {
     "Instance": "weft.model.instance",
     "Overlay": "weft.model.overlay",
     "Publications": "weft.model.publication",
+    "design": "weft.overlays.catalog",
+    "evaluate": "weft.sim.bulk",
+    "generate": "weft.workloads.catalog",
+    "publications": "weft.workloads.publication",
+    "sample": "weft.workloads.sample",
 }
 
 

@@ -1,5 +1,7 @@
 """weft design"""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -30,6 +32,9 @@ def design(
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
     seed: o.Seed = 1,
+    engine: o.Engine = "local",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -37,15 +42,25 @@ def design(
     from weft.model.instance import read_instance
     from weft.model.storage import require_absent
     from weft.overlays.catalog import chosen_options
-    from weft.overlays.catalog import design as designed
+    from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
 
     options = {"long": long, "tie": tie, "fill": fill}
     chosen_options(overlay, options)
     require_absent(out, force)
     given, progress = read_instance(instance), ConsoleProgress()
-    with progress.step(f"Designing {overlay}"):
-        made = designed(given, overlay, seed=seed, **options)
+    if engine == "spark":
+        from weft.pipeline.design import design as design_on_spark
+        from weft.pipeline.session import spark_session
+
+        with (
+            spark_session(master, o.spark_conf(conf)) as spark,
+            TemporaryDirectory(dir=o.existing_parent(out)) as scratch,
+        ):
+            made = design_on_spark(spark, instance, overlay, Path(scratch), seed=seed, progress=progress, **options)
+    else:
+        with progress.step(f"Designing {overlay}"):
+            made = design_here(given, overlay, seed=seed, **options)
     with progress.step("Measuring it"):
         made = made.with_meta(quality=link_quality(given, made))
     made.write(out, force=force)

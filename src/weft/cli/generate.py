@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from weft.cli.options import Conf, Force, Json, Master, OutInstance, Seed, spark_conf
+from weft.cli.options import Conf, Engine, Force, Json, Master, OutInstance, Seed, spark_conf
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft generate zipf --nodes 1000 --topics 500 --subscriptions 20 --out zipf-1k"
@@ -31,7 +31,7 @@ def generate(
     ] = None,
     reciprocity: Annotated[float | None, typer.Option(help="Of social: the share of follows that are mutual.")] = None,
     seed: Seed = 1,
-    engine: Annotated[Literal["local", "spark"], typer.Option(help="Where; both give the same instance.")] = "local",
+    engine: Engine = "local",
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006
     force: Force = False,

@@ -22,6 +22,10 @@ RouterName = Annotated[
     Literal["po", "pal", "pie", "scribe", "iscribe"],
     typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe or iscribe."),
 ]
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(metavar="local|spark", help="In this process, or on Spark; both give the same result."),
+]
 Master = Annotated[str, typer.Option(help="Spark master: local[*], spark://host:7077, yarn, k8s://...")]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
 
