@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -77,13 +79,41 @@ def test_from_a_file_to_publications(run: Run, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "e.txt", "p.parquet", "same", "some"]
 
 
+def test_from_an_instance_to_its_proof(run: Run, tmp_path: Path) -> None:
+    run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
+    told = run("design", "i", "--overlay", "swico-sl", "--out", "o", "--json").json
+    assert told["links"] == 60 * 6
+    shown = json.loads(run("inspect", "o", "--instance", "i", "--json").out)
+    assert shown["ring_violations"] == []
+    assert shown["tco_support_ratio"] == told["tco_support_ratio"]
+    run("publish", "i", "--count", 200, "--seed", 5, "--out", "p.parquet")
+    proof = run(
+        "evaluate", "i", "o", "--router", "pie", "--publications", "p.parquet", "--topics", "t.parquet", "--json"
+    ).json
+    assert proof["deliveries"] == proof["expected_deliveries"]
+    assert proof["publications"] == 200
+    again = run("evaluate", "i", "o", "--router", "pie", "--publications", "200", "--seed", 5, "--json").json
+    assert {**again, "seconds": 0} == {**proof, "seconds": 0}
+    assert pq.read_table("t.parquet")["messages"].to_numpy().sum() == proof["messages"]
+
+
+def test_both_engines_design_the_same(run: Run) -> None:
+    run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
+    made = []
+    for engine in ("local", "spark"):
+        assert run("design", "i", "--overlay", "swico-sl", "--seed", 3, "--engine", engine, "--out", engine).code == 0
+        made.append(weft.Overlay.read(engine))
+    assert np.array_equal(made[0].ring_ids, made[1].ring_ids)
+    assert np.array_equal(made[0].targets, made[1].targets)
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")
     assert first.code == 0
     assert "done before" not in first.out
     assert (tmp_path / "r" / "report.html").read_text().startswith("<!doctype html>")
-    assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").out.count("done before") == 3
+    assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").out.count("done before") == 6
     more = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r")
     assert more.out.count("done before") == 1
     assert weft.Instance.read("r/sample").nodes == 3
@@ -116,6 +146,16 @@ MISTAKES = {
     "an instance that is none": (["inspect", "."], "is not an instance: it has no meta.json"),
     "an instance that is not there": (["publish", "nope", "--count", "1", "--out", "o"], "nope does not exist"),
     "no publications": (["publish", "i", "--count", "-1", "--out", "o"], "--count"),
+    "an option of another overlay": (
+        ["design", "i", "--overlay", "chord", "--tie", "overlap", "--out", "o"],
+        "takes no option --tie",
+    ),
+    "an overlay without its instance": (["inspect", "o"], "does not exist"),
+    "a router without an overlay": (["evaluate", "i", "i", "--router", "pie"], "is not an overlay"),
+    "publications that are none": (
+        ["evaluate", "i", "i", "--router", "pie", "--publications", "x"],
+        "is not an overlay",
+    ),
     "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
     "no command": (["fly"], "No such command"),
 }
@@ -142,7 +182,7 @@ def test_force_replaces(run: Run) -> None:
 
 
 def test_every_command_has_help_with_an_example(run: Run) -> None:
-    for command in ("generate", "ingest", "sample", "publish", "inspect", "run", "demo"):
+    for command in ("generate", "ingest", "sample", "publish", "design", "inspect", "evaluate", "run", "demo"):
         done = run(command, "--help")
         assert done.code == 0
         assert f"Example: weft {command}" in " ".join(done.out.split())
@@ -150,6 +190,9 @@ def test_every_command_has_help_with_an_example(run: Run) -> None:
 
 def test_version(run: Run) -> None:
     assert run("--version").out == f"weft {weft.__version__}\n"
+
+
+RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json"]
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
@@ -166,7 +209,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path, sign: signal.Signals) -> None:
-    (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(200_000)))
+    (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
     killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
     killed.send_signal(sign)
@@ -179,8 +222,8 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path,
     resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     out, err = resumed.communicate()
     assert resumed.returncode == 0, err.decode()
-    assert b"200,001 nodes" in out
-    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["instance", "report.html", "run.json"]
+    assert b"nodes 2,001" in out
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not Path("/dev/full").exists(), reason="no device that is always full")

@@ -20,6 +20,8 @@ def demo(
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on a generated social graph: no data needed."""
-    from weft.pipeline.run import Generated
+    from weft.pipeline.run import Generated, Proof
 
-    run_pipeline(Generated("social", nodes, seed), None, out, master, conf, json)
+    run_pipeline(
+        Generated("social", nodes, seed), None, Proof("swico-sl", "pie", 10_000, seed), out, master, conf, json
+    )

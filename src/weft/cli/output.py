@@ -22,10 +22,10 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
         return
     width = max(map(len, result), default=0)
     for key, value in result.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {_readable(value)}")
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
 
 
-def _readable(value: Any) -> str:
+def readable(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, int):
@@ -33,7 +33,7 @@ def _readable(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_readable(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {readable(inner)}" for key, inner in value.items())
     return str(value)
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli import options as o
-from weft.cli.output import ConsoleProgress, print_result
+from weft.cli.output import ConsoleProgress, print_result, readable
 
 if TYPE_CHECKING:
-    from weft.pipeline.run import Generated
+    from weft.pipeline.run import Generated, Proof
     from weft.pipeline.source import Source
     from weft.pipeline.stages import Outcome
     from weft.workloads.sample import Sampling
@@ -26,6 +26,9 @@ def run(
     out: OutRun,
     nodes: Annotated[int | None, typer.Option(help="Sample so many nodes. Default: take all.")] = None,
     method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
+    overlay: o.OverlayName = "swico-sl",
+    router: o.RouterName = "pie",
+    publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,
     format: o.FileFormat = None,  # noqa: A002
@@ -38,26 +41,35 @@ def run(
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on Spark. A finished stage is not run again, so a killed run continues."""
+    from weft.pipeline.run import Proof
     from weft.workloads.sample import Sampling
 
     given: Path | Source = Path(source[0])
     if not o.is_instance(source):
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
-    run_pipeline(given, sampling, out, master, conf, json)
+    run_pipeline(given, sampling, Proof(overlay, router, publications, seed), out, master, conf, json)
 
 
 def run_pipeline(
-    given: "Source | Generated | Path", sampling: "Sampling | None", out: Path, master: str, conf: list[str], json: bool
+    given: "Source | Generated | Path",
+    sampling: "Sampling | None",
+    proof: "Proof",
+    out: Path,
+    master: str,
+    conf: list[str],
+    json: bool,
 ) -> None:
-    from weft.pipeline.run import instance_stages
+    from weft.pipeline.run import instance_stages, proof_stages
     from weft.pipeline.session import spark_when_needed
     from weft.pipeline.stages import Stage, run_stages
     from weft.report.run import write_run_report
 
     with spark_when_needed(master, o.spark_conf(conf)) as session:
-        stages, instance = instance_stages(session, given, sampling, out, ConsoleProgress())
-        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance)))
+        progress = ConsoleProgress()
+        stages, instance = instance_stages(session, given, sampling, out, progress)
+        stages += proof_stages(session, instance, proof, out, progress)
+        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
         outcomes = []
         for outcome in run_stages(out, stages):
             outcomes.append(outcome)
@@ -71,11 +83,11 @@ def run_pipeline(
 
 def _print_outcome(outcome: "Outcome") -> None:
     how = "done before" if outcome.reused else f"{outcome.seconds:.1f} s"
-    figures = ", ".join(
-        f"{value:,} {name.replace('_', ' ')}" for name, value in outcome.result.items() if _is_count(value)
-    )
-    typer.echo(f"{outcome.stage:<9} {how:>11}   {figures}")
+    figures = [
+        f"{name.replace('_', ' ')} {readable(value)}" for name, value in outcome.result.items() if _is_number(value)
+    ]
+    typer.echo(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}")
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,20 +1,31 @@
 """The stages of a run: an instance from raw or generated data, a sample of it, and what is made of that."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from weft.model.instance import read_instance_meta
+from weft.model.instance import read_instance, read_instance_meta
+from weft.model.overlay import read_overlay
+from weft.model.storage import new_path
+from weft.overlays.quality import link_quality
+from weft.pipeline.design import design
 from weft.pipeline.generate import generate
 from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
+from weft.sim.bulk import evaluate
+from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
+
+# What the overlay is compared with: rendezvous routing on random fingers, the papers' Scribe(-).
+BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
 
@@ -25,6 +36,16 @@ class Generated:
 
     workload: str
     nodes: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What to design for the instance, and how to show what it costs."""
+
+    overlay: str
+    router: str
+    publications: int
     seed: int
 
 
@@ -49,6 +70,45 @@ def instance_stages(
         stages.append(_sample_stage(session, instance, sampling, progress))
         instance = folder / "sample"
     return stages, instance
+
+
+def proof_stages(
+    session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress = SILENCE
+) -> list[Stage]:
+    """The overlay, the baseline to compare it with, and what publications over each of them cost."""
+    return [
+        _design_stage(session, instance, proof.overlay, proof.seed, "overlay", progress),
+        _design_stage(session, instance, BASELINE_OVERLAY, proof.seed, "baseline", progress),
+        _evaluate_stage(instance, proof, folder, progress),
+    ]
+
+
+def _design_stage(session: Session, instance: Path, name: str, seed: int, output: str, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, Any]:
+        with TemporaryDirectory(dir=out.parent, prefix=".scratch-") as scratch:
+            overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress)
+        overlay = overlay.with_meta(quality=link_quality(read_instance(instance), overlay))
+        overlay.write(out, force=True)
+        return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
+
+    return Stage("design" if output == "overlay" else output, output, {"overlay": name, "seed": seed}, work)
+
+
+def _evaluate_stage(instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, Any]:
+        given = read_instance(instance)
+        drawn = publications(given, proof.publications, proof.seed)
+        figures = {}
+        for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
+            with progress.step(f"Publishing by {router}"):
+                result = asdict(evaluate(given, read_overlay(folder / name), router, drawn, seed=proof.seed))
+            figures[name] = {key: value for key, value in result.items() if key != "topics"}
+        with new_path(out, force=True) as partial:
+            partial.write_text(json.dumps(figures, indent=2) + "\n")
+        told = ("deliveries", "messages", "routing_overhead", "average_path")
+        return {f"{name}_{key}".removeprefix("overlay_"): figures[name][key] for name in figures for key in told}
+
+    return Stage("evaluate", "evaluation.json", asdict(proof), work)
 
 
 def _given_stage(instance: Path) -> Stage:

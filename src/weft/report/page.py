@@ -42,6 +42,17 @@ def facts(values: Mapping[str, Any]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def comparison(systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """A column a system, a row a figure; all systems have the same figures."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in systems)
+    figures = next(iter(systems.values()))
+    rows = "".join(
+        f"<tr><th>{escape(figure)}</th>" + "".join(f"<td>{_cell(system[figure])}</td>" for system in systems.values())
+        for figure in figures
+    )
+    return f"<table><tr><th></th>{head}</tr>{rows}</table>"
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{escape(str(key))} {_cell(inner)}" for key, inner in value.items())

@@ -1,20 +1,53 @@
 """The report of a run."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from weft.model.instance import read_instance
 from weft.model.profile import profile
+from weft.model.storage import read_meta
 from weft.report.figure import ccdf
-from weft.report.page import facts, write_page
+from weft.report.page import comparison, facts, write_page
 
 
-def write_run_report(out: Path, instance: Path) -> dict[str, Any]:
+def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     made = read_instance(instance)
     degrees = {"topics of a node": made.interest.counts, "subscribers of a topic": made.subscribers.counts}
+    overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = [
+        ("What it costs to publish", comparison(told)),
         ("The instance", facts(profile(made))),
         ("Who listens to how much", ccdf(degrees, "count")),
     ]
     write_page(out, f"Weft: {made.nodes:,} nodes, {made.topics:,} topics", sections)
-    return {}
+    ours, theirs = evaluation["overlay"], evaluation["baseline"]
+    return {
+        "relays_of_baseline": _share(ours["routing_overhead"], theirs["routing_overhead"]),
+        "path_of_baseline": _share(ours["average_path"], theirs["average_path"]),
+    }
+
+
+def _system(evaluation: Mapping[str, Any]) -> str:
+    return f"{evaluation['router']} on {evaluation['overlay']}"
+
+
+def _figures(overlay: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "links a node": round(overlay["links"] / overlay["nodes"], 2),
+        "support of topic-connectivity (TcoSuppR)": round(overlay["quality"]["tco_support_ratio"], 4),
+        "publications": evaluation["publications"],
+        "deliveries": evaluation["deliveries"],
+        "messages": evaluation["messages"],
+        "messages to relays (routing overhead)": evaluation["routing_overhead"],
+        "average path, hops": round(evaluation["average_path"], 2),
+        "longest path, hops": evaluation["maximum_path"],
+        "messages of the busiest node": evaluation["load"]["most_loaded_messages"],
+    }
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 3) if whole else None
