@@ -143,7 +143,7 @@ MISTAKES = {
     "an empty sample": (["sample", "i", "--nodes", "0", "--out", "o"], "at least one node"),
     "a sample of more than all": (["sample", "i", "--nodes", "99", "--out", "o"], "has only 30 nodes"),
     "closure without users": (["sample", "i", "--nodes", "5", "--method", "closure", "--out", "o"], "social"),
-    "an instance that is none": (["inspect", "."], "is not an instance: it has no meta.json"),
+    "an instance that is none": (["inspect", "."], "is not an instance or an overlay: it has no meta.json"),
     "an instance that is not there": (["publish", "nope", "--count", "1", "--out", "o"], "nope does not exist"),
     "no publications": (["publish", "i", "--count", "-1", "--out", "o"], "--count"),
     "an option of another overlay": (
