@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from weft.kernels.chunk import chunk_bounds
 from weft.kernels.constraint import Constraint
 from weft.kernels.overlap import closest_fingers
+from weft.kernels.parallel import chunk_bounds
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay

@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from weft.errors import WeftError
-from weft.kernels.chunk import chunk_bounds
 from weft.kernels.diameter import diameters
+from weft.kernels.parallel import chunk_bounds
 from weft.kernels.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
