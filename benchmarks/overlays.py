@@ -3,7 +3,7 @@
     python benchmarks/overlays.py --data twitter_combined.txt.gz
 
 The data is ego-Twitter as SNAP has it, "follower followee" a line; without it, only the generated instances are run.
-Every row has a process of its own, which designs one small overlay before the clock starts, so that compilation does not
+Every row has a process of its own, which designs a small overlay before the clock starts, so that compiling does not
 count. Seconds are the median of three designs; memory is the peak of the process, interpreter and libraries included.
 Linux only: the peak is read from /proc.
 """

@@ -69,7 +69,7 @@ def gswico_s(part, matrix, stop_at_zero):
 
 @numba.njit(cache=True)
 def gswico_l(part, matrix, phase, phases, stop_at_zero):
-    """Fingers of the phases from 1 on, table[v, i]; NOBODY where none was chosen. The phase of w at v is phase[v, w]."""
+    """Fingers of the phases from 1 on, table[v, i], or NOBODY where none was chosen; phase[v, w] is that of w at v."""
     nodes = len(part)
     table = np.full((nodes, phases), NOBODY, np.int32)
     for _ in range(nodes * (phases - 1)):
