@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy_reference import AnyLink, Circle, Fingers, assert_greedy, random_instance
+from weft.kernels import parallel
 from weft.kernels.constraint import any_link, circle
 from weft.model.instance import instance_from_pairs
 from weft.overlays import lazy_greedy as module
@@ -97,7 +98,7 @@ def test_the_number_of_threads_does_not_matter(tie):
         results = []
         for threads in (1, before):
             numba.set_num_threads(threads)
-            with holding(100):
+            with holding(100), patch.object(parallel, "FEW_STEPS", 0):
                 results.append(lazy_greedy(instance, circle(300), np.random.default_rng(3), tie=tie))
     finally:
         numba.set_num_threads(before)

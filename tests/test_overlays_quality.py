@@ -93,6 +93,8 @@ def test_the_report_of_a_triangle_with_a_tail():
     assert (report["tccs"], report["connected_topics"], report["subscribed_topics"]) == (3, 1, 2)
     assert report["degree"] == {"minimum": 1, "average": 2.0, "maximum": 3}
     assert report["out_degree"] == {"minimum": 1, "average": 1.25, "maximum": 2}
+    assert report["nodes_by_out_degree"] == {1: 3, 2: 1}
+    assert report["nodes_by_in_degree"] == {1: 3, 2: 1}
     assert report["topic_diameter"] == {"minimum": 0, "average": 1.0, "maximum": 2}
     assert report["ring_violations"] == ["The overlay has no ring."]
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from weft.kernels.chunk import chunk_bounds
 from weft.kernels.constraint import Constraint
 from weft.kernels.overlap import closest_fingers
+from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
@@ -57,13 +57,14 @@ def fill_by_overlap(instance: Instance, empty: Constraint, rng: np.random.Genera
     interest, subscribers = instance.interest, instance.subscribers
     topic_sizes = np.append(0, np.cumsum(subscribers.counts[interest.indices]))
     visits = np.diff(topic_sizes[interest.indptr]) * (empty.room != 0)
-    closest_fingers(
-        interest.indptr,
-        interest.indices,
-        subscribers.indptr,
-        subscribers.indices,
-        empty,
-        chunk_bounds(visits),
-        kernel_seed(rng),
-        table,
-    )
+    with threads_for(int(visits.sum())):
+        closest_fingers(
+            interest.indptr,
+            interest.indices,
+            subscribers.indptr,
+            subscribers.indices,
+            empty,
+            chunk_bounds(visits),
+            kernel_seed(rng),
+            table,
+        )

@@ -18,17 +18,17 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
-from weft.kernels.chunk import chunk_bounds
 from weft.kernels.connectivity import Connectivity, join_all, unfinished, unlinked
 from weft.kernels.constraint import Constraint, open_nodes
 from weft.kernels.greedy import drained
 from weft.kernels.overlap import overlaps
+from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import LIMIT, Instance
 
 Tie = Literal["random", "overlap"]
 
-STEPS_PER_HELD = 128
+STEPS_PER_HELD = 200
 FEWEST_HELD = 50_000  # a round has a cost of its own
 
 NO_LINKS = np.empty(0, np.int32)
@@ -76,14 +76,21 @@ def best_candidates(
     index = inverted(tcc, topics)
     steps = row_steps(tcc, index)
     bounds = chunk_bounds(steps)
-    counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
-    budget = max(FEWEST_HELD, int(steps.sum()) // STEPS_PER_HELD)
-    least = lowest_bucket(counts.sum(axis=0), budget)
-    above, equal = int(counts[:, least + 1 :].sum()), np.ascontiguousarray(counts[:, least])
-    wanted = equal if whole_buckets or above + equal.sum() <= budget else share(equal, budget, rng)
-    held = empty_pairs(above + int(wanted.sum()))
-    fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
+    total = int(steps.sum())
+    with threads_for(total):
+        counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
+        least, wanted = cut(counts, max(FEWEST_HELD, total // STEPS_PER_HELD), whole_buckets, rng)
+        held = empty_pairs(int(counts[:, least + 1 :].sum() + wanted.sum()))
+        fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least
+
+
+def cut(counts: Int64s, budget: int, whole_buckets: bool, rng: np.random.Generator) -> tuple[int, Int64s]:
+    """The lowest contribution that is held, and how many candidates of it from every chunk."""
+    least = lowest_bucket(counts.sum(axis=0), budget)
+    equal = np.ascontiguousarray(counts[:, least])
+    enough = whole_buckets or counts[:, least:].sum() <= budget
+    return least, equal if enough else share(equal, budget, rng)
 
 
 def lowest_bucket(counts: Int64s, budget: int) -> int:
@@ -99,7 +106,8 @@ def share(counts: Int64s, budget: int, rng: np.random.Generator) -> Int64s:
 
 
 def overlap_of(interest: Csr, held: Pairs) -> Int32s:
-    return overlaps(interest.indptr, interest.indices, held.source, held.target)
+    with threads_for(len(held.source) * STEPS_PER_HELD):
+        return overlaps(interest.indptr, interest.indices, held.source, held.target)
 
 
 def kernel_seed(rng: np.random.Generator) -> int:

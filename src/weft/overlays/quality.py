@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from weft.errors import WeftError
-from weft.kernels.chunk import chunk_bounds
 from weft.kernels.diameter import diameters
+from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.kernels.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
@@ -36,6 +36,8 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     tccs = tcc_counts(instance, subgraph)
     return {
         **_link_figures(instance, overlay, tccs),
+        "nodes_by_out_degree": distribution(out_degrees(overlay)),
+        "nodes_by_in_degree": distribution(in_degrees(overlay)),
         "topic_diameter": summary(topic_diameters(instance, subgraph)[tccs > 0]),
         "ring_violations": ring_violations(overlay),
     }
@@ -59,14 +61,21 @@ def summary(values: Int64s | Int32s) -> dict[str, float]:
     return {"minimum": int(values.min()), "average": float(values.mean()), "maximum": int(values.max())}
 
 
+def distribution(values: Int64s) -> dict[int, int]:
+    """How often each value occurs."""
+    found, counts = np.unique(values, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
 def topic_subgraph(instance: Instance, overlay: Overlay) -> sparse.csr_array:
     if overlay.nodes != instance.nodes:
         raise WeftError(f"The overlay has {overlay.nodes} nodes and the instance {instance.nodes}: they do not match.")
     interest = instance.interest
     sources, targets = undirected(overlay)
-    counts = shared_topic_counts(interest.indptr, interest.indices, sources, targets)
-    offsets = np.append(0, np.cumsum(counts))
-    ones, others = shared_subscriptions(interest.indptr, interest.indices, sources, targets, offsets)
+    with threads_for(int(interest.counts[sources].sum() + interest.counts[targets].sum())):
+        counts = shared_topic_counts(interest.indptr, interest.indices, sources, targets)
+        offsets = np.append(0, np.cumsum(counts))
+        ones, others = shared_subscriptions(interest.indptr, interest.indices, sources, targets, offsets)
     place = np.empty(instance.subscriptions, np.int32)
     place[np.argsort(interest.indices, kind="stable")] = np.arange(instance.subscriptions, dtype=np.int32)
     ends = (np.concatenate([place[ones], place[others]]), np.concatenate([place[others], place[ones]]))
@@ -100,7 +109,8 @@ def topic_diameters(instance: Instance, subgraph: sparse.csr_array) -> Int32s:
     """The longest of the shortest paths inside every topic's sub-overlay, within its TCCs; 0 without subscribers."""
     starts = instance.subscribers.indptr
     searches = instance.subscribers.counts * np.diff(subgraph.indptr[starts]) + instance.subscribers.counts
-    return diameters(starts, subgraph.indptr.astype(np.int64), subgraph.indices, chunk_bounds(searches))
+    with threads_for(int(searches.sum())):
+        return diameters(starts, subgraph.indptr.astype(np.int64), subgraph.indices, chunk_bounds(searches))
 
 
 def out_degrees(overlay: Overlay) -> Int64s:
