@@ -99,7 +99,7 @@ def _first_line(spark: SparkSession, file: str) -> str:
     row = spark.read.text(file).filter(F.trim("value") != "").first()
     if row is None:
         raise WeftError(f"{file} is empty.")
-    return str(row["value"]).removeprefix("\ufeff")
+    return str(row["value"])
 
 
 # Formats. Each gives rows with two ids as text, and a problem where the row cannot even be split.
@@ -209,9 +209,8 @@ def _parquet(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _lines(spark: SparkSession, source: Source) -> DataFrame:
-    line = F.when(F.col("value").startswith("\ufeff"), F.substring("value", 2, 2**31 - 1)).otherwise(F.col("value"))
     return spark.read.text(source.locations).select(
-        line.alias("value"),
+        "value",
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.file_block_start").alias("block"),
         F.monotonically_increasing_id().alias("position"),
