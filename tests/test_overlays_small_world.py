@@ -70,8 +70,16 @@ def test_the_seed_decides(name, options):
     assert not np.array_equal(one.targets, other.targets)
 
 
-def test_chord_takes_the_first_node_of_every_phase():
-    overlay = design(random_instance(1, 11, 3, 0.5), "chord", seed=4)
+@pytest.mark.parametrize(("name", "options"), [variant for variant in VARIANTS if variant[1]], ids=str)
+def test_every_option_makes_a_difference(name, options):
+    instance = random_instance(1, 100, 15, 0.3)
+    plain, changed = (design(instance, name, seed=1, **given) for given in ({}, options))
+    assert not np.array_equal(plain.ring_ids[plain.targets], changed.ring_ids[changed.targets])
+
+
+@pytest.mark.parametrize("name", ["chord", "swico-s"])
+def test_chord_takes_the_first_node_of_every_phase(name):
+    overlay = design(random_instance(1, 11, 3, 0.5), name, seed=4)
     for node in range(11):
         expected = (overlay.ring_ids[node] + np.array([1, 2, 4, 8])) % 11
         assert overlay.ring_ids[overlay.of(node)].tolist() == expected.tolist()
