@@ -44,7 +44,7 @@ def assert_property_1(overlay):
     instance=st.builds(
         random_instance,
         seed=st.integers(0, 2**32),
-        nodes=st.integers(1, 70),
+        nodes=st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]),
         topics=st.integers(1, 30),
         density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
     ),

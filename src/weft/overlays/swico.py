@@ -7,8 +7,10 @@
 GSwicoS orders the nodes in a ring. It takes the link of highest contribution among those that some ring through all
 links taken so far contains: degree at most two, and no cycle before the last link. Nodes of different fragments are not
 connected on any topic yet, so that the contribution of such a link is the overlap of its ends. When none contributes,
-the fragments are joined in random order. GSwicoL then takes the finger of highest contribution among those of a phase that
-is empty at their owner, on top of the ring, and leaves what does not contribute to chance.
+the fragments are joined in random order.
+
+GSwicoL takes the finger of highest contribution among those of a phase that is empty at their owner, on top of the ring,
+and leaves what does not contribute to chance.
 """
 
 from typing import Literal
