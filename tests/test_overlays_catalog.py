@@ -13,14 +13,14 @@ def test_the_meta_tells_how_the_overlay_was_made(tmp_path):
     design(INSTANCE, "swico-s", seed=7, long="random").write(tmp_path / "overlay")
     meta = read_overlay(tmp_path / "overlay").meta
     assert meta["algorithm"] == "swico-s"
-    assert meta["parameters"] == {"long": "random", "tie": "random"}
+    assert meta["parameters"] == {"long": "random"}
     assert meta["seed"] == 7
     assert meta["instance"] == INSTANCE.fingerprint
     assert meta["seconds"] > 0
 
 
 def test_an_option_that_is_none_takes_its_default():
-    assert chosen_options("swico-s", {"long": None, "tie": "overlap"}) == {"long": "chord", "tie": "overlap"}
+    assert chosen_options("swico-l", {"tie": None, "fill": "overlap"}) == {"tie": "random", "fill": "overlap"}
 
 
 def test_the_papers_versions_are_the_default():

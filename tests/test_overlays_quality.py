@@ -99,6 +99,12 @@ def test_the_report_of_a_triangle_with_a_tail():
     assert report["ring_violations"] == ["The overlay has no ring."]
 
 
+def test_without_topics_there_is_nothing_to_connect():
+    instance = instance_from_pairs([], [], node_count=3)
+    report = quality(instance, design(instance, "swico-sl", seed=1))
+    assert (report["tco_support_ratio"], report["tccs"], report["topic_diameter"]) == (1.0, 0, {})
+
+
 def test_an_overlay_of_other_nodes_is_refused():
     with pytest.raises(WeftError, match="5 nodes and the instance 4"):
         quality(random_instance(1, 4, 2, 0.5), random_overlay(1, 5, 3))

@@ -44,7 +44,7 @@ def assert_property_1(overlay):
     instance=st.builds(
         random_instance,
         seed=st.integers(0, 2**32),
-        nodes=st.integers(1, 70),
+        nodes=st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]),
         topics=st.integers(1, 30),
         density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
     ),
@@ -70,8 +70,16 @@ def test_the_seed_decides(name, options):
     assert not np.array_equal(one.targets, other.targets)
 
 
-def test_chord_takes_the_first_node_of_every_phase():
-    overlay = design(random_instance(1, 11, 3, 0.5), "chord", seed=4)
+@pytest.mark.parametrize(("name", "options"), [variant for variant in VARIANTS if variant[1]], ids=str)
+def test_every_option_makes_a_difference(name, options):
+    instance = random_instance(1, 100, 15, 0.3)
+    plain, changed = (design(instance, name, seed=1, **given) for given in ({}, options))
+    assert not np.array_equal(plain.ring_ids[plain.targets], changed.ring_ids[changed.targets])
+
+
+@pytest.mark.parametrize("name", ["chord", "swico-s"])
+def test_chord_takes_the_first_node_of_every_phase(name):
+    overlay = design(random_instance(1, 11, 3, 0.5), name, seed=4)
     for node in range(11):
         expected = (overlay.ring_ids[node] + np.array([1, 2, 4, 8])) % 11
         assert overlay.ring_ids[overlay.of(node)].tolist() == expected.tolist()

@@ -21,7 +21,9 @@ UNBOUNDED = np.int32(2**30)
 @parallel_jit
 def diameters(starts: Int64s, indptr: Int64s, neighbours: Int32s, bounds: Int64s) -> Int32s:
     found = np.zeros(len(starts) - 1, np.int32)
-    largest = np.diff(starts).max()
+    largest = 0
+    for graph in range(len(found)):
+        largest = max(largest, starts[graph + 1] - starts[graph])
     for chunk in numba.prange(len(bounds) - 1):
         distance, queue = np.full(largest, UNSEEN, np.int32), np.empty(largest, np.int32)
         lower, upper = np.empty(largest, np.int32), np.empty(largest, np.int32)

@@ -18,8 +18,7 @@ FEW_STEPS = 5_000_000  # some ten milliseconds
 
 def chunk_bounds(steps: Int64s) -> Int64s:
     """The chunk k has the rows from bounds[k] to bounds[k + 1]; steps are what each row costs."""
-    done = np.cumsum(steps)
-    bounds = np.searchsorted(done, np.linspace(0, done[-1], CHUNKS + 1))
+    bounds = np.searchsorted(np.cumsum(steps), np.linspace(0, steps.sum(), CHUNKS + 1))
     bounds[0], bounds[-1] = 0, len(steps)
     return bounds.astype(np.int64)
 

@@ -25,7 +25,13 @@ Fill = Literal["random", "overlap"]
 def grswico(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random") -> Overlay:
     rng = np.random.default_rng(seed)
     ring_ids = random_ring(instance.nodes, rng)
-    table = empty_table(instance.nodes)
+    return with_close_fingers(instance, ring_ids, empty_table(instance.nodes), rng, tie, fill)
+
+
+def with_close_fingers(
+    instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.random.Generator, tie: Tie, fill: Fill
+) -> Overlay:
+    """The overlay of a table whose empty phases are filled: greedily, and where nothing contributes as `fill` says."""
     fill_greedily(instance, ring_ids, table, rng, tie)
     return overlay_from_table(ring_ids, filled(instance, ring_ids, table, rng, fill))
 
