@@ -24,6 +24,9 @@ def evaluate(
     publications: Annotated[str, typer.Option(metavar="FILE|N", help="A file of them, or how many to draw.")] = "10000",
     seed: o.Seed = 1,
     topics: Annotated[Path | None, typer.Option(help="File for the figures of every topic.")] = None,
+    engine: o.Engine = "local",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -31,14 +34,24 @@ def evaluate(
     from weft.model.instance import read_instance
     from weft.model.overlay import read_overlay
     from weft.model.storage import new_path, require_absent, write_columns
-    from weft.sim.bulk import evaluate as evaluated
+    from weft.sim.bulk import evaluate as evaluate_here
 
     if topics is not None:
         require_absent(topics, force)
     given, built = read_instance(instance), read_overlay(overlay)
     drawn = _publications(publications, given, seed)
-    with ConsoleProgress().step(f"Routing {len(drawn):,} publications by {router}"):
-        result = evaluated(given, built, router, drawn, seed=seed, per_topic=topics is not None)
+    progress, per_topic = ConsoleProgress(), topics is not None
+    if engine == "spark":
+        from weft.pipeline.evaluate import evaluate as evaluate_on_spark
+        from weft.pipeline.session import spark_session
+
+        with spark_session(master, o.spark_conf(conf)) as spark:
+            result = evaluate_on_spark(
+                spark, instance, overlay, router, drawn, seed=seed, per_topic=per_topic, progress=progress
+            )
+    else:
+        with progress.step(f"Routing {len(drawn):,} publications by {router}"):
+            result = evaluate_here(given, built, router, drawn, seed=seed, per_topic=per_topic)
     if topics is not None and result.topics is not None:
         with new_path(topics, force=force) as partial:
             write_columns(partial, result.topics)

@@ -1,0 +1,66 @@
+"""weft experiment"""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.output import ConsoleProgress, print_result
+from weft.errors import SurroundingsError, WeftError
+
+if TYPE_CHECKING:
+    from weft.experiments.results import Results
+
+EXAMPLE = "weft experiment beaconvey-table3 nsmf-fig2 --full --data snap --out experiments"
+
+
+def experiment(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Of --list; all: every one.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results, one a name.", show_default=False)] = None,
+    full: Annotated[bool, typer.Option("--full/--quick", help="The papers' sizes and repetitions, or fewer.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with SNAP's files. Default: generate social graphs.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Repeat tables and figures of the papers on Spark, and tell where ours agree."""
+    from weft.experiments.catalog import EXPERIMENTS, experiments_of
+    from weft.experiments.experiment import FULL, QUICK
+
+    if listed:
+        print_result({experiment.name: experiment.title for experiment in EXPERIMENTS.values()}, json)
+        return
+    wanted = experiments_of(names or [])
+    if not wanted or out is None:
+        raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
+
+    from weft.experiments.execution import execute, sources_in
+    from weft.model.storage import require_absent
+    from weft.pipeline.session import spark_when_needed
+    from weft.report.experiment import write_experiment
+
+    for each in wanted:
+        require_absent(out / each.name, force)
+    sources = {} if data is None else sources_in(data, wanted)
+    with spark_when_needed(master, o.spark_conf(conf)) as session:
+        done = execute(session, wanted, FULL if full else QUICK, sources, out / "data", ConsoleProgress())
+    told = {}
+    for results in done:
+        comparisons = write_experiment(results, out / results.experiment.name, force=force)
+        told[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
+    print_result(told, json)
+    _tell_failures(done)
+
+
+def _tell_failures(done: "list[Results]") -> None:
+    errors = [error for results in done for error in results.errors]
+    if errors:
+        raise SurroundingsError(f"{len(errors)} runs failed, the others are written. The first one: {errors[0]}")

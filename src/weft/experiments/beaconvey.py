@@ -1,0 +1,91 @@
+"""BeaConvey, section 5: Tables 3-5 and Figs. 4-8."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from weft.experiments.experiment import Experiment, Panel, Points, System
+from weft.experiments.point import SITES, node_points, social_points, unif_points, zipf_points
+
+# Table 2 of the paper. "-" and S take Chord's long fingers (the paper: Chord or RandomL).
+OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
+BASELINE = "Scribe(-)"
+NOTE = "Scribe(-) and all systems on S or - have the long fingers of Chord; the paper leaves open Chord or RandomL."
+
+
+def _beaconvey(router: str, *overlays: str) -> dict[str, System]:
+    return {f"BeaConvey({name}, {router})": System(OVERLAYS[name], router.lower()) for name in overlays}
+
+
+def _rendezvous(family: str) -> dict[str, System]:
+    return {f"{family}({name})": System(overlay, family.lower()) for name, overlay in OVERLAYS.items()}
+
+
+FAMILIES = {
+    "BeaConvey with Pie": _beaconvey("Pie", *OVERLAYS),
+    "iScribe": _rendezvous("iScribe"),
+    "Scribe": _rendezvous("Scribe"),
+}
+ALL_SYSTEMS = {name: system for family in FAMILIES.values() for name, system in family.items()}
+ROUTERS = {**_beaconvey("Pie", "SL"), **_beaconvey("Po", "SL"), **_beaconvey("Pal", "SL")}
+SCRIBE = {BASELINE: ALL_SYSTEMS[BASELINE]}
+
+
+def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str, System]) -> Experiment:
+    return Experiment(
+        name=f"beaconvey-table{number}",
+        title=f"BeaConvey, Table {number}: {title}",
+        paper="beaconvey",
+        axis="sample",
+        points=partial(social_points, sites),
+        systems={**systems, **SCRIBE},
+        baseline=BASELINE,
+        panels=(
+            Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(systems)),
+            Panel("average path / that of Scribe(-)", "path ratio", tuple(systems)),
+        ),
+        extra_metrics=("average path", "TcoSuppR"),
+        datasets=tuple(SITES[site] for site in sites),
+        note=NOTE,
+    )
+
+
+def _by_topics(number: int, title: str, points: Points, metric: str, *extra: str) -> Experiment:
+    return Experiment(
+        name=f"beaconvey-fig{number}",
+        title=f"BeaConvey, Fig. {number}: {title}",
+        paper="beaconvey",
+        axis="topics",
+        points=points,
+        systems=ALL_SYSTEMS,
+        baseline=BASELINE,
+        panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
+        extra_metrics=extra,
+        note=NOTE,
+    )
+
+
+EXPERIMENTS = (
+    _table(3, "systems against Scribe(-), Facebook", ("FB",), ALL_SYSTEMS),
+    _table(4, "systems against Scribe(-), Twitter", ("TW",), ALL_SYSTEMS),
+    _table(5, "BeaConvey's routers against Scribe(-)", ("FB", "TW"), ROUTERS),
+    _by_topics(4, "routing overhead against Scribe(-), Zipf, 1,023 nodes", zipf_points, "overhead ratio"),
+    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_points, "path ratio", "average path"),
+    _by_topics(6, "routing overhead against Scribe(-), Unif, 1,023 nodes", unif_points, "overhead ratio"),
+    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_points, "path ratio", "average path"),
+    Experiment(
+        name="beaconvey-fig8",
+        title="BeaConvey, Fig. 8: its routers against Scribe(-), Unif, 2,000 topics",
+        paper="beaconvey",
+        axis="nodes",
+        points=node_points,
+        systems={**ROUTERS, **SCRIBE},
+        baseline=BASELINE,
+        panels=(
+            Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(ROUTERS)),
+            Panel("average path / that of Scribe(-)", "path ratio", tuple(ROUTERS)),
+            Panel("longest path / that of Scribe(-)", "longest path ratio", tuple(ROUTERS)),
+        ),
+        extra_metrics=("average path",),
+        note=NOTE,
+    ),
+)

@@ -1,0 +1,18 @@
+"""Experiments by name."""
+
+from collections.abc import Sequence
+
+from weft.errors import WeftError
+from weft.experiments import beaconvey, nsmf
+from weft.experiments.experiment import Experiment
+
+EXPERIMENTS = {experiment.name: experiment for experiment in (*beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS)}
+
+
+def experiments_of(names: Sequence[str]) -> list[Experiment]:
+    """Those named, each once; "all" names all."""
+    wanted = dict.fromkeys(name for given in names for name in (EXPERIMENTS if given == "all" else [given]))
+    for name in wanted:
+        if name not in EXPERIMENTS:
+            raise WeftError(f"There is no experiment {name!r}: `weft experiment --list` names them all.")
+    return [EXPERIMENTS[name] for name in wanted]

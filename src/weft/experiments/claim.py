@@ -1,0 +1,105 @@
+"""What a paper says of an experiment, and whether our figures agree.
+
+A claim states a number, a range, or an order of systems; it stands in papers/*.toml with the section it was taken from.
+A number or range agrees within a tenth; an order when ours is the same.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from weft.experiments.experiment import Experiment
+from weft.experiments.results import Figures
+
+PAPERS = Path(__file__).parent / "papers"
+TOLERANCE = 0.1
+
+Verdict = Literal["agrees", "differs", "cannot be compared"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    section: str
+    metric: str
+    at: str  # label of a point, or MEAN
+    systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first
+    low: float = math.nan  # of the range; the same as high where the paper gives a number
+    high: float = math.nan
+
+    @property
+    def is_order(self) -> bool:
+        return len(self.systems) > 1
+
+    @property
+    def value(self) -> float | None:
+        return self.low if self.low == self.high else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    claim: Claim
+    ours: tuple[float, ...]  # of the systems; none where a run failed or the point was left out
+    verdict: Verdict
+    sentence: str = ""  # where it does not agree
+
+    @property
+    def ratio(self) -> float | None:
+        return self.ours[0] / self.claim.value if self.ours and self.claim.value else None
+
+
+def read_paper(paper: str) -> dict[str, Any]:
+    return tomllib.loads((PAPERS / f"{paper}.toml").read_text())
+
+
+def claims_of(experiment: Experiment) -> list[Claim]:
+    told = read_paper(experiment.paper)[experiment.name]
+    return [claim for table in told.get("tables", []) for claim in _of_table(table)] + [
+        _claim(claim) for claim in told.get("claims", [])
+    ]
+
+
+def reason_of(experiment: Experiment) -> str:
+    """Why ours is otherwise where it is."""
+    return str(read_paper(experiment.paper)[experiment.name].get("because", "")).strip()
+
+
+def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
+    for system, values in table["values"].items():
+        for at, value in zip(table["at"], values, strict=True):
+            yield Claim(table["section"], table["metric"], at, (system,), value, value)
+
+
+def _claim(told: Mapping[str, Any]) -> Claim:
+    where = told["section"], told["metric"], told["at"]
+    if "order" in told:
+        return Claim(*where, tuple(told["order"]))
+    low, high = told.get("range") or (told["value"], told["value"])
+    return Claim(*where, (told["system"],), float(low), float(high))
+
+
+def compare(claim: Claim, figures: Figures) -> Comparison:
+    ours = tuple(
+        figures[claim.metric, system, claim.at]
+        for system in claim.systems
+        if (claim.metric, system, claim.at) in figures
+    )
+    if len(ours) < len(claim.systems):
+        return Comparison(claim, (), "cannot be compared", "Not run at this scale, or its run failed.")
+    if claim.is_order:
+        return _compare_order(claim, ours)
+    if ours[0] < claim.low * (1 - TOLERANCE):
+        return Comparison(claim, ours, "differs", f"{1 - ours[0] / claim.low:.0%} lower than the paper's.")
+    if ours[0] > claim.high * (1 + TOLERANCE):
+        return Comparison(claim, ours, "differs", f"{ours[0] / claim.high - 1:.0%} higher than the paper's.")
+    return Comparison(claim, ours, "agrees")
+
+
+def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
+    swapped = [pair for pair, (low, high) in zip(pairwise(claim.systems), pairwise(ours), strict=True) if low > high]
+    if not swapped:
+        return Comparison(claim, ours, "agrees")
+    return Comparison(claim, ours, "differs", f"Here {swapped[0][1]} is lower than {swapped[0][0]}.")

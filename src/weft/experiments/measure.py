@@ -1,0 +1,50 @@
+"""The figures of a run. What runs share is kept: those of one batch differ in nothing but the router."""
+
+from functools import lru_cache
+from typing import Any
+
+from weft.experiments.experiment import SAMPLE, Input, Run
+from weft.model.instance import Instance, read_instance
+from weft.model.overlay import Overlay
+from weft.overlays.catalog import design
+from weft.overlays.quality import link_quality
+from weft.sim.bulk import evaluate
+from weft.workloads.catalog import generate
+from weft.workloads.publication import publications
+from weft.workloads.sample import Sampling, sample
+
+
+def measure(run: Run) -> dict[str, Any]:
+    instance, overlay = _instance(run.input, run.seed), _overlay(run.input, run.overlay, run.seed)
+    drawn = publications(instance, run.publications, run.seed)
+    result = evaluate(instance, overlay, run.router, drawn, seed=run.seed)
+    return {
+        "subscriptions": instance.subscriptions,
+        "design_seconds": overlay.meta["seconds"],
+        "tco_support_ratio": overlay.meta["quality"]["tco_support_ratio"],
+        "deliveries": result.deliveries,
+        "messages": result.messages,
+        "routing_overhead": result.routing_overhead,
+        "average_path": result.average_path,
+        "maximum_path": result.maximum_path,
+        "most_loaded_messages": result.load.most_loaded_messages,
+    }
+
+
+@lru_cache(maxsize=1)
+def _instance(given: Input, seed: int) -> Instance:
+    if given.workload == SAMPLE and given.folder is not None:
+        return sample(_read(given.folder), Sampling(given.nodes, "bfs", seed))
+    return generate(given.workload, nodes=given.nodes, topics=given.topics, like=given.like, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def _read(folder: str) -> Instance:
+    return read_instance(folder)
+
+
+@lru_cache(maxsize=1)
+def _overlay(given: Input, name: str, seed: int) -> Overlay:
+    instance = _instance(given, seed)
+    overlay = design(instance, name, seed=seed)
+    return overlay.with_meta(quality=link_quality(instance, overlay))

@@ -1,0 +1,34 @@
+"""NSMF, section 5: Figs. 2 and 3. Its routing is BeaConvey's Po; RandomSW is a random ring with random fingers."""
+
+from weft.experiments.experiment import Experiment, Panel, Points, System
+from weft.experiments.point import node_points, unif_points
+
+SYSTEMS = {
+    "GrSwico": System("grswico", "po"),
+    "Chord": System("chord", "po"),
+    "RandomSW": System("random", "po"),
+}
+
+
+def _figure(number: int, title: str, axis: str, points: Points) -> Experiment:
+    return Experiment(
+        name=f"nsmf-fig{number}",
+        title=f"NSMF, Fig. {number}: {title}",
+        paper="nsmf",
+        axis=axis,
+        points=points,
+        systems=SYSTEMS,
+        baseline="GrSwico",
+        panels=(
+            Panel("routing overhead / that of GrSwico", "overhead ratio", tuple(SYSTEMS)),
+            Panel("average path, hops", "average path", tuple(SYSTEMS)),
+            Panel("TCO support ratio", "TcoSuppR", tuple(SYSTEMS)),
+        ),
+        extra_metrics=("path ratio",),
+    )
+
+
+EXPERIMENTS = (
+    _figure(2, "overlays as the nodes grow, Unif, 2,000 topics", "nodes", node_points),
+    _figure(3, "overlays as the topics grow, Unif, 1,023 nodes", "topics", unif_points),
+)

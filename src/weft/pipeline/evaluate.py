@@ -1,0 +1,86 @@
+"""Evaluation on Spark: publications sharded by topic, the counts of the shards added up on the driver.
+
+Instance and overlay go to the executors as the folders they are: a worker process reads them when its first shard
+comes, and keeps them for all others. A broadcast would be unpacked by every process too, after a way through the
+driver's memory, and Spark Connect has none. By topic, because a router prepares something for each topic that it meets.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from weft.model.instance import read_instance
+from weft.model.overlay import read_overlay
+from weft.model.publication import Publications
+from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.sim.bulk import evaluate_part
+from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
+from weft.sim.network import Network, network_of
+
+SHARDS = 16  # each sends a few numbers a node to the driver
+NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
+
+_SUMS = ("publications", "expected_deliveries", "deliveries", "messages", "routing_overhead", "path_sum")
+_ARRAYS = ("sent", "received", "topics")
+_TYPES = {**dict.fromkeys((*_SUMS, "maximum_path"), pa.int64()), **dict.fromkeys(_ARRAYS, pa.list_(pa.int64()))}
+_SCHEMA = ", ".join(f"{name} {'ARRAY<BIGINT>' if name in _ARRAYS else 'BIGINT'}" for name in _TYPES)
+
+
+def evaluate(
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path,
+    router: str,
+    publications: Publications,
+    *,
+    seed: int = 0,
+    per_topic: bool = False,
+    progress: Progress = SILENCE,
+) -> Evaluation:
+    """Both folders must lie where driver and executors find them under the same path."""
+    started = perf_counter()
+    folders = _stamped(instance), _stamped(overlay)
+    network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
+    count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
+
+    def count_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _row(count(_network(*folders), publications=_joined(batches)))
+
+    rows = spark.createDataFrame(pa.table({"topic": publications.topics, "node": publications.nodes}))
+    with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
+        shards = rows.repartition(SHARDS, "topic").mapInArrow(count_shard, _SCHEMA).toArrow()
+    counts = merged([count(network, publications=NOTHING), *map(_counts, shards.to_pylist())])
+    return Evaluation.from_counts(counts, router=router, overlay=network.overlay, seconds=perf_counter() - started)
+
+
+def _stamped(folder: Path) -> tuple[str, int]:
+    """The folder and when it was made, so that a worker does not go on with one that was replaced."""
+    return str(folder.absolute()), (folder / "meta.json").stat().st_mtime_ns
+
+
+@lru_cache(maxsize=1)
+def _network(instance: tuple[str, int], overlay: tuple[str, int]) -> Network:
+    return network_of(read_instance(instance[0]), read_overlay(overlay[0]))
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> Publications:
+    table = pa.Table.from_batches(batches, pa.schema({"topic": pa.int32(), "node": pa.int32()}))
+    return Publications(table["topic"].to_numpy(), table["node"].to_numpy())
+
+
+def _row(counts: Counts) -> pa.RecordBatch:
+    values = {**vars(counts), "topics": None if counts.topics is None else counts.topics.ravel()}
+    return pa.RecordBatch.from_arrays([pa.array([values[name]], kind) for name, kind in _TYPES.items()], list(_TYPES))
+
+
+def _counts(row: dict[str, Any]) -> Counts:
+    arrays = {name: None if row[name] is None else np.array(row[name], np.int64) for name in _ARRAYS}
+    if arrays["topics"] is not None:
+        arrays["topics"] = arrays["topics"].reshape(-1, len(TOPIC_COLUMNS))
+    return Counts(**{**row, **arrays})

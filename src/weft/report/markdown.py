@@ -1,0 +1,77 @@
+"""An experiment as a page of Markdown: the paper's figures beside ours, then all figures."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from weft.experiments.claim import Claim, Comparison, reason_of
+from weft.experiments.experiment import MEAN
+from weft.experiments.results import Figures, Results
+
+HEADING = ("where", "figure", "system", "at", "paper", "ours", "ours / paper", "verdict")
+
+
+def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Comparison]) -> str:
+    parts = [
+        f"# {results.experiment.title}",
+        _settings(results),
+        _listed(f"{point.label}: {point.about}" for point in results.points),
+        "## The paper and ours",
+        table(HEADING, map(_cells, comparisons)),
+    ]
+    reason = reason_of(results.experiment)
+    if reason and any(comparison.verdict == "differs" for comparison in comparisons):
+        parts.append(f"Why it differs: {reason}")
+    if results.errors:
+        parts.append(f"{len(results.errors)} of {len(results.rows)} runs failed:")
+        parts.append(_listed(dict.fromkeys(results.errors)))
+    parts.append("## All figures")
+    for metric in results.experiment.metrics:
+        parts += [f"### {metric}", _matrix(results, figures, metric)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _settings(results: Results) -> str:
+    scale = results.scale
+    repetitions = "one seed" if scale.seeds == 1 else f"means over {scale.seeds} seeds"
+    return f"{scale.publications:,} publications a run, {repetitions}. {results.experiment.note}".rstrip()
+
+
+def _listed(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _cells(comparison: Comparison) -> tuple[str, ...]:
+    claim = comparison.claim
+    ours = " < ".join(_number(value) for value in comparison.ours) or "-"
+    verdict = f"{comparison.verdict}: {comparison.sentence}" if comparison.sentence else comparison.verdict
+    systems = " < ".join(claim.systems)
+    ratio = "-" if comparison.ratio is None else f"{comparison.ratio:.2f}"
+    return (claim.section, claim.metric, systems, claim.at, _stated(claim), ours, ratio, verdict)
+
+
+def _stated(claim: Claim) -> str:
+    if claim.is_order:
+        return "in this order"
+    if claim.value is not None:
+        return _number(claim.value)
+    return f"over {_number(claim.low)}" if math.isinf(claim.high) else f"{_number(claim.low)} to {_number(claim.high)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _matrix(results: Results, figures: Figures, metric: str) -> str:
+    labels = [point.label for point in results.points]
+    if any(at == MEAN for _, _, at in figures):
+        labels.append(MEAN)
+    rows = (
+        [system, *(_number(figures[metric, system, at]) if (metric, system, at) in figures else "-" for at in labels)]
+        for system in results.experiment.systems
+    )
+    return table(["system", *labels], rows)

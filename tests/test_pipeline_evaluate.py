@@ -1,0 +1,64 @@
+"""Evaluation on Spark gives the figures of evaluation in process, to the last digit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from weft.model.instance import Instance
+from weft.model.publication import Publications
+from weft.overlays.catalog import design
+from weft.pipeline.evaluate import evaluate as evaluate_on_spark
+from weft.sim.bulk import evaluate
+from weft.workloads.catalog import generate
+from weft.workloads.publication import publications
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An instance and an overlay."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    instance = generate("zipf", nodes=200, topics=60, subscriptions=6, seed=1)
+    instance.write(folder / "instance")
+    design(instance, "swico-sl", seed=1).write(folder / "overlay")
+    return folder / "instance", folder / "overlay"
+
+
+@pytest.mark.parametrize(("router", "per_topic"), [("pie", True), ("scribe", False)])
+def test_spark_gives_the_same_figures(
+    spark: SparkSession, folders: tuple[Path, Path], router: str, per_topic: bool
+) -> None:
+    instance = Instance.read(folders[0])
+    overlay = design(instance, "swico-sl", seed=1)
+    drawn = publications(instance, 3000, seed=2)
+    here = evaluate(instance, overlay, router, drawn, seed=3, per_topic=per_topic)
+    there = evaluate_on_spark(spark, *folders, router, drawn, seed=3, per_topic=per_topic)
+    assert replace(there, seconds=0, topics=None) == replace(here, seconds=0, topics=None)
+    if here.topics is None or there.topics is None:
+        assert here.topics is there.topics is None
+    else:
+        assert {name: values.tolist() for name, values in there.topics.items()} == {
+            name: values.tolist() for name, values in here.topics.items()
+        }
+
+
+def test_a_replaced_overlay_is_read_again(spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    instance = Instance.read(folders[0])
+    drawn = publications(instance, 300, seed=2)
+    overheads = []
+    for name in ("chord", "swico-sl"):
+        design(instance, name, seed=1).write(tmp_path / "overlay", force=True)
+        result = evaluate_on_spark(spark, folders[0], tmp_path / "overlay", "po", drawn)
+        overheads.append(result.routing_overhead)
+        assert (
+            result.routing_overhead == evaluate(instance, design(instance, name, seed=1), "po", drawn).routing_overhead
+        )
+    assert overheads[0] != overheads[1]
+
+
+def test_no_publications_cost_nothing(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    none = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
+    result = evaluate_on_spark(spark, *folders, "pie", none)
+    assert (result.publications, result.messages, result.load.sent.maximum) == (0, 0, 0)
