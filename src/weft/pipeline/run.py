@@ -10,17 +10,16 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance, read_instance_meta
-from weft.model.overlay import read_overlay
 from weft.model.storage import new_path
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
+from weft.pipeline.evaluate import evaluate
 from weft.pipeline.generate import generate
 from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
-from weft.sim.bulk import evaluate
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
 
@@ -79,7 +78,7 @@ def proof_stages(
     return [
         _design_stage(session, instance, proof.overlay, proof.seed, "overlay", progress),
         _design_stage(session, instance, BASELINE_OVERLAY, proof.seed, "baseline", progress),
-        _evaluate_stage(instance, proof, folder, progress),
+        _evaluate_stage(session, instance, proof, folder, progress),
     ]
 
 
@@ -94,14 +93,13 @@ def _design_stage(session: Session, instance: Path, name: str, seed: int, output
     return Stage("design" if output == "overlay" else output, output, {"overlay": name, "seed": seed}, work)
 
 
-def _evaluate_stage(instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
+def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
-        given = read_instance(instance)
-        drawn = publications(given, proof.publications, proof.seed)
+        drawn = publications(read_instance(instance), proof.publications, proof.seed)
         figures = {}
         for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
-            with progress.step(f"Publishing by {router}"):
-                result = asdict(evaluate(given, read_overlay(folder / name), router, drawn, seed=proof.seed))
+            given = session(), instance, folder / name, router, drawn
+            result = asdict(evaluate(*given, seed=proof.seed, progress=progress))
             figures[name] = {key: value for key, value in result.items() if key != "topics"}
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(figures, indent=2) + "\n")
