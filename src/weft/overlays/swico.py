@@ -9,8 +9,8 @@ links taken so far contains: degree at most two, and no cycle before the last li
 connected on any topic yet, so that the contribution of such a link is the overlap of its ends. When none contributes,
 the fragments are joined in random order.
 
-GSwicoL takes the finger of highest contribution among those of a phase that is empty at their owner, on top of the
-ring, and leaves what does not contribute to chance.
+GSwicoL takes, on top of the ring, the finger of highest contribution among those of a phase that is empty at their
+owner, and leaves what does not contribute to chance.
 """
 
 from typing import Literal
