@@ -9,7 +9,10 @@ from weft.experiments.point import SITES, node_points, social_points, unif_point
 # Table 2 of the paper. "-" and S take Chord's long fingers (the paper: Chord or RandomL).
 OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
 BASELINE = "Scribe(-)"
-NOTE = "Scribe(-) and all systems on S or - have the long fingers of Chord; the paper leaves open Chord or RandomL."
+NOTE = (
+    "Scribe(-) and all systems on S or - have the long fingers of Chord; the paper leaves open Chord or RandomL, "
+    "so two systems are measured with RandomL as well."
+)
 
 
 def _beaconvey(router: str, *overlays: str) -> dict[str, System]:
@@ -27,7 +30,11 @@ FAMILIES = {
 }
 ALL_SYSTEMS = {name: system for family in FAMILIES.values() for name, system in family.items()}
 ROUTERS = {**_beaconvey("Pie", "SL"), **_beaconvey("Po", "SL"), **_beaconvey("Pal", "SL")}
-SCRIBE = {BASELINE: ALL_SYSTEMS[BASELINE]}
+REFERENCE = {
+    BASELINE: ALL_SYSTEMS[BASELINE],
+    "Scribe(-) with RandomL": System("random", "scribe"),
+    "BeaConvey(-, Pie) with RandomL": System("random", "pie"),
+}
 
 
 def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str, System]) -> Experiment:
@@ -37,7 +44,7 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
         paper="beaconvey",
         axis="sample",
         points=partial(social_points, sites),
-        systems={**systems, **SCRIBE},
+        systems={**systems, **REFERENCE},
         baseline=BASELINE,
         panels=(
             Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(systems)),
@@ -56,7 +63,7 @@ def _by_topics(number: int, title: str, points: Points, metric: str, *extra: str
         paper="beaconvey",
         axis="topics",
         points=points,
-        systems=ALL_SYSTEMS,
+        systems={**ALL_SYSTEMS, **REFERENCE},
         baseline=BASELINE,
         panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
         extra_metrics=extra,
@@ -78,7 +85,7 @@ EXPERIMENTS = (
         paper="beaconvey",
         axis="nodes",
         points=node_points,
-        systems={**ROUTERS, **SCRIBE},
+        systems={**ROUTERS, **REFERENCE},
         baseline=BASELINE,
         panels=(
             Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(ROUTERS)),

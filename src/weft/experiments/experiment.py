@@ -75,6 +75,7 @@ METRICS = {
     "longest path ratio": Metric("maximum_path", relative=True),
     "average path": Metric("average_path", relative=False),
     "TcoSuppR": Metric("tco_support_ratio", relative=False),
+    "TcoSuppR of whole phases": Metric("whole_phases_support_ratio", relative=False),
 }
 
 

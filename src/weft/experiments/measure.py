@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.experiments.experiment import SAMPLE, Input, Run
 from weft.model.instance import Instance, read_instance
-from weft.model.overlay import Overlay
+from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
 from weft.sim.bulk import evaluate
@@ -21,7 +21,7 @@ def measure(run: Run) -> dict[str, Any]:
     return {
         "subscriptions": instance.subscriptions,
         "design_seconds": overlay.meta["seconds"],
-        "tco_support_ratio": overlay.meta["quality"]["tco_support_ratio"],
+        **overlay.meta["quality"],
         "deliveries": result.deliveries,
         "messages": result.messages,
         "routing_overhead": result.routing_overhead,
@@ -47,4 +47,15 @@ def _read(folder: str) -> Instance:
 def _overlay(given: Input, name: str, seed: int) -> Overlay:
     instance = _instance(given, seed)
     overlay = design(instance, name, seed=seed)
-    return overlay.with_meta(quality=link_quality(instance, overlay))
+    ratios = {
+        "tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"],
+        "whole_phases_support_ratio": link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"],
+    }
+    return overlay.with_meta(quality=ratios)
+
+
+def _with_whole_phases(overlay: Overlay) -> Overlay:
+    """Without the last phase where |V| cuts it short: floor(log2 |V|) fingers a node instead of ceil(log2 |V|)."""
+    whole = overlay.phases < overlay.nodes.bit_length() - 1
+    ends = overlay.sources[whole], overlay.targets[whole], overlay.phases[whole]
+    return overlay_from_links(overlay.nodes, *ends, ring_ids=overlay.ring_ids, ring_size=overlay.ring_size)

@@ -8,6 +8,10 @@ SYSTEMS = {
     "Chord": System("chord", "po"),
     "RandomSW": System("random", "po"),
 }
+NOTE = (
+    "TcoSuppR of whole phases leaves out the fingers of the last phase where |V| cuts it short, "
+    "so that a node has floor(log2 |V|) of them."
+)
 
 
 def _figure(number: int, title: str, axis: str, points: Points) -> Experiment:
@@ -24,7 +28,8 @@ def _figure(number: int, title: str, axis: str, points: Points) -> Experiment:
             Panel("average path, hops", "average path", tuple(SYSTEMS)),
             Panel("TCO support ratio", "TcoSuppR", tuple(SYSTEMS)),
         ),
-        extra_metrics=("path ratio",),
+        extra_metrics=("path ratio", "TcoSuppR of whole phases"),
+        note=NOTE,
     )
 
 

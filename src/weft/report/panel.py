@@ -15,7 +15,8 @@ from weft.experiments.experiment import MEAN, Experiment, Panel
 from weft.experiments.results import Figures, Results
 from weft.report.figure import COLOURS, INK, STYLE, svg
 
-MARKERS = "osD^v"
+MARKERS = "osD^"
+DOTTED = (0, (1, 3))
 
 
 def draw_panels(results: Results, figures: Figures) -> str:
@@ -23,9 +24,8 @@ def draw_panels(results: Results, figures: Figures) -> str:
     draw = _draw_names if results.points[0].x is None else _draw_lines
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.2 * len(experiment.panels), _height(results)), layout="constrained")
-        for axes, panel in zip(
-            figure.subplots(1, len(experiment.panels), squeeze=False)[0], experiment.panels, strict=True
-        ):
+        parts = figure.subplots(1, len(experiment.panels), squeeze=False)[0]
+        for axes, panel in zip(parts, experiment.panels, strict=True):
             draw(axes, results, panel, figures)
             axes.set_title(panel.title, color=INK, fontsize="medium")
             axes.grid(True)
@@ -45,11 +45,13 @@ def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
         axes.plot(list(ours), list(ours.values()), marker=marker, ms=4, lw=1.2, color=colour, label=system)
         for claim in _stated(results.experiment, panel, system):
             if claim.at == MEAN:
-                axes.axhline(claim.low, ls=(0, (1, 3)), lw=1, color=colour)
+                axes.axhline(claim.low, ls=DOTTED, lw=1, color=colour)
             elif claim.at in x_of:
                 axes.plot([x_of[claim.at]], [claim.low], marker, ms=9, mfc="none", color=colour)
     axes.set_xlabel(results.experiment.axis)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * axes.dataLim.y1)
+    axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
+    axes.plot([], [], ls=DOTTED, lw=1, color=INK, label="paper, mean")
     axes.legend(fontsize="small")
 
 
@@ -64,6 +66,7 @@ def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
     axes.set_yticks(rows, panel.systems)
     axes.invert_yaxis()
     axes.axvline(1, lw=1, color=INK)
+    axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
     axes.legend(fontsize="small")
 
 
