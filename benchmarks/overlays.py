@@ -16,10 +16,9 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-
+from snap import read_snap
 from textbook import textbook_swico_sl
-from weft.model.instance import Instance, instance_from_pairs, read_instance
+from weft.model.instance import Instance, read_instance
 from weft.overlays.catalog import design
 from weft.overlays.quality import tcc_counts, tco_support_ratio, topic_subgraph
 from weft.workloads.catalog import generate
@@ -59,14 +58,6 @@ def in_new_process(folder: Path, maker: str) -> dict[str, float]:
         return pool.submit(measured, folder, maker).result()
 
 
-def ego_twitter(path: Path) -> Instance:
-    follows = np.loadtxt(path, dtype=np.int64)
-    follows = follows[follows[:, 0] != follows[:, 1]]
-    names, users = np.unique(follows, return_inverse=True)
-    followers, followees = users.reshape(follows.shape).T
-    return instance_from_pairs(followers, followees, node_count=len(names), topic_count=len(names), social=True)
-
-
 def cases(data: Path | None) -> list[tuple[str, Instance, list[str]]]:
     compared = ["swico-sl", *TEXTBOOK]
     found = [
@@ -78,7 +69,7 @@ def cases(data: Path | None) -> list[tuple[str, Instance, list[str]]]:
         ),
     ]
     if data:
-        whole = ego_twitter(data)
+        whole = read_snap(data, both_ways=False)
         found += [
             ("ego-Twitter", sample(whole, Sampling(1000)), compared),
             ("ego-Twitter", sample(whole, Sampling(10_000)), ["swico-sl"]),

@@ -18,8 +18,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy import sparse, stats
 
+from snap import read_snap
 from weft.model.csr import Csr
-from weft.model.instance import instance_from_pairs
 from weft.workloads.social import like_facebook, like_twitter
 
 LINKS = 100_000  # sampled for what linked users have in common
@@ -61,16 +61,6 @@ def portrait(interest: Csr) -> Portrait:
         common=common,
         similarity=common / union,
     )
-
-
-def read_edges(path: Path, *, both_ways: bool) -> Csr:
-    edges = np.loadtxt(path, dtype=np.int64)
-    edges = edges[edges[:, 0] != edges[:, 1]]
-    names, ids = np.unique(edges, return_inverse=True)
-    source, target = ids.reshape(-1, 2).T
-    if both_ways:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-    return instance_from_pairs(source, target, node_count=len(names), topic_count=len(names)).interest
 
 
 def table(pairs: dict[str, tuple[Portrait, Portrait]]) -> str:
@@ -152,7 +142,7 @@ def main() -> None:
         ("ego-Facebook", "facebook_combined.txt.gz", like_facebook),
         ("ego-Twitter", "twitter_combined.txt.gz", like_twitter),
     ):
-        data = read_edges(options.data / file, both_ways=like is like_facebook)
+        data = read_snap(options.data / file, both_ways=like is like_facebook).interest
         made = like(data.rows, len(data) / data.rows).interest(options.seed)
         pairs[name] = (portrait(data), portrait(made))
     print(table(pairs))
