@@ -107,6 +107,33 @@ def test_both_engines_design_the_same(run: Run) -> None:
     assert np.array_equal(made[0].targets, made[1].targets)
 
 
+def test_both_engines_evaluate_the_same(run: Run) -> None:
+    assert run("generate", "zipf", "--nodes", 60, "--topics", 40, "--subscriptions", 5, "--out", "i").code == 0
+    assert run("design", "i", "--overlay", "chord", "--out", "o").code == 0
+    told = []
+    for engine in ("local", "spark"):
+        arguments = ("--router", "pie", "--publications", 200, "--engine", engine, "--topics", f"{engine}.parquet")
+        told.append(run("evaluate", "i", "o", *arguments, "--json").json)
+        told[-1].pop("seconds")
+    assert told[0] == told[1]
+    assert pq.read_table("local.parquet").equals(pq.read_table("spark.parquet"))
+
+
+def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from weft.experiments import experiment
+
+    assert "nsmf-fig3" in run("experiment", "--list", "--json").json
+    monkeypatch.setattr(experiment, "QUICK", experiment.Scale(publications=50, seeds=1, steps=(20, 30)))
+    told = run("experiment", "nsmf-fig3", "--out", "e", "--json").json
+    assert set(told) == {"nsmf-fig3"}
+    assert sorted(path.name for path in (tmp_path / "e" / "nsmf-fig3").iterdir()) == [
+        "figure.svg",
+        "results.parquet",
+        "table.md",
+    ]
+    assert run("experiment", "nsmf-fig3", "--out", "e").code == 2
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")

@@ -26,8 +26,9 @@ def test_values_load_neither_numba_nor_spark_nor_asyncio() -> None:
     )
 
 
-def test_help_starts_neither_numba_nor_spark() -> None:
-    code = "import contextlib, weft.cli\nwith contextlib.suppress(SystemExit): weft.cli.app(['--help'])"
+@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--list"]])
+def test_telling_what_there_is_starts_neither_numba_nor_spark(arguments: list[str]) -> None:
+    code = f"import contextlib, weft.cli\nwith contextlib.suppress(SystemExit): weft.cli.app({arguments})"
     assert loaded_by(code) & {"numba", "pyspark"} == set()
 
 

@@ -35,7 +35,7 @@ def draw_panels(results: Results, figures: Figures) -> str:
 def _height(results: Results) -> float:
     """Names stand in rows, lines in a panel of fixed height."""
     named = results.points[0].x is None
-    return 1.6 + 0.3 * len(results.experiment.panels[0].systems) if named else 3.4
+    return 1.8 + 0.3 * len(results.experiment.panels[0].systems) if named else 4.2
 
 
 def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) -> None:
@@ -50,9 +50,7 @@ def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
                 axes.plot([x_of[claim.at]], [claim.low], marker, ms=9, mfc="none", color=colour)
     axes.set_xlabel(results.experiment.axis)
     axes.set_ylim(0, 1.08 * axes.dataLim.y1)
-    axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
-    axes.plot([], [], ls=DOTTED, lw=1, color=INK, label="paper, mean")
-    axes.legend(fontsize="small")
+    _explain(axes, results, panel)
 
 
 def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) -> None:
@@ -64,10 +62,19 @@ def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
             paper = [claim.low for claim in _stated(results.experiment, panel, system) if claim.at == point.label]
             axes.plot(paper, [row] * len(paper), marker, ms=9, mfc="none", color=colour)
     axes.set_yticks(rows, panel.systems)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.axvline(1, lw=1, color=INK)
-    axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
-    axes.legend(fontsize="small")
+    _explain(axes, results, panel)
+
+
+def _explain(axes: Axes, results: Results, panel: Panel) -> None:
+    """The legend, under the panel, where it hides nothing."""
+    stated = [claim for system in panel.systems for claim in _stated(results.experiment, panel, system)]
+    if any(claim.at != MEAN for claim in stated):
+        axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
+    if any(claim.at == MEAN for claim in stated):
+        axes.plot([], [], ls=DOTTED, lw=1, color=INK, label="paper, mean")
+    axes.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
 
 
 def _stated(experiment: Experiment, panel: Panel, system: str) -> list[Claim]:
