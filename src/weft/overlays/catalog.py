@@ -14,9 +14,11 @@ from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.chord import chord
+from weft.overlays.divide import dc, dcbc
 from weft.overlays.greedy_merge import gm
 from weft.overlays.grswico import grswico
 from weft.overlays.random import random
+from weft.overlays.ring_per_topic import ring_per_topic
 from weft.overlays.swico import swico_l, swico_s, swico_sl
 
 Builder = Callable[..., Overlay]
@@ -29,6 +31,9 @@ BUILDERS: Mapping[str, Builder] = {
     "swico-l": swico_l,
     "swico-sl": swico_sl,
     "gm": gm,
+    "dc": dc,
+    "dcbc": dcbc,
+    "ring-per-topic": ring_per_topic,
 }
 
 
