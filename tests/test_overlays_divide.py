@@ -110,9 +110,9 @@ def test_the_number_of_partitions_is_no_worse_than_any_power_of_two_and_found_in
 def test_potential_neighbours_are_a_partition_and_all_stars():
     """Four nodes with the same two topics: one star a partition, and none where there is only one partition."""
     interest = instance_from_pairs(np.repeat(np.arange(4), 2), np.tile([0, 1], 4)).interest
-    assert neighbour_size(interest, 1, seed=1) == 4
-    assert neighbour_size(interest, 2, seed=1) == 2 + 2
-    assert neighbour_size(interest, 4, seed=1) == 1 + 4
+    assert neighbour_size(interest, 1, 1) == 4
+    assert neighbour_size(interest, 1, 2) == 2 + 2
+    assert neighbour_size(interest, 1, 4) == 1 + 4
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ stream of its own: nothing of other partitions. `pipeline/divide.py` conquers on
 and so finds the same overlay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -42,7 +42,7 @@ def dc(
     tie: Tie = "random",
 ) -> Overlay:
     interest = instance.interest
-    count = number_of_partitions(partitions, interest, seed)
+    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
     divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
     member = divide(count, seed)
     shared = shared_topics(interest, member)
@@ -62,23 +62,27 @@ def dcbc(
     interest = instance.interest
     heavy = bulk_nodes(interest, bulk, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
-    count = number_of_partitions(partitions, interest.take(light), seed) if len(light) else 0
+    size = partial(neighbour_size, interest.take(light), seed)
+    count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), 0, stream(seed, 0), tie)]
-    for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed)) if count else []):
+    for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = np.concatenate([heavy, light[places]])
         links.append(inner_links(nodes, interest.take(nodes), len(heavy), stream(seed, index + 1), tie))
     return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
 
 
-def number_of_partitions(given: int | None, interest: Csr, seed: int) -> int:
+def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:
+    """The given number, or that of Algorithm 5, where `size` estimates the potential neighbours."""
     if given is None:
-        return partition_count(interest.rows, lambda count: neighbour_size(interest, count, seed))
-    if not 1 <= given <= interest.rows:
-        raise WeftError(f"--partitions {given} is out of range: give a number from 1 to {interest.rows}.")
+        return partition_count(nodes, size)
+    if not 1 <= given <= nodes:
+        raise WeftError(f"--partitions {given} is out of range: give a number from 1 to {nodes}.")
     return given
 
 
 def nodes_by_partition(member: Int32s) -> list[Int64s]:
+    if not len(member):
+        return []
     return np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
 
 

@@ -30,7 +30,7 @@ RANDOM, KMEANS = 1, 2  # streams of their own
 def random_partition(nodes: int, count: int, seed: int) -> Int32s:
     """The partition of every node; sizes differ by one at most."""
     order = np.random.default_rng([seed, count, RANDOM]).permutation(nodes)
-    return (order % count).astype(np.int32)
+    return (order % max(count, 1)).astype(np.int32)
 
 
 def kmeans_partition(interest: Csr, count: int, seed: int) -> Int32s:
@@ -73,7 +73,7 @@ def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
     return left
 
 
-def neighbour_size(interest: Csr, count: int, seed: int) -> float:
+def neighbour_size(interest: Csr, seed: int, count: int) -> float:
     """estimatePNSize, Algorithm 5."""
     member = random_partition(interest.rows, count, seed)
     return interest.rows / count + len(star_nodes(interest, member))
