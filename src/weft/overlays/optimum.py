@@ -60,7 +60,7 @@ class Program:
         matrix = sparse.csr_array((np.ones(len(columns)), columns, indptr), shape=(len(self.rows), len(self.sources)))
         found = milp(
             np.ones(len(self.sources)),
-            integrality=np.ones(len(self.sources)),
+            integrality=np.ones(len(self.sources), np.int64),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix, lb=np.array([least for _, least in self.rows])),
             options={"time_limit": seconds},
