@@ -44,6 +44,19 @@ class AnyLink:
         pass
 
 
+class DegreeAtMost:
+    def __init__(self, most, nodes):
+        self.room = np.full(nodes, most)
+
+    @property
+    def permitted(self):
+        free = self.room > 0
+        return free[:, None] & free[None, :] & ~np.eye(len(free), dtype=bool)
+
+    def add(self, v, w):
+        self.room[[v, w]] -= 1
+
+
 class Circle:
     """Degree at most two, and no cycle."""
 

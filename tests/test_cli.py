@@ -258,3 +258,26 @@ def test_a_full_disk_is_told(run: Run) -> None:
     done = run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "/dev/full/i")
     assert done.code == 1
     assert "cannot be written" in done.err
+
+
+def test_overlays_are_joined_from_files(run: Run) -> None:
+    from weft.overlays.catalog import design
+    from weft.overlays.verify import topic_violations
+
+    for name, seed in (("east", 1), ("west", 2)):
+        run("generate", "unif", "--nodes", 30, "--topics", 12, "--subscriptions", 3, "--seed", seed, "--out", name)
+        design(weft.Instance.read(name), "gm", seed=1).write(f"{name}-gm")
+    instances = ("--instance", "east", "--instance", "west", "--union", "both")
+    told = run("join", "east-gm", "west-gm", *instances, "--out", "joined", "--json").json
+    assert told["nodes"] == 60
+    joined = weft.Overlay.read("joined")
+    assert topic_violations(weft.Instance.read("both"), joined) == []
+    given = sum(weft.Overlay.read(f"{name}-gm").links for name in ("east", "west"))
+    assert joined.links == told["links"] == given + int(str(told["links_across"]))
+    swapped = ("--instance", "west", "--instance", "east", "--union", "other")
+    refused = run("join", "east-gm", "west-gm", *swapped, "--out", "again")
+    assert refused.code == 2
+    assert "east-gm was made for another instance" in refused.err
+    assert (
+        "2 overlays need 2 times --instance" in run("join", "east-gm", "west-gm", *instances[2:], "--out", "again").err
+    )

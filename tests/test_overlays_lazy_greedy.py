@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import AnyLink, Circle, Fingers, assert_greedy, random_instance
+from greedy_reference import AnyLink, Circle, DegreeAtMost, Fingers, assert_greedy, random_instance
 from weft.kernels import parallel
-from weft.kernels.constraint import any_link, circle
+from weft.kernels.constraint import any_link, circle, degree_at_most
 from weft.model.instance import instance_from_pairs
 from weft.overlays import lazy_greedy as module
 from weft.overlays.finger import NO_NODE, empty_phases, empty_table
-from weft.overlays.lazy_greedy import lazy_greedy, lowest_bucket, share
+from weft.overlays.lazy_greedy import lazy_greedy, links_across, lowest_bucket, share
 from weft.overlays.swico import table_with_successors
 
 INSTANCES = st.builds(
@@ -39,6 +39,36 @@ def test_gm_is_exact(instance, seed, tie, held):
     with holding(held):
         chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed), tie=tie)
     assert_greedy(instance, AnyLink(instance.nodes), chosen, by_overlap=tie == "overlap")
+
+
+@given(INSTANCES, SEEDS, st.integers(0, 6), HELD)
+@many
+def test_gpm_is_exact(instance, seed, most, held):
+    with holding(held):
+        chosen = lazy_greedy(instance, degree_at_most(most, instance.nodes), np.random.default_rng(seed))
+    assert_greedy(instance, DegreeAtMost(most, instance.nodes), chosen)
+
+
+@given(INSTANCES, SEEDS, st.integers(0, 40), HELD)
+@many
+def test_a_greedy_that_is_stopped_is_the_beginning_of_the_whole(instance, seed, most, held):
+    with holding(held):
+        part, whole = (
+            lazy_greedy(instance, any_link(), np.random.default_rng(seed), most=count) for count in (most, 10**6)
+        )
+    assert len(part.owners) == min(most, len(whole.owners))
+    assert np.array_equal(part.owners, whole.owners[:most])
+    assert np.array_equal(part.others, whole.others[:most])
+
+
+@given(INSTANCES, SEEDS, st.integers(1, 8), HELD)
+@many
+def test_links_across_are_the_greedy_on_top_of_connected_groups(instance, seed, groups, held):
+    group = np.random.default_rng(seed).integers(groups, size=instance.nodes).astype(np.int32)
+    with holding(held):
+        chosen = links_across(instance.interest, group, np.random.default_rng(seed))
+    inside = np.argwhere((group[:, None] == group[None, :]) & ~np.eye(instance.nodes, dtype=bool))
+    assert_greedy(instance, AnyLink(instance.nodes), chosen, given=inside)
 
 
 @given(INSTANCES, SEEDS, HELD)

@@ -37,6 +37,22 @@ def unlinked(indptr: Int64s, topics: Int32s) -> Connectivity:
 
 
 @jit
+def connected_groups(indptr: Int64s, topics: Int32s, group: Int32s, nodes: Int64s, topic_count: int) -> Connectivity:
+    """Every topic is one part within each group; `nodes` are all nodes, group after group."""
+    tcc = unlinked(indptr, topics)
+    first = np.full(topic_count, -1, np.int64)  # subscription to the topic in the group that is at hand
+    group_of_first = np.full(topic_count, -1, np.int64)
+    for v in nodes:
+        for i in range(indptr[v], indptr[v + 1]):
+            topic = topics[i]
+            if group_of_first[topic] == group[v]:
+                unite(tcc, tcc.part[first[topic]], tcc.part[i])
+            else:
+                first[topic], group_of_first[topic] = i, group[v]
+    return tcc
+
+
+@jit
 def contribution(tcc: Connectivity, v: int, w: int) -> int:
     """How many TCCs fewer there are with the link v-w."""
     topic, part = tcc.topic, tcc.part

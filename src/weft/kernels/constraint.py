@@ -1,6 +1,7 @@
 """Which links may still be opened, and by whom.
 
 ANY      no constraint (GM)
+DEGREE   no node has more links than its room (GPM)
 CIRCLE   degree at most two and no cycle, so that the links are fragments of a ring (GSwicoS). A fragment is known at
          its ends: `far_end` of one is the other. Inner nodes have no room.
 FINGERS  one finger in every phase of the node that owns it (GSwicoL, GrSwico); the other end gives up nothing.
@@ -15,14 +16,14 @@ import numpy as np
 from weft.kernels.connectivity import Bools, Int32s
 from weft.kernels.jit import inline_jit
 
-ANY, CIRCLE, FINGERS = 0, 1, 2
+ANY, CIRCLE, FINGERS, DEGREE = 0, 1, 2, 3
 NOBODY = -1
 NONE = np.empty(0, np.int32)
 
 
 class Constraint(NamedTuple):
     kind: int
-    room: Int32s = NONE  # CIRCLE: how many links a node may still have; FINGERS: a bit for each of its empty phases
+    room: Int32s = NONE  # CIRCLE, DEGREE: how many more links a node may have; FINGERS: a bit for each empty phase
     far_end: Int32s = NONE  # CIRCLE
     ring_ids: Int32s = NONE  # FINGERS
     phase_of: Int32s = NONE  # FINGERS: the phase of every distance
@@ -30,6 +31,10 @@ class Constraint(NamedTuple):
 
 def any_link() -> Constraint:
     return Constraint(ANY)
+
+
+def degree_at_most(most: int, nodes: int) -> Constraint:
+    return Constraint(DEGREE, room=np.full(nodes, most, np.int32))
 
 
 def circle(nodes: int) -> Constraint:
@@ -42,7 +47,7 @@ def fingers(empty_phases: Int32s, ring_ids: Int32s, phase_of: Int32s) -> Constra
 
 def open_nodes(constraint: Constraint, nodes: int) -> Bools:
     """The nodes that may get another link."""
-    return constraint.room > 0 if constraint.kind == CIRCLE else np.ones(nodes, np.bool_)
+    return constraint.room > 0 if constraint.kind in (CIRCLE, DEGREE) else np.ones(nodes, np.bool_)
 
 
 @inline_jit
@@ -57,6 +62,8 @@ def owner(constraint: Constraint, v: int, w: int, coin: int) -> int:
         if v_may and w_may:
             return v if coin else w
         return v if v_may else (w if w_may else NOBODY)
+    if constraint.kind == DEGREE:
+        return v if constraint.room[v] > 0 and constraint.room[w] > 0 else NOBODY
     return v
 
 
@@ -77,3 +84,6 @@ def use(constraint: Constraint, v: int, w: int) -> None:
         constraint.far_end[v_end], constraint.far_end[w_end] = w_end, v_end
     elif constraint.kind == FINGERS:
         constraint.room[v] &= ~(1 << phase(constraint, v, w))
+    elif constraint.kind == DEGREE:
+        constraint.room[v] -= 1
+        constraint.room[w] -= 1

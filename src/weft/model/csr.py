@@ -34,6 +34,19 @@ class Csr:
         """The row of every entry, in the order of indices."""
         return np.repeat(np.arange(self.rows, dtype=np.int32), self.counts)
 
+    def take(self, rows: Int64s | Int32s) -> "Csr":
+        """Only the given rows, in the given order."""
+        counts = self.counts[rows]
+        indptr = np.append(0, np.cumsum(counts))
+        places = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Csr(indptr, self.indices[places], self.columns)
+
+    def compact(self) -> "Csr":
+        """The columns that occur, renumbered in their order."""
+        ascending = np.sort(self.indices)
+        used = ascending[np.diff(ascending, prepend=-1) != 0]
+        return Csr(self.indptr, np.searchsorted(used, self.indices).astype(np.int32), len(used))
+
     def transpose(self) -> "Csr":
         ones = np.ones(len(self), dtype=np.int8)
         flipped = sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns)).tocsc()

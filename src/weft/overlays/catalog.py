@@ -6,7 +6,7 @@ is to declare: the options are its other keywords, with their types and defaults
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,8 +14,11 @@ from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.chord import chord
+from weft.overlays.divide import dc, dcbc
+from weft.overlays.greedy_merge import gm
 from weft.overlays.grswico import grswico
 from weft.overlays.random import random
+from weft.overlays.ring_per_topic import ring_per_topic
 from weft.overlays.swico import swico_l, swico_s, swico_sl
 
 Builder = Callable[..., Overlay]
@@ -27,6 +30,10 @@ BUILDERS: Mapping[str, Builder] = {
     "swico-s": swico_s,
     "swico-l": swico_l,
     "swico-sl": swico_sl,
+    "gm": gm,
+    "dc": dc,
+    "dcbc": dcbc,
+    "ring-per-topic": ring_per_topic,
 }
 
 
@@ -76,12 +83,12 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for option, value in wanted.items():
         if option not in options:
             known = f"its options are {_flags(options)}" if options else "it has no options"
-            raise WeftError(f"{name} takes no option --{option}: {known}.")
+            raise WeftError(f"{name} takes no option {_flags([option])}: {known}.")
         choices = options[option].choices
         if choices and value not in choices:
             raise WeftError(f"--{option} {value} is unknown to {name}: choose one of {', '.join(choices)}.")
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
 
 
-def _flags(options: Mapping[str, Option]) -> str:
-    return ", ".join(f"--{option}" for option in options)
+def _flags(options: Iterable[str]) -> str:
+    return ", ".join(f"--{option.replace('_', '-')}" for option in options)

@@ -18,8 +18,8 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
-from weft.kernels.connectivity import Connectivity, join_all, unfinished, unlinked
-from weft.kernels.constraint import Constraint, open_nodes
+from weft.kernels.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
+from weft.kernels.constraint import Constraint, any_link, open_nodes
 from weft.kernels.greedy import drained
 from weft.kernels.overlap import overlaps
 from weft.kernels.parallel import chunk_bounds, threads_for
@@ -51,20 +51,44 @@ def lazy_greedy(
     sources: Int32s = NO_LINKS,
     targets: Int32s = NO_LINKS,
     tie: Tie = "random",
+    most: int = LIMIT,
 ) -> ChosenLinks:
-    """Links under the constraint, on top of the given ones, until no permitted link contributes."""
-    if instance.subscriptions > LIMIT:
-        raise WeftError(f"{instance.subscriptions} subscriptions are too many: at most {LIMIT} fit in memory here.")
-    tcc = unlinked(instance.interest.indptr, instance.interest.indices)
+    """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
+    interest = require_numbered(instance.interest)
+    tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    rounds: list[Pairs] = []
-    while True:
-        tcc = unfinished(tcc, open_nodes(constraint, instance.nodes), instance.topics)
-        held, least = best_candidates(tcc, constraint, instance.topics, whole_buckets=tie == "overlap", rng=rng)
+    return added_links(interest, tcc, constraint, rng, tie, most)
+
+
+def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
+    """Links that make every topic one part, where the nodes of a group have a topic-connected overlay already.
+
+    No link within a group contributes, so that all go from one group to another. Which links a group has inside does
+    not matter: those who choose the links across need not know them.
+    """
+    tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
+    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT)
+
+
+def added_links(
+    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int
+) -> ChosenLinks:
+    rounds, count = [empty_pairs(0)], 0
+    while count < most:
+        tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
+        held, least = best_candidates(tcc, constraint, interest.columns, whole_buckets=tie == "overlap", rng=rng)
         if not len(held.source):
-            return ChosenLinks(*map(np.concatenate, zip(*rounds, held, strict=True)))
-        preference = overlap_of(instance.interest, held) if tie == "overlap" else NO_LINKS
+            break
+        preference = overlap_of(interest, held) if tie == "overlap" else NO_LINKS
         rounds.append(drained(tcc, constraint, held, least, preference, kernel_seed(rng)))
+        count += len(rounds[-1].source)
+    return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
+
+
+def require_numbered(interest: Csr) -> Csr:
+    if len(interest) > LIMIT:
+        raise WeftError(f"{len(interest)} subscriptions are too many: at most {LIMIT} fit in memory here.")
+    return interest
 
 
 def best_candidates(

@@ -150,3 +150,9 @@ def ring_violations(overlay: Overlay) -> list[str]:
         for k in np.flatnonzero(counts != 1)[:SHOWN]
     )
     return [*in_other_phase, *not_one]
+
+
+def design_figures(overlay: Overlay) -> dict[str, Any]:
+    """What the design of DC, DCBC or a join told of itself: it cannot be seen in the links."""
+    told = ("partitions", "bulk_nodes", "star_set", "potential_neighbour_ratio", "star_nodes", "links_across")
+    return {name: overlay.meta[name] for name in told if name in overlay.meta}

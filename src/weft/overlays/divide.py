@@ -1,0 +1,153 @@
+"""DC and DCBC: topic-connected overlays by divide and conquer (sections V and VII of the DC paper).
+
+DC divides the nodes into partitions, conquers each by GM, and combines them by links among their star sets (SM).
+DCBC keeps the bulk apart: the fifth of the nodes with the most subscriptions, and whoever is needed to cover all topics
+with them. The bulk gets one overlay. It is cloned into every partition of the other, lightweight nodes, and GM goes on
+from there. Every partition then connects its part of a topic with the bulk's, so that no links across are needed.
+
+To conquer a partition takes its own interests, those of the bulk, which of its topics others share, and a random
+stream of its own: nothing of other partitions. `pipeline/divide.py` conquers on Spark with the functions of this file,
+and so finds the same overlay.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.priority import priority
+from weft.overlays.lazy_greedy import Tie, links_across
+from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
+from weft.overlays.star import Bools, cover_by_group, shared_topics
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    sources: Int64s
+    targets: Int64s
+
+
+def dc(
+    instance: Instance,
+    *,
+    seed: int,
+    partitions: int | None = None,
+    partition: Partitioning = "random",
+    tie: Tie = "random",
+) -> Overlay:
+    interest = instance.interest
+    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
+    divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
+    member = divide(count, seed)
+    shared = shared_topics(interest, member)
+    links, stars = [], []
+    for index, nodes in enumerate(nodes_by_partition(member)):
+        own = interest.take(nodes)
+        links.append(inner_links(nodes, own, 0, stream(seed, index), tie))
+        stars.append(nodes[star_set(own, shared)])
+    all_stars = np.concatenate(stars)
+    links.append(outer_links(all_stars, interest.take(all_stars), member[all_stars], stream(seed, len(stars)), tie))
+    return overlay_of(instance.nodes, links, **dc_figures(np.bincount(member), np.array([len(s) for s in stars])))
+
+
+def dcbc(
+    instance: Instance, *, seed: int, partitions: int | None = None, bulk: float = 0.2, tie: Tie = "random"
+) -> Overlay:
+    interest = instance.interest
+    heavy = bulk_nodes(interest, bulk, seed)
+    light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
+    size = partial(neighbour_size, interest.take(light), seed)
+    count = number_of_partitions(partitions, len(light), size) if len(light) else 0
+    links = [inner_links(heavy, interest.take(heavy), 0, stream(seed, 0), tie)]
+    for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
+        nodes = np.concatenate([heavy, light[places]])
+        links.append(inner_links(nodes, interest.take(nodes), len(heavy), stream(seed, index + 1), tie))
+    return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+
+
+def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:
+    """The given number, or that of Algorithm 5, where `size` estimates the potential neighbours."""
+    if given is None:
+        return partition_count(nodes, size)
+    if not 1 <= given <= nodes:
+        raise WeftError(f"--partitions {given} is out of range: give a number from 1 to {nodes}.")
+    return given
+
+
+def nodes_by_partition(member: Int32s) -> list[Int64s]:
+    if not len(member):
+        return []
+    return np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
+
+
+def inner_links(nodes: Int64s, interest: Csr, bulk: int, rng: np.random.Generator, tie: Tie) -> Links:
+    """GM on the nodes, of which the first `bulk` have their overlay already."""
+    group = np.maximum(np.arange(len(nodes)) - bulk + 1, 0).astype(np.int32)
+    chosen = links_across(interest.compact(), group, rng, tie=tie)
+    return Links(nodes[chosen.owners], nodes[chosen.others])
+
+
+def star_set(interest: Csr, shared: Bools) -> Int64s:
+    """The rows of one partition's star set."""
+    return cover_by_group(interest, np.zeros(interest.rows, np.int32), shared)
+
+
+def outer_links(stars: Int64s, interest: Csr, member: Int32s, rng: np.random.Generator, tie: Tie) -> Links:
+    """Links among the star nodes of different partitions, in the order of the nodes."""
+    order = np.argsort(stars)
+    chosen = links_across(interest.take(order).compact(), member[order], rng, tie=tie)
+    return Links(stars[order][chosen.owners], stars[order][chosen.others])
+
+
+def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:
+    """The nodes with the most subscriptions, and those that cover the topics which these leave out; ascending."""
+    most = most_subscribed(interest.counts, share, seed)
+    topics = np.bincount(interest.indices, minlength=interest.columns) > 1
+    topics[interest.take(most).indices] = False
+    return np.union1d(most, cover_by_group(interest, np.zeros(interest.rows, np.int32), topics))
+
+
+def most_subscribed(counts: Int64s, share: float, seed: int) -> Int64s:
+    """Ascending; among nodes with as many subscriptions, which of them is decided by the seed."""
+    if not 0 <= share <= 1:
+        raise WeftError(f"--bulk {share} is out of range: give a share of the nodes from 0 to 1.")
+    order = np.lexsort((priority(seed, np.arange(len(counts))), -counts))
+    return np.sort(order[: int(np.ceil(share * len(counts)))])
+
+
+def stream(seed: int, index: int) -> np.random.Generator:
+    """A random stream for each partition; the first is GM's own, since numpy pads seeds with zeros."""
+    return np.random.default_rng([seed, index])
+
+
+def overlay_of(nodes: int, links: Sequence[Links], **figures: Any) -> Overlay:
+    sources = np.concatenate([part.sources for part in links])
+    targets = np.concatenate([part.targets for part in links])
+    return overlay_from_links(nodes, sources, targets, **figures)
+
+
+def dc_figures(sizes: Int64s, stars: Int64s) -> dict[str, Any]:
+    """A node may be linked with its partition, and a star node also with the stars of the others."""
+    neighbours = sizes - 1 + np.where(stars > 0, stars.sum() - stars, 0)
+    return {
+        "partitions": len(sizes),
+        "star_set": {"minimum": int(stars.min()), "average": float(stars.mean()), "maximum": int(stars.max())},
+        "potential_neighbour_ratio": float(neighbours.max() / sizes.sum()),
+    }
+
+
+def dcbc_figures(nodes: int, bulk: int, partitions: int) -> dict[str, Any]:
+    """The ratio is that of a lightweight node; a bulk node may be linked with all."""
+    light = nodes - bulk
+    largest = -(-light // partitions) if partitions else 0
+    return {
+        "partitions": partitions,
+        "bulk_nodes": bulk,
+        "potential_neighbour_ratio": float((bulk + largest - 1) / nodes),
+    }

@@ -1,0 +1,49 @@
+"""NM and SM: one topic-connected overlay out of several over disjoint nodes, by links across only (DC paper, IV).
+
+All links that there are stay. NM, Naive Merge, takes the link of highest contribution among all pairs of nodes; SM,
+Star Merge, among the nodes of star sets, which finds nearly as few links in a fraction of the time, and needs to know
+the interests of the star nodes only.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay, overlay_from_links
+from weft.overlays.lazy_greedy import Tie, links_across
+from weft.overlays.star import star_nodes
+from weft.overlays.verify import topic_violations
+
+Method = Literal["star", "naive"]
+
+
+def join(
+    instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: Method = "star", tie: Tie = "random"
+) -> Overlay:
+    """The instance has the nodes of all overlays, in their order; the result has them as well."""
+    firsts = np.append(0, np.cumsum([overlay.nodes for overlay in overlays]))
+    if firsts[-1] != instance.nodes:
+        raise WeftError(f"The overlays have {firsts[-1]} nodes together and the instance {instance.nodes}.")
+    for number, overlay in enumerate(overlays):
+        require_connected(instance, overlay, int(firsts[number]), f"Overlay {number + 1}")
+    group = np.repeat(np.arange(len(overlays), dtype=np.int32), np.diff(firsts))
+    nodes = star_nodes(instance.interest, group) if method == "star" else np.arange(instance.nodes)
+    chosen = links_across(instance.interest.take(nodes), group[nodes], np.random.default_rng(seed), tie=tie)
+    given = list(zip(firsts, overlays, strict=False))
+    return overlay_from_links(
+        instance.nodes,
+        np.concatenate([*(first + overlay.sources for first, overlay in given), nodes[chosen.owners]]),
+        np.concatenate([*(first + overlay.targets for first, overlay in given), nodes[chosen.others]]),
+        links_across=len(chosen.owners),
+        star_nodes=len(nodes),
+    )
+
+
+def require_connected(instance: Instance, overlay: Overlay, first: int, name: str) -> None:
+    own = Instance(instance.interest.take(np.arange(first, first + overlay.nodes)))
+    violations = topic_violations(own, overlay)
+    if violations:
+        raise WeftError(f"{name} is not topic-connected, so it cannot be joined. {violations[0]}")

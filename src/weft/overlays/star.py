@@ -1,0 +1,35 @@
+"""Star sets (section IV of the DC paper): a few nodes of an overlay that together have the interests of all its nodes.
+
+To join topic-connected overlays it is enough to link their star sets, which need not cover what no other overlay
+subscribes to.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.kernels.cover import covers
+from weft.model.csr import Csr, Int32s, Int64s
+
+Bools = npt.NDArray[np.bool_]
+
+
+def star_nodes(interest: Csr, group: Int32s) -> Int64s:
+    """The star sets of all groups, ascending."""
+    return cover_by_group(interest, group, shared_topics(interest, group))
+
+
+def shared_topics(interest: Csr, group: Int32s) -> Bools:
+    """The topics with subscribers in more than one group."""
+    group_of_each = group[interest.row_of_each()]
+    some_group = np.empty(interest.columns, np.int32)
+    some_group[interest.indices] = group_of_each
+    shared = np.zeros(interest.columns, np.bool_)
+    shared[interest.indices[group_of_each != some_group[interest.indices]]] = True
+    return shared
+
+
+def cover_by_group(interest: Csr, group: Int32s, wanted: Bools) -> Int64s:
+    """Nodes of every group that cover all wanted topics which the group subscribes to."""
+    order = np.argsort(group, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(group)))
+    return np.flatnonzero(covers(interest.indptr, interest.indices, order, starts, wanted))

@@ -1,0 +1,220 @@
+"""DC and DCBC on Spark: `overlays/divide.py`, with the partitions conquered in parallel and the same result.
+
+A task gets the interests of one partition, told which of its topics other partitions share, and those of the bulk. It
+gives the links of the partition, which go to disk, and the interests of its star nodes in the topics that are shared.
+The driver holds the number of the partition of every node, the bulk, and the star nodes, which it links.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from weft.model.csr import Int32s, Int64s, csr_from_pairs
+from weft.model.storage import Meta, new_folder, write_columns, write_meta
+from weft.overlays.divide import (
+    Links,
+    dc_figures,
+    dcbc_figures,
+    inner_links,
+    most_subscribed,
+    number_of_partitions,
+    outer_links,
+    star_set,
+    stream,
+)
+from weft.overlays.lazy_greedy import Tie
+from weft.overlays.partition import random_partition
+from weft.overlays.star import cover_by_group
+from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
+from weft.pipeline.parts import read_parts
+from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+
+CONQUERED = "partition INT, source BIGINT, target BIGINT, topic BIGINT"  # a link, or a star node and a topic of it
+
+
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """What a division gives beside the links that are on disk."""
+
+    outer: Links
+    figures: dict[str, Any]
+
+
+def dc(
+    spark: SparkSession,
+    instance: str | Path,
+    out: str | Path,
+    *,
+    seed: int,
+    partitions: int | None = None,
+    tie: Tie = "random",
+    force: bool = False,
+    progress: Progress = SILENCE,
+) -> Meta:
+    def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
+        everyone = np.arange(nodes)
+        with progress.step("Choosing the number of partitions", spark_tasks(spark)):
+            count = number_of_partitions(partitions, nodes, neighbour_size(interest, everyone, seed))
+        member = random_partition(nodes, count, seed)
+        with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
+            divided = by_partition(interest, everyone, member)
+            _conquered(divided, count, conqueror(seed, 0, NOBODY, tie)).write.parquet(scratch)
+        with progress.step("Combining them"):
+            of_stars = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NOT NULL").toArrow()
+            stars = members(column(of_stars, "source"), column(of_stars, "topic"))
+            links = outer_links(stars.nodes, stars.interest, member[stars.nodes], stream(seed, count), tie)
+        sizes = np.bincount(member, minlength=count)
+        return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
+
+    parameters = {"partitions": partitions, "partition": "random", "tie": tie}
+    return _write(spark, instance, out, divide, force, algorithm="dc", parameters=parameters, seed=seed)
+
+
+def dcbc(
+    spark: SparkSession,
+    instance: str | Path,
+    out: str | Path,
+    *,
+    seed: int,
+    partitions: int | None = None,
+    bulk: float = 0.2,
+    tie: Tie = "random",
+    force: bool = False,
+    progress: Progress = SILENCE,
+) -> Meta:
+    def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
+        with progress.step("Finding the bulk", spark_tasks(spark)):
+            heavy = members_of(interest, bulk_nodes(interest, nodes, bulk, seed))
+            light = np.setdiff1d(np.arange(nodes), heavy.nodes, assume_unique=True)
+        with progress.step("Choosing the number of partitions", spark_tasks(spark)):
+            size = neighbour_size(interest, light, seed)
+            count = number_of_partitions(partitions, len(light), size) if len(light) else 0
+        with progress.step("Linking the bulk"):
+            links = inner_links(heavy.nodes, heavy.interest, 0, stream(seed, 0), tie)
+        with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
+            divided = by_partition(interest, light, random_partition(len(light), count, seed))
+            _conquered(divided, max(count, 1), conqueror(seed, 1, heavy, tie)).write.parquet(scratch)
+        return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
+
+    parameters = {"partitions": partitions, "bulk": bulk, "tie": tie}
+    return _write(spark, instance, out, divide, force, algorithm="dcbc", parameters=parameters, seed=seed)
+
+
+def neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
+    """estimatePNSize of the nodes, for a number of partitions."""
+
+    def stars(table: pa.Table) -> pa.Table:
+        own, shared = members_of_partition(table)
+        return pa.table({"stars": [len(star_set(own.interest, shared))]})
+
+    def size(count: int) -> float:
+        divided = by_partition(interest, nodes, random_partition(len(nodes), count, seed))
+        found = divided.groupBy("partition").applyInArrow(stars, "stars BIGINT").agg(F.sum("stars")).first()
+        return len(nodes) / count + (found[0] or 0 if found else 0)
+
+    return size
+
+
+def by_partition(interest: DataFrame, nodes: Int64s, member: Int32s) -> DataFrame:
+    """node, topic, partition, shared: the interests of the given nodes, and whether others share the topic."""
+    table = pa.table({"node": nodes, "partition": member})
+    divided = interest.join(interest.sparkSession.createDataFrame(table), "node", how="inner")
+    shared = divided.groupBy("topic").agg((F.min("partition") != F.max("partition")).alias("shared"))
+    return divided.join(shared, "topic", how="inner")
+
+
+def _conquered(divided: DataFrame, count: int, conquer: Callable[[pa.Table], pa.Table]) -> DataFrame:
+    """One partition a task, but for those that fall on the same one."""
+    return divided.repartition(count, "partition").groupBy("partition").applyInArrow(conquer, CONQUERED)
+
+
+def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable[[pa.Table], pa.Table]:
+    """What a task does with the interests of a partition. Star nodes are told only where there is no bulk."""
+
+    def conquer(table: pa.Table) -> pa.Table:
+        partition = table["partition"][0].as_py()
+        own, shared = members_of_partition(table)
+        both = together(bulk, own)
+        rng = stream(seed, partition + first_stream)
+        links = inner_links(both.nodes, both.interest, len(bulk.nodes), rng, tie)
+        stars = star_set(own.interest, shared) if not len(bulk.nodes) else np.empty(0, np.int64)
+        of_stars = own.interest.take(stars)
+        rows, columns = own.nodes[stars][of_stars.row_of_each()], of_stars.indices
+        wanted = shared[columns]
+        return conquered_table(partition, links, rows[wanted], own.topics[columns[wanted]])
+
+    return conquer
+
+
+def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s) -> pa.Table:
+    none = pa.nulls(len(links.sources), pa.int64())
+    return pa.table(
+        {
+            "partition": pa.array(np.full(len(links.sources) + len(stars), partition), pa.int32()),
+            "source": np.concatenate([links.sources, stars]),
+            "target": pa.concat_arrays([pa.array(links.targets), pa.nulls(len(stars), pa.int64())]),
+            "topic": pa.concat_arrays([none, pa.array(topics, pa.int64())]),
+        }
+    )
+
+
+def bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
+    """As in `overlays/divide.py`; the driver sees the interests only in topics that the most subscribed leave out."""
+    counted = interest.groupBy("node").count().toArrow()
+    counts = np.zeros(nodes, np.int64)
+    counts[column(counted, "node")] = column(counted, "count")
+    most = most_subscribed(counts, share, seed)
+    covered = _of_nodes(interest, most).select("topic").distinct()
+    several = interest.groupBy("topic").count().filter(F.col("count") > 1).select("topic")
+    rest = interest.join(covered, "topic", how="left_anti").join(several, "topic", how="left_semi").toArrow()
+    left_out = members(column(rest, "node"), column(rest, "topic"))
+    one_group, wanted = np.zeros(len(left_out.nodes), np.int32), np.ones(len(left_out.topics), np.bool_)
+    return np.union1d(most, left_out.nodes[cover_by_group(left_out.interest, one_group, wanted)])
+
+
+def members_of(interest: DataFrame, nodes: Int64s) -> Members:
+    """The given nodes, those without interest as well."""
+    rows = _of_nodes(interest, nodes).toArrow()
+    topics, topic = np.unique(column(rows, "topic"), return_inverse=True)
+    node = np.searchsorted(nodes, column(rows, "node"))
+    return Members(nodes, topics, csr_from_pairs(node, topic, len(nodes), len(topics)))
+
+
+def _of_nodes(interest: DataFrame, nodes: Int64s) -> DataFrame:
+    return interest.join(interest.sparkSession.createDataFrame(pa.table({"node": nodes})), "node", how="left_semi")
+
+
+def _write(
+    spark: SparkSession,
+    instance: str | Path,
+    out: str | Path,
+    divide: Callable[[DataFrame, int, str], Divided],
+    force: bool,
+    **about: Any,
+) -> Meta:
+    """Writes the overlay; the links of the partitions go from file to file and never through the driver."""
+    start = time.perf_counter()
+    interest, given = read_parts(spark, Path(instance))
+    nodes = given["nodes"]
+    with new_folder(out, force=force) as folder:
+        scratch, path = str(folder / "_scratch"), str(folder / "links.parquet")
+        divided = divide(interest, nodes, scratch)
+        inner = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NULL").select("source", "target")
+        outer = spark.createDataFrame(pa.table({"source": divided.outer.sources, "target": divided.outer.targets}))
+        inner.union(outer).withColumn("phase", F.lit(None).cast("int")).write.parquet(path)
+        links = spark.read.parquet(path).count()
+        shutil.rmtree(scratch)
+        no_ring = pa.nulls(nodes, pa.int64())
+        write_columns(folder / "nodes.parquet", {"node": np.arange(nodes, dtype=np.int64), "ring_id": no_ring})
+        seconds = time.perf_counter() - start
+        meta = {**about, **divided.figures, "seconds": seconds, "nodes": nodes, "links": links, "ring_size": None}
+        write_meta(folder, meta)
+    return meta

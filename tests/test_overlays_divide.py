@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greedy_reference import random_instance
+from weft.errors import WeftError
+from weft.model.instance import instance_from_pairs
+from weft.overlays.catalog import design
+from weft.overlays.divide import bulk_nodes, most_subscribed
+from weft.overlays.partition import kmeans_partition, neighbour_size, partition_count, random_partition
+
+INSTANCES = st.builds(
+    random_instance,
+    seed=st.integers(0, 2**32),
+    nodes=st.integers(1, 60),
+    topics=st.integers(1, 25),
+    density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+)
+
+
+@given(INSTANCES, st.integers(0, 2**62), st.sampled_from(["random", "overlap"]))
+@settings(deadline=None, max_examples=40)
+def test_dc_with_one_partition_and_dcbc_with_bulk_only_are_gm(instance, seed, tie):
+    expected = design(instance, "gm", seed=seed, tie=tie)
+    for overlay in (
+        design(instance, "dc", seed=seed, partitions=1, tie=tie),
+        design(instance, "dcbc", seed=seed, bulk=1.0, tie=tie),
+    ):
+        assert np.array_equal(overlay.sources, expected.sources)
+        assert np.array_equal(overlay.targets, expected.targets)
+
+
+def test_links_between_partitions_are_between_star_nodes():
+    instance = random_instance(5, 80, 20, 0.2)
+    overlay = design(instance, "dc", seed=3, partitions=4)
+    member = random_partition(80, 4, 3)
+    across = member[overlay.sources] != member[overlay.targets]
+    stars = np.union1d(overlay.sources[across], overlay.targets[across])
+    assert 0 < len(stars) <= 4 * overlay.meta["star_set"]["average"]
+    assert overlay.meta["partitions"] == 4
+    sizes = overlay.meta["star_set"]
+    expected = (19 + 3 * sizes["average"]) / 80
+    assert overlay.meta["potential_neighbour_ratio"] == pytest.approx(expected, abs=(sizes["maximum"] - 1) / 80)
+
+
+def test_lightweight_nodes_of_different_partitions_are_not_linked():
+    instance = random_instance(5, 100, 20, 0.2)
+    overlay = design(instance, "dcbc", seed=3, partitions=5)
+    bulk = bulk_nodes(instance.interest, 0.2, 3)
+    light = np.setdiff1d(np.arange(100), bulk)
+    member = np.full(100, -1)
+    member[light] = random_partition(len(light), 5, 3)
+    one, other = member[overlay.sources], member[overlay.targets]
+    assert np.all((one == other) | (one < 0) | (other < 0))
+    assert overlay.meta["bulk_nodes"] == len(bulk)
+    inside = (one < 0) & (other < 0)
+    expected = design(instance_of(instance, bulk), "gm", seed=3)
+    assert np.array_equal(overlay.sources[inside], bulk[expected.sources])
+    assert np.array_equal(overlay.targets[inside], bulk[expected.targets])
+
+
+def instance_of(instance, nodes):
+    own = instance.interest.take(nodes)
+    return instance_from_pairs(own.row_of_each(), own.indices, node_count=len(nodes), topic_count=instance.topics)
+
+
+@given(INSTANCES, st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=60)
+def test_the_bulk_has_the_most_subscriptions_and_covers_all_that_is_shared(instance, share, seed):
+    counts = instance.interest.counts
+    most = most_subscribed(counts, share, seed)
+    assert len(most) == int(np.ceil(share * instance.nodes))
+    rest = np.setdiff1d(np.arange(instance.nodes), most)
+    assert counts[most].min(initial=10**9) >= counts[rest].max(initial=0)
+    bulk = bulk_nodes(instance.interest, share, seed)
+    assert np.isin(most, bulk).all()
+    shared = np.flatnonzero(instance.subscribers.counts > 1)
+    assert np.isin(shared, instance.interest.take(bulk).indices).all()
+
+
+@given(st.integers(1, 500), st.integers(1, 50), st.integers(0, 2**32))
+def test_random_partitions_are_equal_in_size(nodes, count, seed):
+    sizes = np.bincount(random_partition(nodes, count, seed), minlength=count)
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_kmeans_finds_clusters_that_are_there():
+    cluster = np.random.default_rng(4).permutation(np.repeat(np.arange(3), 20))
+    nodes = np.repeat(np.arange(60), 4)
+    topics = (cluster[:, None] * 4 + np.arange(4)).ravel()
+    interest = instance_from_pairs(nodes, topics).interest
+    found = [kmeans_partition(interest, 3, seed) for seed in range(10)]
+    assert any(len(np.unique(cluster * 10 + member)) == 3 == len(np.unique(member)) for member in found)
+
+
+@pytest.mark.parametrize("best", [1, 2, 3, 7, 8, 40, 63, 64, 90])
+def test_the_number_of_partitions_is_no_worse_than_any_power_of_two_and_found_in_few_trials(best):
+    tried = []
+
+    def size(count):
+        tried.append(count)
+        return abs(count - best)
+
+    found = partition_count(100, size)
+    assert abs(found - best) <= min(abs(2**power - best) for power in range(7))
+    assert len(tried) <= 2 * np.log2(100) + 1
+
+
+def test_potential_neighbours_are_a_partition_and_all_stars():
+    """Four nodes with the same two topics: one star a partition, and none where there is only one partition."""
+    interest = instance_from_pairs(np.repeat(np.arange(4), 2), np.tile([0, 1], 4)).interest
+    assert neighbour_size(interest, 1, 1) == 4
+    assert neighbour_size(interest, 1, 2) == 2 + 2
+    assert neighbour_size(interest, 1, 4) == 1 + 4
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("dc", {"partitions": 0}, "--partitions 0 is out of range: give a number from 1 to 12"),
+        ("dc", {"partitions": 13}, "--partitions 13 is out of range"),
+        ("dc", {"partition": "metis"}, "--partition metis is unknown to dc"),
+        ("dcbc", {"bulk": 1.5}, "--bulk 1.5 is out of range"),
+    ],
+)
+def test_wrong_options_are_told(name, options, sentence):
+    with pytest.raises(WeftError) as error:
+        design(random_instance(1, 12, 5, 0.5), name, seed=1, **options)
+    assert sentence in str(error.value)
