@@ -31,6 +31,13 @@ def design(
         Choice | None,
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
+    partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
+    partition: Annotated[
+        Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
+    ] = None,
+    bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
+    average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
+    maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = "local[*]",
@@ -45,7 +52,16 @@ def design(
     from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
 
-    options = {"long": long, "tie": tie, "fill": fill}
+    options = {
+        "long": long,
+        "tie": tie,
+        "fill": fill,
+        "partitions": partitions,
+        "partition": partition,
+        "bulk": bulk,
+        "average_degree": average_degree,
+        "maximum_degree": maximum_degree,
+    }
     chosen_options(overlay, options)
     require_absent(out, force)
     given, progress = read_instance(instance), ConsoleProgress()

@@ -15,8 +15,13 @@ OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instanc
 InInstance = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Folder of an instance.", show_default=False)]
 OutOverlay = Annotated[Path, typer.Option("--out", help="Folder for the overlay.", show_default=False)]
 OverlayName = Annotated[
-    Literal["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"],
-    typer.Option("--overlay", metavar="NAME", help="chord, random, grswico, swico-s, swico-l or swico-sl."),
+    Literal["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl", "gm", "dc", "dcbc", "ring-per-topic"],
+    typer.Option(
+        "--overlay",
+        metavar="NAME",
+        help="With a ring: chord, random, grswico, swico-s, swico-l, swico-sl. Topic-connected: gm, dc, dcbc, "
+        "ring-per-topic.",
+    ),
 ]
 RouterName = Annotated[
     Literal["po", "pal", "pie", "scribe", "iscribe"],

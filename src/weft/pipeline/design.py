@@ -1,10 +1,10 @@
 """Design on Spark: an executor reads the instance, runs the same kernels as `weft.design`, and writes the overlay.
 
 The greedy takes one link after the other, so it is one task; what Spark gives it is the memory and the processor of a
-cluster. Designs that divide are in `divide.py`.
+cluster. DC and DCBC, which are made to be divided, are: `divide.py` conquers their partitions in parallel.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ from pyspark.sql import SparkSession
 from weft.model.instance import read_instance
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays import catalog
+from weft.pipeline import divide
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+
+DIVIDED: Mapping[str, Callable[..., Any]] = {"dc": divide.dc, "dcbc": divide.dcbc}
 
 
 def design(
@@ -28,14 +31,22 @@ def design(
     **options: Any,
 ) -> Overlay:
     """`scratch` is a folder that driver and executors share."""
-    catalog.chosen_options(name, options)
-    source, target = str(instance.absolute()), str((scratch / "overlay").absolute())
+    chosen = catalog.chosen_options(name, options)
+    target = scratch.absolute() / "overlay"
+    if name in DIVIDED and chosen.pop("partition", "random") == "random":
+        DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
+    else:
+        with progress.step(f"Designing {name}", spark_tasks(spark)):
+            _design_in_a_task(spark, instance.absolute(), target, name, seed, options)
+    return read_overlay(target)
 
+
+def _design_in_a_task(
+    spark: SparkSession, instance: Path, target: Path, name: str, seed: int, options: Mapping[str, Any]
+) -> None:
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            catalog.design(read_instance(source), name, seed=seed, **options).write(target, force=True)
+            catalog.design(read_instance(instance), name, seed=seed, **options).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 
-    with progress.step(f"Designing {name}", spark_tasks(spark)):
-        spark.range(1, numPartitions=1).mapInArrow(build, "done BIGINT").collect()
-    return read_overlay(target)
+    spark.range(1, numPartitions=1).mapInArrow(build, "done BIGINT").collect()
