@@ -28,6 +28,6 @@ def spread(values: Int64s) -> dict[str, float]:
     quantiles = {"median": 50, "p99": 99}
     return {
         "mean": round(float(values.mean()), 3),
-        **{name: float(np.percentile(values, percent)) for name, percent in quantiles.items()},
+        **{name: round(float(np.percentile(values, percent)), 3) for name, percent in quantiles.items()},
         "maximum": int(values.max()),
     }

@@ -56,6 +56,8 @@ def comparison(systems: Mapping[str, Mapping[str, Any]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{escape(str(key))} {_cell(inner)}" for key, inner in value.items())
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
         return f"{value:,}"
     return escape(str(value))

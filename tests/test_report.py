@@ -1,0 +1,64 @@
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+
+from weft.model.instance import instance_from_pairs
+from weft.model.profile import profile, spread
+from weft.report.figure import ccdf
+from weft.report.page import comparison, facts, write_page
+
+
+class Texts(HTMLParser):
+    """The texts of a page, and whether its tags are closed in their order."""
+
+    VOID = ("meta", "link", "br")
+    LAX = ("tr", "th", "td", "html")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        if tag not in (*self.VOID, *self.LAX):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in (*self.VOID, *self.LAX):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts.append(data.strip())
+
+
+def test_a_page_stands_alone_and_escapes_what_it_is_given(tmp_path: Path) -> None:
+    figure = ccdf({"a < b": np.array([1, 2, 2, 0])}, "count")
+    sections = [("1 < 2", facts({"a_b": "<script>", "n": 12345, "yes": True, "of": {"x": 1.5}})), ("Figure", figure)]
+    write_page(tmp_path / "p.html", "A & B", sections)
+    page = (tmp_path / "p.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    parsed = Texts(page)
+    assert parsed.open == []
+    assert {"A & B", "1 < 2", "a b", "<script>", "12,345", "yes", "x 1.5", "a < b"} <= set(parsed.texts)
+
+
+def test_a_comparison_has_a_column_a_system() -> None:
+    parsed = Texts(comparison({"one": {"x": 1, "y": 2}, "two": {"x": 3, "y": 4}}))
+    assert parsed.texts == ["one", "two", "x", "1", "3", "y", "2", "4"]
+
+
+def test_the_same_figure_is_the_same_text() -> None:
+    series = {"a": np.array([1, 5, 7])}
+    assert ccdf(series, "n") == ccdf(series, "n")
+
+
+def test_a_profile_tells_both_sides() -> None:
+    told = profile(instance_from_pairs([0, 0, 2], [0, 1, 1], node_count=4, topic_count=3))
+    assert (told["nodes"], told["topics"], told["subscriptions"]) == (4, 3, 3)
+    assert (told["nodes_without_topics"], told["topics_without_subscribers"]) == (2, 1)
+    assert told["topics_of_a_node"] == {"mean": 0.75, "median": 0.5, "p99": 1.97, "maximum": 2}
+    assert spread(np.array([], np.int64)) == {}
