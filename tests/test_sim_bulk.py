@@ -13,10 +13,13 @@ from weft.model.csr import Csr
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
 from weft.model.publication import Publications
+from weft.overlays.catalog import design
 from weft.protocol.catalog import ROUTERS
 from weft.sim.bulk import DeliveryError, evaluate, evaluate_part, trace
 from weft.sim.evaluation import Evaluation, merged
 from weft.sim.network import network_of
+
+RINGS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"]  # overlays that have one
 
 
 def some_publications(seed, instance, count):
@@ -86,6 +89,22 @@ def test_figures_are_those_of_the_messages(router, seed, nodes, gaps):
         assert found.topics["average_path"][topic] == pytest.approx(sum(own) / max(len(own), 1))
         assert found.topics["maximum_path"][topic] == max(own, default=0)
     assert found.topics["routing_overhead"].sum() == found.routing_overhead
+
+
+@pytest.mark.parametrize("name", RINGS)
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.floats(0.02, 0.9))
+def test_every_overlay_with_a_ring_delivers_everything(name, seed, nodes, chance):
+    instance = ring_instance(seed, nodes, 6, chance)
+    overlay = design(instance, name, seed=seed)
+    publications = some_publications(seed, instance, 40)
+    interest = np.zeros((nodes, 6), int)
+    interest[instance.interest.row_of_each(), instance.interest.indices] = 1
+    expected = (interest.sum(axis=0)[publications.topics] - interest[publications.nodes, publications.topics]).sum()
+    for router in ROUTERS:
+        found = evaluate(instance, overlay, router, publications, seed=seed)
+        assert found.overlay == name
+        assert found.deliveries == found.expected_deliveries == expected
 
 
 @pytest.mark.parametrize("router", ROUTERS)
