@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing_oracle import ring_instance, ring_overlay
-from weft.kernels.walk import bit_length, finger_towards
+from weft.kernels.walk import Ring, bit_length, finger_towards
 from weft.sim.network import network_of
 
 
@@ -18,11 +18,12 @@ def test_bit_length_is_pythons(number):
 def test_the_finger_taken_is_the_nearest_that_does_not_pass(seed, nodes, gaps, extra):
     overlay = ring_overlay(seed, nodes, nodes + gaps, extra)
     network = network_of(ring_instance(seed, nodes, 1), overlay)
+    ring = Ring(network.fingers, network.per_phase, network.ids, network.ring_size)
     for position in range(nodes):
         targets = network.position_of[overlay.of(network.node_at[position])]
         offsets = (targets - position) % nodes
         for distance in range(1, nodes):
-            taken = finger_towards(network.fingers, network.per_phase, position, distance)
+            taken = finger_towards(ring, position, distance)
             assert taken == max(offset for offset in offsets if offset <= distance)
 
 

@@ -24,3 +24,13 @@ def inline_jit(function: Function) -> Function:
 def parallel_jit(function: Function) -> Function:
     """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function))
+
+
+def leaf_jit(function: Function) -> Function:
+    """For the small functions of a hot loop, which make no arrays: inlined wherever they are called.
+
+    They count no references to the arrays that they are given either: each count is an atomic write, and on routes of
+    a few hops the counts would cost more than the routing. So they may take tuples of arrays at no cost.
+    """
+    options: dict[str, Any] = {"forceinline": True, "_nrt": False}
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))

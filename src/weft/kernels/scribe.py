@@ -8,9 +8,12 @@ From one source, a route that comes through x takes at each node before x the fi
 is not beyond x, so it is the nearest to x too. The first part of the route is the route to x: x has one parent.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from weft.kernels.jit import jit
+from weft.kernels.audience import mark, unmark
+from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.tally import (
     DELIVERED,
     DELIVERIES,
@@ -24,25 +27,34 @@ from weft.kernels.tally import (
     SENT,
     Int32s,
     Int64s,
-    mark,
-    trace_hop,
-    unmark,
+    Tally,
+    trace_message,
 )
-from weft.kernels.walk import finger_towards, walk
+from weft.kernels.walk import Ring, finger_towards, walk, wrapped
 
 TO_ROOT, FROM_ROOT = 0, 1  # the direction of the routes that make the tree: Scribe, iScribe
-REACHED, RELAYS, DEPTH_SUM, DEEPEST, SECOND = range(5)  # columns of a tree's figures
+SIZE, REACHED, RELAYS, DEPTH_SUM, DEEPEST, SECOND = range(6)  # figures of a tree
+
+
+class Tree(NamedTuple):
+    slots: Int32s  # position -> negative for the nodes that do not subscribe
+    members: Int32s  # positions, parents before children, the root first
+    parents: Int32s  # position -> position
+    depths: Int32s  # position -> hops from the root; -1 outside the tree
+    figures: Int64s  # how many nodes, subscribers, relays; of the subscribers, all depths and the two greatest
 
 
 @jit
 def scribe_runs(
     fingers: Int32s,
     per_phase: int,
+    ids: Int64s,
+    ring_size: int,
     direction: int,
-    roots: Int32s,
     indptr: Int64s,
     subscribers: Int32s,
     topics: Int32s,
+    roots: Int32s,
     starts: Int64s,
     issuers: Int32s,
     totals: Int64s,
@@ -50,149 +62,130 @@ def scribe_runs(
     trace: Int32s,
 ) -> None:
     """Run r publishes on topics[r], over a tree from roots[r]; the rest is as in convey_runs."""
+    ring = Ring(fingers, per_phase, ids, ring_size)
     nodes = len(fingers)
     slots = np.full(nodes, -1, np.int32)
-    depths = np.full(nodes, -1, np.int32)  # of the tree at hand; -1 outside
-    parents = np.empty(nodes, np.int32)
-    members = np.empty(nodes, np.int32)  # parents before children
+    depths = np.full(nodes, -1, np.int32)
+    tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))
     for run in range(len(topics)):
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
+        tally = Tally(totals[run], load, trace)
         mark(slots, own)
-        depths[roots[run]] = 0
-        members[0] = roots[run]
+        plant(tree, roots[run])
         if direction == TO_ROOT:
-            size = grow_to_root(fingers, per_phase, own, depths, parents, members)
+            grow_to_root(ring, tree, own)
         else:
-            size = grow_from_root(fingers, per_phase, own, depths, parents, members, totals[run])
-        publish_all(
-            fingers,
-            per_phase,
-            own,
-            slots,
-            depths,
-            parents,
-            members[:size],
-            issuers[starts[run] : starts[run + 1]],
-            totals[run],
-            load,
-            trace,
-        )
-        unmark(depths, members[:size])
+            grow_from_root(ring, tree, own, tally)
+        measure(tree)
+        for issuer in issuers[starts[run] : starts[run + 1]]:
+            tally.total[EXPECTED] += len(own) - (slots[issuer] >= 0)
+            publish(ring, tree, issuer, tally)
+        load_tree(tree, starts[run + 1] - starts[run], tally)
+        unmark(depths, tree.members[: tree.figures[SIZE]])
         unmark(slots, own)
 
 
-@jit
-def grow_to_root(fingers: Int32s, per_phase: int, own: Int32s, depths: Int32s, parents: Int32s, members: Int32s) -> int:
-    """The union of the routes from the subscribers to members[0]; how many nodes it has."""
-    nodes, root, size = len(fingers), int(members[0]), 1
-    for subscriber in own:
-        at, end = int(subscriber), size
-        while depths[at] < 0:
-            members[end] = at
+@leaf_jit
+def plant(tree: Tree, root: int) -> None:
+    tree.figures[:] = 0
+    tree.figures[SIZE] = 1
+    tree.members[0] = root
+    tree.depths[root] = 0
+
+
+@leaf_jit
+def grow_to_root(ring: Ring, tree: Tree, subscribers: Int32s) -> None:
+    nodes, root, size = len(ring.fingers), int(tree.members[0]), 1
+    for subscriber in subscribers:
+        position, end = int(subscriber), size
+        while tree.depths[position] < 0:
+            tree.members[end] = position
             end += 1
-            parents[at] = (at + finger_towards(fingers, per_phase, at, (root - at) % nodes)) % nodes
-            at = int(parents[at])
-        members[size:end] = members[size:end][::-1].copy()
-        for member in members[size:end]:
-            depths[member] = depths[parents[member]] + 1
+            offset = finger_towards(ring, position, (root - position) % nodes)
+            tree.parents[position] = wrapped(ring, position + offset)
+            position = int(tree.parents[position])
+        reverse(tree.members, size, end)
+        for member in tree.members[size:end]:
+            tree.depths[member] = tree.depths[tree.parents[member]] + 1
         size = end
-    return size
+    tree.figures[SIZE] = size
 
 
-@jit
-def grow_from_root(
-    fingers: Int32s,
-    per_phase: int,
-    own: Int32s,
-    depths: Int32s,
-    parents: Int32s,
-    members: Int32s,
-    total: Int64s,
-) -> int:
-    """The union of the routes from members[0] to the subscribers; how many nodes it has."""
-    nodes, root, size = len(fingers), int(members[0]), 1
-    for target in own:
-        at, subscriber = root, int(target)
-        while at != subscriber:
-            parent = at
-            at = (at + finger_towards(fingers, per_phase, at, (subscriber - at) % nodes)) % nodes
-            if depths[at] < 0:
-                depths[at] = depths[parent] + 1
-                parents[at] = parent
-                members[size] = at
+@leaf_jit
+def reverse(values: Int32s, low: int, high: int) -> None:
+    while low + 1 < high:
+        high -= 1
+        values[low], values[high] = values[high], values[low]
+        low += 1
+
+
+@leaf_jit
+def grow_from_root(ring: Ring, tree: Tree, subscribers: Int32s, tally: Tally) -> None:
+    nodes, root, size = len(ring.fingers), int(tree.members[0]), 1
+    for subscriber in subscribers:
+        position, distance = root, (int(subscriber) - root) % nodes
+        while distance > 0:
+            parent, offset = position, finger_towards(ring, position, distance)
+            position = wrapped(ring, position + offset)
+            distance -= offset
+            if tree.depths[position] < 0:
+                tree.depths[position] = tree.depths[parent] + 1
+                tree.parents[position] = parent
+                tree.members[size] = position
                 size += 1
-            elif parents[at] != parent:
-                total[REPEATED] += 1
-    return size
+            elif tree.parents[position] != parent:
+                tally.total[REPEATED] += 1
+    tree.figures[SIZE] = size
 
 
-@jit
-def publish_all(
-    fingers: Int32s,
-    per_phase: int,
-    own: Int32s,
-    slots: Int32s,
-    depths: Int32s,
-    parents: Int32s,
-    members: Int32s,
-    issuers: Int32s,
-    total: Int64s,
-    load: Int64s,
-    trace: Int32s,
-) -> None:
-    figures = tree_figures(slots, depths, members)
-    root = members[0]
-    for issuer in issuers:
-        rise = walk(fingers, per_phase, issuer, (root - issuer) % len(fingers), 0, slots, total, load, trace)
-        if len(trace):
-            write_tree(slots, depths, parents, members, issuer, rise, total, trace)
-        total[MESSAGES] += len(members) - 1
-        total[OVERHEAD] += figures[RELAYS]
-        subscribes = slots[issuer] >= 0
-        total[EXPECTED] += len(own) - subscribes
-        others = figures[REACHED] - subscribes
-        if others > 0:
-            depth = depths[issuer] if subscribes else 0
-            deepest = figures[SECOND] if subscribes and depth == figures[DEEPEST] else figures[DEEPEST]
-            total[DELIVERIES] += others
-            total[PATH_SUM] += others * rise + figures[DEPTH_SUM] - depth
-            total[PATH_MAX] = max(total[PATH_MAX], rise + deepest)
-    for member in members[1:]:
-        load[member, RECEIVED] += len(issuers)
-        load[parents[member], SENT] += len(issuers)
-
-
-@jit
-def tree_figures(slots: Int32s, depths: Int32s, members: Int32s) -> Int64s:
-    """Of the subscribers in the tree: how many, their depths in all, the greatest and the next; and the relays."""
-    figures = np.zeros(5, np.int64)
-    for member in members:
-        depth = np.int64(depths[member])
-        if slots[member] < 0:
+@leaf_jit
+def measure(tree: Tree) -> None:
+    figures = tree.figures
+    for member in tree.members[: figures[SIZE]]:
+        depth = int(tree.depths[member])
+        if tree.slots[member] < 0:
             figures[RELAYS] += depth > 0  # the root receives nothing from the tree
-            continue
-        figures[REACHED] += 1
-        figures[DEPTH_SUM] += depth
-        figures[SECOND] = max(figures[SECOND], min(depth, figures[DEEPEST]))
-        figures[DEEPEST] = max(figures[DEEPEST], depth)
-    return figures
+        else:
+            figures[REACHED] += 1
+            figures[DEPTH_SUM] += depth
+            figures[SECOND] = max(figures[SECOND], min(depth, figures[DEEPEST]))
+            figures[DEEPEST] = max(figures[DEEPEST], depth)
 
 
-@jit
-def write_tree(
-    slots: Int32s,
-    depths: Int32s,
-    parents: Int32s,
-    members: Int32s,
-    issuer: int,
-    rise: int,
-    total: Int64s,
-    trace: Int32s,
-) -> None:
-    row = total[MESSAGES]
-    if row > 0 and slots[members[0]] >= 0:
-        trace[row - 1, DELIVERED] = 1
-    for member in members[1:]:
-        trace_hop(trace, row, parents[member], member, rise + depths[member])
-        trace[row, DELIVERED] = slots[member] >= 0 and member != issuer
+@leaf_jit
+def publish(ring: Ring, tree: Tree, issuer: int, tally: Tally) -> None:
+    figures, total = tree.figures, tally.total
+    rise = walk(ring, tree.slots, issuer, (tree.members[0] - issuer) % len(ring.fingers), 0, tally)
+    if len(tally.trace):
+        trace_tree(tree, issuer, rise, tally)
+    total[MESSAGES] += figures[SIZE] - 1
+    total[OVERHEAD] += figures[RELAYS]
+    others, depths, deepest = figures[REACHED], figures[DEPTH_SUM], figures[DEEPEST]
+    if tree.slots[issuer] >= 0:
+        others -= 1
+        depths -= tree.depths[issuer]
+        if tree.depths[issuer] == deepest:
+            deepest = figures[SECOND]
+    if others > 0:
+        total[DELIVERIES] += others
+        total[PATH_SUM] += others * rise + depths
+        total[PATH_MAX] = max(total[PATH_MAX], rise + deepest)
+
+
+@leaf_jit
+def trace_tree(tree: Tree, issuer: int, rise: int, tally: Tally) -> None:
+    row = tally.total[MESSAGES]
+    if rise > 0 and tree.slots[tree.members[0]] >= 0:
+        tally.trace[row - 1, DELIVERED] = 1
+    for member in tree.members[1 : tree.figures[SIZE]]:
+        trace_message(tally, row, tree.parents[member], member, rise + tree.depths[member])
+        if row < len(tally.trace):
+            tally.trace[row, DELIVERED] = tree.slots[member] >= 0 and member != issuer
         row += 1
+
+
+@leaf_jit
+def load_tree(tree: Tree, publications: int, tally: Tally) -> None:
+    for member in tree.members[1 : tree.figures[SIZE]]:
+        tally.load[member, RECEIVED] += publications
+        tally.load[tree.parents[member], SENT] += publications

@@ -1,14 +1,11 @@
-"""What is counted while publications travel.
+"""What is counted while publications travel."""
 
-totals: a row for each run of publications, all sums but the last column.
-load: a row a node, the messages that it sent and received.
-trace: a row a message, for a run of a single publication; where nobody asks, the trace is empty and is not written.
-"""
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from weft.kernels.jit import jit
+from weft.kernels.jit import leaf_jit
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -19,32 +16,27 @@ SENT, RECEIVED = 0, 1  # columns of a load
 SOURCE, TARGET, HOPS, DELIVERED = range(4)  # columns of a trace; hops are those since the issuer
 
 
-@jit
-def deliver(total: Int64s, path: int, trace: Int32s) -> None:
-    """The last message counted has reached a subscriber."""
-    total[DELIVERIES] += 1
-    total[PATH_SUM] += path
-    total[PATH_MAX] = max(total[PATH_MAX], path)
-    if total[MESSAGES] <= len(trace):
-        trace[total[MESSAGES] - 1, DELIVERED] = 1
+class Tally(NamedTuple):
+    total: Int64s  # a row of totals, for a run of publications: sums, but for the last column
+    load: Int64s  # a row a node: the messages that it sent and received
+    trace: Int32s  # a row a message, where the run is a single publication and somebody asks; else it is empty
 
 
-@jit
-def trace_hop(trace: Int32s, row: int, source: int, target: int, hops: int) -> None:
-    trace[row, SOURCE] = source
-    trace[row, TARGET] = target
-    trace[row, HOPS] = hops
-    trace[row, DELIVERED] = 0
+@leaf_jit
+def trace_message(tally: Tally, row: int, source: int, target: int, hops: int) -> None:
+    """A message over the link that is so many hops from the issuer."""
+    if row < len(tally.trace):
+        tally.trace[row, SOURCE] = source
+        tally.trace[row, TARGET] = target
+        tally.trace[row, HOPS] = hops
+        tally.trace[row, DELIVERED] = 0
 
 
-@jit
-def mark(slots: Int32s, own: Int32s) -> None:
-    """Nodes learn their index among the subscribers at hand; the slot of all others is -1."""
-    for slot in range(len(own)):
-        slots[own[slot]] = slot
-
-
-@jit
-def unmark(slots: Int32s, own: Int32s) -> None:
-    for slot in range(len(own)):
-        slots[own[slot]] = -1
+@leaf_jit
+def deliver(tally: Tally, path: int) -> None:
+    """The last message counted has reached a subscriber that it was meant for."""
+    tally.total[DELIVERIES] += 1
+    tally.total[PATH_SUM] += path
+    tally.total[PATH_MAX] = max(tally.total[PATH_MAX], path)
+    if tally.total[MESSAGES] <= len(tally.trace):
+        tally.trace[tally.total[MESSAGES] - 1, DELIVERED] = 1
