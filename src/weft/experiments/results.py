@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.experiment import MEAN, METRICS, Experiment, Point, Scale
+from weft.experiments.experiment import MEAN, METRICS, Experiment, Metric, Point, Scale
 
 Row = dict[str, Any]
 Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point or MEAN
@@ -27,29 +28,24 @@ def figures_of(results: Results) -> Figures:
     """Means over the seeds. Where a run failed, what depends on it is missing."""
     rows = {(row["system"], row["at"], row["seed"]): row for row in results.rows if row["error"] is None}
     figures: dict[tuple[str, str, str], float] = {}
-    for metric in results.experiment.metrics:
-        for system in results.experiment.systems:
-            over_points = []
-            for point in results.points:
-                values = [_value(results, rows, metric, system, point.label, seed) for seed in _seeds(results)]
-                known = [value for value in values if value is not None]
-                if len(known) == len(values):
-                    figures[metric, system, point.label] = fmean(known)
-                    over_points.append(fmean(known))
-            if len(over_points) == len(results.points) and results.points[0].x is not None:
-                figures[metric, system, MEAN] = fmean(over_points)
+    for metric, system in product(results.experiment.metrics, results.experiment.systems):
+        means = {point.label: _mean(results, rows, METRICS[metric], system, point.label) for point in results.points}
+        known = {label: mean for label, mean in means.items() if mean is not None}
+        if len(known) == len(means) and results.points[0].x is not None:
+            known[MEAN] = fmean(known.values())
+        figures |= {(metric, system, label): mean for label, mean in known.items()}
     return figures
 
 
-def _seeds(results: Results) -> range:
-    return range(1, results.scale.seeds + 1)
-
-
-def _value(
-    results: Results, rows: Mapping[tuple[str, str, int], Row], metric: str, system: str, label: str, seed: int
+def _mean(
+    results: Results, rows: Mapping[tuple[str, str, int], Row], metric: Metric, system: str, label: str
 ) -> float | None:
-    column, relative = METRICS[metric].column, METRICS[metric].relative
-    row, baseline = rows.get((system, label, seed)), rows.get((results.experiment.baseline, label, seed))
-    if row is None or (relative and (baseline is None or not baseline[column])):
-        return None
-    return float(row[column] / baseline[column]) if relative and baseline is not None else float(row[column])
+    """Over the seeds; none where a run is missing, or the baseline is zero."""
+    values = []
+    for seed in range(1, results.scale.seeds + 1):
+        row, baseline = rows.get((system, label, seed)), rows.get((results.experiment.baseline, label, seed))
+        divisor = 1 if not metric.relative else baseline[metric.column] if baseline else 0
+        if row is None or not divisor:
+            return None
+        values.append(row[metric.column] / divisor)
+    return fmean(values)

@@ -46,6 +46,8 @@ def ccdf(series: Mapping[str, npt.NDArray[np.int64]], xlabel: str) -> str:
 
 def svg(figure: Figure) -> str:
     buffer = StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    figure.savefig(
+        buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    )
     text = buffer.getvalue()
     return text[text.index("<svg") :]
