@@ -179,8 +179,7 @@ def trace_tree(tree: Tree, issuer: int, rise: int, tally: Tally) -> None:
         tally.trace[row - 1, DELIVERED] = 1
     for member in tree.members[1 : tree.figures[SIZE]]:
         trace_message(tally, row, tree.parents[member], member, rise + tree.depths[member])
-        if row < len(tally.trace):
-            tally.trace[row, DELIVERED] = tree.slots[member] >= 0 and member != issuer
+        tally.trace[row, DELIVERED] = tree.slots[member] >= 0 and member != issuer
         row += 1
 
 
