@@ -21,7 +21,7 @@ drops it, for nobody is in the range then. Hence:
 An overlay needs but one thing for this: every node has its successor among its fingers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weft.model.ring import contains, width
 from weft.protocol.finger import FingerTable
@@ -75,17 +75,17 @@ class Po(Router):
         return [
             effect
             for low, high in zip(hops, ends, strict=False)
-            for effect in self._send(replace(message, low=low, high=high))
+            for effect in self._send(Ranged(message.publication, message.hops, low, high))
         ]
 
     def _send(self, message: Ranged) -> list[Effect]:
-        finger = self.fingers.towards(message.low)
+        low, finger = message.low, self.fingers.towards(message.low)
         if finger is None:
             finger = self.fingers.successor
-            if not contains(message.low, message.high, finger.ring_id, self.fingers.ring_size):
+            if not contains(low, message.high, finger.ring_id, self.fingers.ring_size):
                 return []
-            message = replace(message, low=finger.ring_id)
-        return [Send(finger.peer, replace(message, hops=message.hops + 1))]
+            low = finger.ring_id
+        return [Send(finger.peer, Ranged(message.publication, message.hops + 1, low, message.high))]
 
     def _next_hops(self, message: Ranged) -> list[int]:
         """Identifiers, nearest first."""

@@ -44,9 +44,10 @@ def routers_of(instance: Instance, overlay: Overlay, router: str, seed: int = 0)
     ring_ids, ring_size = ring_of(instance, overlay)
     directory = Directory(instance, ring_ids)
     meeting = partial(rendezvous, seed=seed, ring_size=ring_size)
+    ids = ring_ids.tolist()
     return [
-        make_router(router, node, _fingers(overlay, ring_ids, ring_size, node), View(directory, ring_id), meeting)
-        for node, ring_id in enumerate(ring_ids.tolist())
+        make_router(router, node, _fingers(overlay, ids, ring_size, node), View(directory, ids[node]), meeting)
+        for node in range(overlay.nodes)
     ]
 
 
@@ -58,7 +59,7 @@ def subscribe_all(world: World, instance: Instance) -> None:
     world.run()
 
 
-def _fingers(overlay: Overlay, ring_ids: Int64s, ring_size: int, node: int) -> FingerTable:
+def _fingers(overlay: Overlay, ids: list[int], ring_size: int, node: int) -> FingerTable:
     links = slice(overlay.indptr[node], overlay.indptr[node + 1])
     peers = set(overlay.targets[links][overlay.phases[links] != NO_PHASE].tolist())
-    return FingerTable(int(ring_ids[node]), ring_size, [Finger(peer, int(ring_ids[peer])) for peer in peers])
+    return FingerTable(ids[node], ring_size, [Finger(peer, ids[peer]) for peer in peers])

@@ -5,6 +5,7 @@ the order in which it was caused, and a world is the same each time it is run. I
 """
 
 from collections.abc import Sequence
+from functools import cache
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -30,6 +31,7 @@ class World:
         self.now = 0.0
         self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
         self._entries = count()
+        self._one_way = cache(self._half_round_trip)
         self._armed: dict[int, float] = {}  # the deadline that each node's latest timer is for
         for node in range(len(routers)):
             self._arm(node)
@@ -67,5 +69,5 @@ class World:
                 case Deliver(publication, hops):
                     self.tracer.delivered(self.now, node, publication, hops)
 
-    def _one_way(self, node: int, peer: int) -> float:
+    def _half_round_trip(self, node: int, peer: int) -> float:
         return float(self.latency.round_trip(np.array([node]), np.array([peer]))[0]) / 2
