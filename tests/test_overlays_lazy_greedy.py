@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy_reference import AnyLink, Circle, DegreeAtMost, Fingers, assert_greedy, random_instance
-from weft.kernels import parallel
+from weft.kernels import eager, parallel
 from weft.kernels.constraint import any_link, circle, degree_at_most
 from weft.model.instance import instance_from_pairs
 from weft.overlays import lazy_greedy as module
@@ -25,6 +25,7 @@ INSTANCES = st.builds(
 SEEDS = st.integers(0, 2**32)
 TIES = st.sampled_from(["random", "overlap"])
 HELD = st.sampled_from([1, 20, 50_000])  # rounds of one candidate (or one bucket), several rounds, a single round
+FEW = st.sampled_from([-1, 2**22])  # never eager, and eager where it is possible
 
 many = settings(deadline=None, max_examples=100)
 
@@ -33,10 +34,14 @@ def holding(fewest):
     return patch.object(module, "FEWEST_HELD", fewest)
 
 
-@given(INSTANCES, SEEDS, TIES, HELD)
+def eager_up_to(pairs):
+    return patch.object(eager, "MOST_PAIRS", pairs)
+
+
+@given(INSTANCES, SEEDS, TIES, HELD, FEW)
 @many
-def test_gm_is_exact(instance, seed, tie, held):
-    with holding(held):
+def test_gm_is_exact(instance, seed, tie, held, few):
+    with holding(held), eager_up_to(few):
         chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed), tie=tie)
     assert_greedy(instance, AnyLink(instance.nodes), chosen, by_overlap=tie == "overlap")
 
@@ -49,10 +54,10 @@ def test_gpm_is_exact(instance, seed, most, held):
     assert_greedy(instance, DegreeAtMost(most, instance.nodes), chosen)
 
 
-@given(INSTANCES, SEEDS, st.integers(0, 40), HELD)
+@given(INSTANCES, SEEDS, st.integers(0, 40), HELD, FEW)
 @many
-def test_a_greedy_that_is_stopped_is_the_beginning_of_the_whole(instance, seed, most, held):
-    with holding(held):
+def test_a_greedy_that_is_stopped_is_the_beginning_of_the_whole(instance, seed, most, held, few):
+    with holding(held), eager_up_to(few):
         part, whole = (
             lazy_greedy(instance, any_link(), np.random.default_rng(seed), most=count) for count in (most, 10**6)
         )
@@ -61,11 +66,12 @@ def test_a_greedy_that_is_stopped_is_the_beginning_of_the_whole(instance, seed, 
     assert np.array_equal(part.others, whole.others[:most])
 
 
-@given(INSTANCES, SEEDS, st.integers(1, 8), HELD)
+@given(INSTANCES, SEEDS, st.integers(1, 8), st.sampled_from([0, 0.5, 1]), HELD, FEW)
 @many
-def test_links_across_are_the_greedy_on_top_of_connected_groups(instance, seed, groups, held):
+def test_links_across_are_the_greedy_on_top_of_connected_groups(instance, seed, groups, behind, held, few):
     group = np.random.default_rng(seed).integers(groups, size=instance.nodes).astype(np.int32)
-    with holding(held):
+    group[int(instance.nodes * behind) :] = groups  # as the bulk is
+    with holding(held), eager_up_to(few):
         chosen = links_across(instance.interest, group, np.random.default_rng(seed))
     inside = np.argwhere((group[:, None] == group[None, :]) & ~np.eye(instance.nodes, dtype=bool))
     assert_greedy(instance, AnyLink(instance.nodes), chosen, given=inside)
@@ -94,12 +100,12 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
 
 
-@pytest.mark.parametrize("held", [1, 50_000])
-def test_ties_are_broken_uniformly(held):
+@pytest.mark.parametrize(("held", "few"), [(1, -1), (50_000, -1), (1, 2**22)])
+def test_ties_are_broken_uniformly(held, few):
     """Four nodes with one topic: six links of the same contribution, of which each comes first about as often."""
     instance = instance_from_pairs([0, 1, 2, 3], [0, 0, 0, 0])
     firsts = np.zeros((4, 4), int)
-    with holding(held):
+    with holding(held), eager_up_to(few):
         for seed in range(600):
             chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed))
             firsts[min(chosen.owners[0], chosen.others[0]), max(chosen.owners[0], chosen.others[0])] += 1

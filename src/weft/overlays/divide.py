@@ -66,7 +66,7 @@ def dcbc(
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), 0, stream(seed, 0), tie)]
     for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
-        nodes = np.concatenate([heavy, light[places]])
+        nodes = np.concatenate([light[places], heavy])
         links.append(inner_links(nodes, interest.take(nodes), len(heavy), stream(seed, index + 1), tie))
     return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
 
@@ -87,8 +87,8 @@ def nodes_by_partition(member: Int32s) -> list[Int64s]:
 
 
 def inner_links(nodes: Int64s, interest: Csr, bulk: int, rng: np.random.Generator, tie: Tie) -> Links:
-    """GM on the nodes, of which the first `bulk` have their overlay already."""
-    group = np.maximum(np.arange(len(nodes)) - bulk + 1, 0).astype(np.int32)
+    """GM on the nodes, of which the last `bulk` have their overlay already."""
+    group = np.minimum(np.arange(len(nodes)), len(nodes) - bulk).astype(np.int32)
     chosen = links_across(interest.compact(), group, rng, tie=tie)
     return Links(nodes[chosen.owners], nodes[chosen.others])
 

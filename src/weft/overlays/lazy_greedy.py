@@ -6,6 +6,8 @@ these. A candidate that is not held contributed less when it was counted, and co
 passed over. In the lowest bucket of a round all are equal: where it alone is too large, a random share of it will do,
 and the next round counts what is left, most of which the share has made useless.
 
+Among few nodes without a constraint `kernels.eager` holds all candidates at their true contributions instead.
+
 To count a candidate costs a few steps of a parallel kernel, to look at a held one costs a comparison of two interests.
 Therefore a round holds few: one for every STEPS_PER_HELD steps of counting, so that counting and draining take about
 the same time.
@@ -17,9 +19,10 @@ from typing import Literal
 import numpy as np
 
 from weft.errors import WeftError
+from weft.kernels import eager
 from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
 from weft.kernels.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
-from weft.kernels.constraint import Constraint, any_link, open_nodes
+from weft.kernels.constraint import ANY, Constraint, any_link, open_nodes
 from weft.kernels.greedy import drained
 from weft.kernels.overlap import overlaps
 from weft.kernels.parallel import chunk_bounds, threads_for
@@ -57,7 +60,7 @@ def lazy_greedy(
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, tie, most)
+    return added_links(interest, tcc, constraint, rng, tie, most, interest.rows)
 
 
 def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
@@ -67,12 +70,27 @@ def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie:
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT)
+    rows = int(np.flatnonzero(group != group[-1:]).max(initial=-1)) + 1  # those behind them are all of one group
+    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT, rows)
 
 
 def added_links(
-    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int
+    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int, rows: int
 ) -> ChosenLinks:
+    """At most so many links on top of what is connected; among the nodes from `rows` on all is connected."""
+    few = rows * interest.rows <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
+    if few and constraint.kind == ANY and tie == "random":
+        tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
+        rounds = [eager.eager_links(tcc, inverted(tcc, interest.columns), rows, kernel_seed(rng))]
+    else:
+        rounds = drained_rounds(interest, tcc, constraint, rng, tie, most)
+    return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
+
+
+def drained_rounds(
+    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int
+) -> list[Pairs]:
+    """Rounds until there are so many links, or none contributes."""
     rounds, count = [empty_pairs(0)], 0
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
@@ -82,7 +100,7 @@ def added_links(
         preference = overlap_of(interest, held) if tie == "overlap" else NO_LINKS
         rounds.append(drained(tcc, constraint, held, least, preference, kernel_seed(rng)))
         count += len(rounds[-1].source)
-    return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
+    return rounds
 
 
 def require_numbered(interest: Csr) -> Csr:

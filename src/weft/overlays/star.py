@@ -20,7 +20,7 @@ def star_nodes(interest: Csr, group: Int32s) -> Int64s:
 
 def shared_topics(interest: Csr, group: Int32s) -> Bools:
     """The topics with subscribers in more than one group."""
-    group_of_each = group[interest.row_of_each()]
+    group_of_each = np.repeat(group, interest.counts)
     some_group = np.empty(interest.columns, np.int32)
     some_group[interest.indices] = group_of_each
     shared = np.zeros(interest.columns, np.bool_)

@@ -142,7 +142,7 @@ def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable
     def conquer(table: pa.Table) -> pa.Table:
         partition = table["partition"][0].as_py()
         own, shared = members_of_partition(table)
-        both = together(bulk, own)
+        both = together(own, bulk)
         rng = stream(seed, partition + first_stream)
         links = inner_links(both.nodes, both.interest, len(bulk.nodes), rng, tie)
         stars = star_set(own.interest, shared) if not len(bulk.nodes) else np.empty(0, np.int64)
