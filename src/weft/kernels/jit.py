@@ -2,14 +2,32 @@
 
 Machine code is kept on disk, so that a new process (a Spark worker above all) starts warm; numba misses that cache for
 functions passed as arguments, so kernels take arrays and numbers only. The GIL is released while a kernel runs.
+
+Numba notices a change in the file of a kernel, but not in the files that it imports. So the code of all kernels names
+the folder that their machine code is in.
 """
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
+from weft.cache import cache_folder
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _machine_code_folder() -> Path:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    code = hashlib.blake2b(b"".join(source.read_bytes() for source in sources), digest_size=8)
+    return cache_folder() / f"kernels-{code.hexdigest()}"
+
+
+_config: Any = numba.config
+if not _config.CACHE_DIR:  # NUMBA_CACHE_DIR goes first
+    _config.CACHE_DIR = str(_machine_code_folder())
 
 
 def jit(function: Function) -> Function:

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from weft.cache import cache_folder
+
 SUPPORTED = (17, 21, 25)  # majors that Spark 4 is tested with
 
 _SCRIPT = """\
@@ -26,7 +28,7 @@ exec "{java}" "$@"
 
 def provide_java() -> None:
     """Set JAVA_HOME for this process and its children."""
-    scripts = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft"
+    scripts = cache_folder()
     home = os.environ.get("JAVA_HOME")
     if home and Path(home).parent == scripts:
         return  # set by this process before, or by its parent
