@@ -1,0 +1,111 @@
+"""Time and quality of topic-connected overlays, beside GM as the paper prints it; compiled code warm.
+
+python benchmarks/topic_connected.py [--twitter INSTANCE]
+python benchmarks/topic_connected.py --spark INSTANCE    # DC on local Spark, start of Java included
+
+INSTANCE is ego-Twitter, by: weft ingest twitter_combined.txt.gz --as follows --out INSTANCE
+"""
+
+import argparse
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from textbook_gm import textbook_gm
+from weft.model.instance import Instance, read_instance
+from weft.overlays.catalog import design
+from weft.overlays.optimum import optimum
+from weft.overlays.quality import quality
+from weft.overlays.verify import topic_violations
+from weft.workloads.catalog import generate
+from weft.workloads.sample import Sampling, sample
+
+RUNS = 3
+COLUMNS = (
+    *("instance", "overlay", "seconds", "of textbook", "average degree", "maximum degree"),
+    *("average topic diameter", "maximum topic diameter", "partitions"),
+)
+GAPS = ("nodes", "topics", "subscriptions", "optimum", "gm, mean of 20 seeds", "gm, best of them")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--twitter", type=Path)
+    parser.add_argument("--spark", type=Path)
+    given = parser.parse_args()
+    if given.spark is None:
+        report_all(given.twitter)
+        report_gaps()
+    else:
+        report_spark(given.spark)
+
+
+def row(*cells: object) -> None:
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def report_all(twitter: Path | None) -> None:
+    row(*COLUMNS)
+    row(*("---:" for _ in COLUMNS))
+    warm = generate("unif", nodes=300, topics=30, subscriptions=5, seed=1)
+    textbook_seconds(warm)
+    for name in ("gm", "dc", "dcbc"):
+        design(warm, name, seed=1)
+    report("Zipf, 100 topics, 1,000 nodes", generate("zipf", nodes=1_000, topics=100, subscriptions=20, seed=1))
+    report("Unif, 200 topics, 8,000 nodes", generate("unif", nodes=8_000, topics=200, subscriptions=50, seed=1))
+    if twitter is not None:
+        whole = read_instance(twitter)
+        for seed in (1, 2, 3):
+            report(f"ego-Twitter, 10,000 nodes, seed {seed}", sample(whole, Sampling(10_000, "bfs", seed)), False)
+    print()
+
+
+def report(label: str, instance: Instance, with_textbook: bool = True) -> None:
+    textbook = textbook_seconds(instance) if with_textbook else None
+    if textbook is not None:
+        row(label, "textbook GM", f"{textbook:.3g}", "100 %", *[""] * 5)
+    for name in ("gm", "dc", "dcbc", "ring-per-topic"):
+        made = [design(instance, name, seed=1) for _ in range(RUNS)]
+        seconds = sorted(overlay.meta["seconds"] for overlay in made)[RUNS // 2]
+        if topic_violations(instance, made[0]):
+            raise SystemExit(f"{name} is not topic-connected")
+        found = quality(instance, made[0])
+        share = "" if textbook is None else f"{seconds / textbook:.2%}"
+        row(
+            *(label, name, f"{seconds:.3g}", share),
+            *(f"{found['degree']['average']:.2f}", found["degree"]["maximum"]),
+            *(f"{found['topic_diameter']['average']:.2f}", found["topic_diameter"]["maximum"]),
+            made[0].meta.get("partitions", ""),
+        )
+
+
+def textbook_seconds(instance: Instance) -> float:
+    start = time.perf_counter()
+    textbook_gm(instance.subscribers.indptr, instance.subscribers.indices, instance.nodes)
+    return time.perf_counter() - start
+
+
+def report_gaps() -> None:
+    """How far the greedy is from the optimum."""
+    row(*GAPS)
+    row(*("---:" for _ in GAPS))
+    for nodes, topics, subscriptions in ((10, 10, 4), (12, 12, 4), (14, 10, 3), (16, 20, 4)):
+        instance = generate("unif", nodes=nodes, topics=topics, subscriptions=subscriptions, seed=1)
+        fewest = optimum(instance, seconds=120).links
+        greedy = [design(instance, "gm", seed=seed).links for seed in range(20)]
+        row(nodes, topics, subscriptions, fewest, sum(greedy) / 20, min(greedy))
+
+
+def report_spark(twitter: Path) -> None:
+    from weft.pipeline.divide import dc
+    from weft.pipeline.session import spark_session
+
+    start = time.perf_counter()
+    with TemporaryDirectory() as folder, spark_session() as spark:
+        made = dc(spark, twitter, Path(folder) / "overlay", seed=1)
+    seconds = time.perf_counter() - start
+    print(f"{made['nodes']:,} nodes, {made['partitions']} partitions, {made['links']:,} links: {seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
