@@ -98,6 +98,8 @@ def _sentence(error: OSError, path: Path) -> str:
         return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{path} cannot be written: no permission. Choose another --out."
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{path} cannot be written: a file is where a folder should be. Choose another --out."
     return f"{path} cannot be written: {error.strerror or error}."
 
 

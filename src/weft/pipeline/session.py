@@ -1,6 +1,7 @@
 """The Spark session: local by default, any cluster by its master, quiet, and with a Java of its own where needed."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -13,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from weft.errors import SurroundingsError
+from weft.errors import SurroundingsError, WeftError
 from weft.pipeline.java import provide_java
 
 CONF = Path(__file__).parent / "conf"
@@ -30,6 +31,7 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",  # a third less for every Python task
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
+MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s)://.+")
 FAILURES = (PySparkException, Py4JJavaError)  # told by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
@@ -62,6 +64,8 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
 
 
 def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
+    if not MASTERS.fullmatch(master):
+        raise WeftError(f"--master is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "SPARK_HOME" not in os.environ:
         os.environ.setdefault("SPARK_CONF_DIR", str(CONF))
