@@ -85,14 +85,15 @@ def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
     """Keep the pairs that can be read; how many they are, how many not, and how many ids are not integers."""
     seen = Observation()
     good = F.col("problem").isNull()
-    counted = pairs.observe(
+    ids = "left", "left_text", "right", "right_text"
+    counted = pairs.select(*ids, "problem").observe(
         seen,
         F.count_if(good).alias("rows"),
         F.count_if(~good).alias("rejected"),
         F.count_if(good & F.col("left").isNull()).alias("left_texts"),
         F.count_if(good & F.col("right").isNull()).alias("right_texts"),
     )
-    counted.filter(good).select("left", "left_text", "right", "right_text").write.parquet(str(path))
+    counted.filter(good).select(*ids).write.parquet(str(path))
     return dict(seen.get)
 
 
