@@ -133,6 +133,17 @@ def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatc
     assert run("experiment", "nsmf-fig3", "--out", "e").code == 2
 
 
+def test_inspect_proves_topic_connectivity_or_names_what_is_apart(run: Run) -> None:
+    run("generate", "unif", "--nodes", 40, "--topics", 20, "--subscriptions", 4, "--out", "i")
+    run("design", "i", "--overlay", "dc", "--partitions", 2, "--out", "dc")
+    shown = run("inspect", "dc", "--instance", "i", "--json").json
+    assert (shown["topic_violations"], shown["partitions"]) == ([], 2)
+    run("design", "i", "--overlay", "gm", "--average-degree", 1, "--out", "cut")
+    told = run("inspect", "cut", "--instance", "i", "--json").json["topic_violations"]
+    assert isinstance(told, list)
+    assert "parts: no path joins its subscribers" in told[0]
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")

@@ -38,11 +38,17 @@ def _instance_figures(folder: Path) -> dict[str, Any]:
 def _overlay_figures(folder: Path, instance: Path | None) -> dict[str, Any]:
     from weft.model.instance import read_instance
     from weft.model.overlay import read_overlay
-    from weft.overlays.quality import quality
+    from weft.overlays.quality import SHOWN, design_figures, quality
+    from weft.overlays.verify import topic_violations
 
     if instance is None:
         raise WeftError(f"{folder} is an overlay: tell with --instance which instance it is for.")
     overlay, given = read_overlay(folder), read_instance(instance)
     about = {name: overlay.meta.get(name) for name in ("algorithm", "parameters", "seed")}
     with ConsoleProgress().step("Measuring"):
-        return {**about, "nodes": overlay.nodes, "links": overlay.links, **quality(given, overlay)}
+        figures = {**about, "nodes": overlay.nodes, "links": overlay.links, **quality(given, overlay)}
+    if overlay.ring_ids is None:
+        # Without a ring it was made to be topic-connected; scipy proves whether it is.
+        figures.pop("ring_violations")
+        figures |= {**design_figures(overlay), "topic_violations": topic_violations(given, overlay)[:SHOWN]}
+    return figures
