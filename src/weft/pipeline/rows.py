@@ -107,15 +107,15 @@ def _first_line(spark: SparkSession, file: str) -> str:
 
 def _edge_list(lines: DataFrame, source: Source) -> DataFrame:
     """`u v` a line, separated by white space; # and % start comments, as in SNAP's and KONECT's files."""
-    spaced = lines.withColumn("value", F.trim(F.translate("value", "\t", " ")))
-    edges = spaced.filter((F.col("value") != "") & ~F.left("value", F.lit(1)).isin("#", "%"))
-    fields = F.split("value", " +")
+    spaced = lines.withColumn("text", F.trim(F.translate("value", "\t", " ")))
+    edges = spaced.filter((F.col("text") != "") & ~F.left("text", F.lit(1)).isin("#", "%"))
+    fields = F.split("text", " +")
     if source.columns is not None:
         first, second = _positions(source.columns, [], source.paths[0])
         return _pairs(edges, F.get(fields, F.lit(first)), F.get(fields, F.lit(second)), F.lit(None).cast("string"))
     # Plain functions for the usual case: splitting by a pattern takes several times as long.
-    left = F.substring_index("value", " ", 1)
-    right = F.ltrim(F.substr("value", F.length(left) + 1))
+    left = F.substring_index("text", " ", 1)
+    right = F.ltrim(F.substr("text", F.length(left) + 1))
     two = (right != "") & ~F.contains(right, F.lit(" "))
     problem = F.when(~two, F.concat(F.lit("2 fields are expected, not "), F.size(fields)))
     return _pairs(edges, left, right, problem)
