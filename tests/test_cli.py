@@ -135,7 +135,8 @@ def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatc
 
 def test_inspect_proves_topic_connectivity_or_names_what_is_apart(run: Run) -> None:
     run("generate", "unif", "--nodes", 40, "--topics", 20, "--subscriptions", 4, "--out", "i")
-    run("design", "i", "--overlay", "dc", "--partitions", 2, "--out", "dc")
+    run("design", "i", "--overlay", "dc", "--partitions", 2, "--engine", "spark", "--out", "dc")
+    assert weft.Overlay.read("dc").meta["instance"] == weft.Instance.read("i").fingerprint
     shown = run("inspect", "dc", "--instance", "i", "--json").json
     assert (shown["topic_violations"], shown["partitions"]) == ([], 2)
     run("design", "i", "--overlay", "gm", "--average-degree", 1, "--out", "cut")

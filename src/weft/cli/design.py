@@ -78,7 +78,7 @@ def design(
         with progress.step(f"Designing {overlay}"):
             made = design_here(given, overlay, seed=seed, **options)
     with progress.step("Measuring it"):
-        made = made.with_meta(quality=link_quality(given, made))
+        made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
     made.write(out, force=force)
     told = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
     print_result({**told, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

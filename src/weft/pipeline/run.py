@@ -86,7 +86,8 @@ def _design_stage(session: Session, instance: Path, name: str, seed: int, output
     def work(out: Path) -> dict[str, Any]:
         with TemporaryDirectory(dir=out.parent, prefix=".scratch-") as scratch:
             overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress)
-        overlay = overlay.with_meta(quality=link_quality(read_instance(instance), overlay))
+        given = read_instance(instance)
+        overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
         overlay.write(out, force=True)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
