@@ -1,23 +1,25 @@
 """What a paper says of an experiment, and whether our figures agree.
 
-A claim states a number, a range, or an order of systems; it stands in papers/*.toml with the section it was taken from.
-A number or range agrees within a tenth; an order when ours is the same.
+A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
+papers/*.toml with the section it was taken from. A number or range agrees within a tenth; an order when ours is the
+same; a trend when three quarters of all pairs of points go its way.
 """
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from weft.experiments.experiment import Experiment
+from weft.experiments.experiment import MEAN, Experiment
 from weft.experiments.results import Figures
 
 PAPERS = Path(__file__).parent / "papers"
 TOLERANCE = 0.1
 
+Trend = Literal["up", "down"]
 Verdict = Literal["agrees", "differs", "cannot be compared"]
 
 
@@ -29,6 +31,7 @@ class Claim:
     systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first
     low: float = math.nan  # of the range; the same as high where the paper gives a number
     high: float = math.nan
+    trend: Trend | None = None  # along the axis; `at` is then MEAN
 
     @property
     def is_order(self) -> bool:
@@ -74,6 +77,8 @@ def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _claim(told: Mapping[str, Any]) -> Claim:
+    if "trend" in told:
+        return Claim(told["section"], told["metric"], MEAN, (told["system"],), trend=told["trend"])
     where = told["section"], told["metric"], told["at"]
     if "order" in told:
         return Claim(*where, tuple(told["order"]))
@@ -81,7 +86,8 @@ def _claim(told: Mapping[str, Any]) -> Claim:
     return Claim(*where, (told["system"],), float(low), float(high))
 
 
-def compare(claim: Claim, figures: Figures) -> Comparison:
+def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
+    """The axis: the labels of its points, in order."""
     ours = tuple(
         figures[claim.metric, system, claim.at]
         for system in claim.systems
@@ -89,6 +95,8 @@ def compare(claim: Claim, figures: Figures) -> Comparison:
     )
     if len(ours) < len(claim.systems):
         return Comparison(claim, (), "cannot be compared", "Not run at this scale, or its run failed.")
+    if claim.trend is not None:
+        return _compare_trend(claim, [figures[claim.metric, claim.systems[0], at] for at in axis])
     if claim.is_order:
         return _compare_order(claim, ours)
     if ours[0] < claim.low * (1 - TOLERANCE):
@@ -103,3 +111,12 @@ def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
     if not swapped:
         return Comparison(claim, ours, "agrees")
     return Comparison(claim, ours, "differs", f"Here {swapped[0][1]} is lower than {swapped[0][0]}.")
+
+
+def _compare_trend(claim: Claim, along: Sequence[float]) -> Comparison:
+    """Agrees when three quarters of all pairs of points go the way that the paper says."""
+    rises = sum((later > earlier) - (later < earlier) for earlier, later in combinations(along, 2))
+    expected = rises if claim.trend == "up" else -rises
+    agrees = 4 * expected >= len(along) * (len(along) - 1)
+    sentence = "" if agrees else f"Ours does not go {claim.trend} along the axis."
+    return Comparison(claim, (along[0], along[-1]), "agrees" if agrees else "differs", sentence)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0")
+COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0", "#b08d1e", "#c0508a", "#2a9d9d", "#8a6d5a")
 INK = "#7d7d7d"  # readable on white and on black
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text

@@ -15,7 +15,7 @@ from weft.experiments.experiment import MEAN, Experiment, Panel
 from weft.experiments.results import Figures, Results
 from weft.report.figure import COLOURS, INK, STYLE, svg
 
-MARKERS = "osD^"
+MARKERS = "osD^vPX*"
 DOTTED = (0, (1, 3))
 
 
@@ -49,7 +49,10 @@ def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
             elif claim.at in x_of:
                 axes.plot([x_of[claim.at]], [claim.low], marker, ms=9, mfc="none", color=colour)
     axes.set_xlabel(results.experiment.axis)
-    axes.set_ylim(0, 1.08 * axes.dataLim.y1)
+    if panel.logarithmic:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, 1.08 * axes.dataLim.y1)
     _explain(axes, results, panel)
 
 
