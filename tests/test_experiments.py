@@ -16,10 +16,11 @@ from weft.errors import WeftError
 from weft.experiments import execution
 from weft.experiments.beaconvey import ALL_SYSTEMS
 from weft.experiments.catalog import EXPERIMENTS, experiments_of
-from weft.experiments.claim import PAPERS, Claim, Trend, claims_of, compare, read_paper
+from weft.experiments.claim import Claim, Trend, claims_of, compare
 from weft.experiments.execution import JOURNAL, execute, files_in, journal_in
 from weft.experiments.experiment import MEAN, Effort, Experiment, Point
 from weft.experiments.nsmf import SYSTEMS
+from weft.experiments.paper import ABOUT, Paper, papers, told_in
 from weft.experiments.point import node_inputs
 from weft.experiments.results import Results, figures_of
 from weft.experiments.routing import SAMPLE, Input, Inputs, RoutingRun, Scale, System, plan_at
@@ -65,9 +66,14 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
         assert claim.is_order or claim.trend or claim.low <= claim.high
 
 
-@pytest.mark.parametrize("paper", sorted(path.stem for path in PAPERS.glob("*.toml")))
-def test_a_paper_tells_of_no_unknown_experiment(paper: str) -> None:
-    assert set(read_paper(paper)) == {name for name, each in EXPERIMENTS.items() if each.paper == paper}
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.key)
+def test_a_paper_tells_of_no_unknown_experiment(paper: Paper) -> None:
+    assert set(told_in(paper.key)) == {ABOUT, *(name for name, each in EXPERIMENTS.items() if each.paper == paper.key)}
+    for headline in paper.headlines:
+        experiment = EXPERIMENTS[headline.experiment]
+        assert headline.metric in experiment.reported
+        assert headline.system in experiment.systems
+        assert headline.sentence.format(ours=0.5, paper=0.5)
 
 
 def claim(low: float, high: float) -> Claim:

@@ -47,6 +47,7 @@ def experiment(
     from weft.experiments.execution import execute, files_in, journal_in
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
+    from weft.report.reproduction import write_reproduction
 
     files = {} if data is None else files_in(data, wanted)
     journal_in(out, anew=force)
@@ -56,7 +57,8 @@ def experiment(
     for results in done:
         comparisons = write_experiment(results, out / results.experiment.name, force=True)
         told[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
-    print_result(told, json)
+    path = write_reproduction(out)
+    print_result(told if json else {**told, "report": str(path)}, json)
     _tell_failures(done)
 
 

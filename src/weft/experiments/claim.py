@@ -6,17 +6,15 @@ same; a trend when three quarters of all pairs of points go its way.
 """
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import Any, Literal
 
 from weft.experiments.experiment import MEAN, Experiment
+from weft.experiments.paper import told_in
 from weft.experiments.results import Figures
 
-PAPERS = Path(__file__).parent / "papers"
 TOLERANCE = 0.1
 
 Trend = Literal["up", "down"]
@@ -54,12 +52,8 @@ class Comparison:
         return self.ours[0] / self.claim.value if self.ours and self.claim.value else None
 
 
-def read_paper(paper: str) -> dict[str, Any]:
-    return tomllib.loads((PAPERS / f"{paper}.toml").read_text())
-
-
 def claims_of(experiment: Experiment) -> list[Claim]:
-    told = read_paper(experiment.paper)[experiment.name]
+    told = told_in(experiment.paper)[experiment.name]
     return [claim for table in told.get("tables", []) for claim in _of_table(table)] + [
         _claim(claim) for claim in told.get("claims", [])
     ]
@@ -67,7 +61,7 @@ def claims_of(experiment: Experiment) -> list[Claim]:
 
 def reason_of(experiment: Experiment) -> str:
     """Why ours is otherwise where it is."""
-    return str(read_paper(experiment.paper)[experiment.name].get("because", "")).strip()
+    return str(told_in(experiment.paper)[experiment.name].get("because", "")).strip()
 
 
 def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:

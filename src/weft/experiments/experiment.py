@@ -75,6 +75,7 @@ class Experiment:
     baseline: str | None = None  # of relative metrics
     extra_metrics: tuple[str, ...] = ()  # in the table only
     datasets: tuple[str, ...] = ()
+    logarithmic_axis: bool = False
     note: str = ""
 
     @property

@@ -1,12 +1,16 @@
 """What an experiment leaves behind: its rows as Parquet, the paper's figures beside ours, and the figure."""
 
 import json
+import os
+import platform
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from weft import __version__
 from weft.experiments.claim import Comparison, claims_of, compare
 from weft.experiments.experiment import Experiment, Point
 from weft.experiments.results import Figures, Results, Row, figures_of
@@ -46,7 +50,18 @@ def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:
 
 def _meta(results: Results) -> dict[str, object]:
     points = [asdict(point) for point in results.points]
-    return {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
+    told = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
+    return {**told, "made": _surroundings()}
+
+
+def _surroundings() -> dict[str, str]:
+    """What a reader needs to judge times, and nothing that names the machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "date": date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB",
+        "versions": f"weft {__version__}, Python {platform.python_version()}",
+    }
 
 
 def _columns(rows: list[Row]) -> dict[str, pa.Array]:

@@ -16,7 +16,7 @@ def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Co
         _settings(results),
         _listed(f"{point.label}: {point.about}" for point in results.points),
         "## The paper and ours",
-        table(HEADING, map(_cells, comparisons)),
+        table(HEADING, map(cells, comparisons)),
     ]
     reason = reason_of(results.experiment)
     if reason and any(comparison.verdict == "differs" for comparison in comparisons):
@@ -45,7 +45,7 @@ def _listed(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _cells(comparison: Comparison) -> tuple[str, ...]:
+def cells(comparison: Comparison) -> tuple[str, ...]:
     claim = comparison.claim
     between = " to " if claim.trend else " < "
     ours = between.join(map(number, comparison.ours)) or "-"
