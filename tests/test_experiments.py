@@ -35,11 +35,18 @@ from weft.workloads.sample import Sampling, sample
 TINY = Scale(publications=200, seeds=2, steps=(20, 40))
 EFFORTS: tuple[Effort, ...] = ("quick", "full")
 NAMES = [
+    "beaconvey-fig3",
     *(f"beaconvey-table{number}" for number in (3, 4, 5)),
     *(f"beaconvey-fig{number}" for number in (4, 5, 6, 7, 8)),
     "nsmf-fig2",
     "nsmf-fig3",
+    "swico-options",
+    "degree-budget",
+    "optimality-gap",
 ]
+
+
+STATED_NOWHERE = ("beaconvey-fig3", "swico-options", "degree-budget", "optimality-gap")
 
 
 def test_every_table_and_figure_is_there() -> None:
@@ -57,7 +64,7 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     experiment = EXPERIMENTS[name]
     claims = claims_of(experiment)
     labels = {point.label for effort in EFFORTS for point in experiment.plan(effort, {}).points} | {MEAN}
-    assert claims
+    assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
         assert claim.at in labels

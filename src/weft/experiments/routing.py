@@ -41,6 +41,7 @@ class Input:
 class System:
     overlay: str
     router: str
+    options: tuple[tuple[str, str], ...] = ()  # of the overlay
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,19 @@ class RoutingRun:
     router: str
     publications: int
     seed: int
+    options: tuple[tuple[str, str], ...] = ()  # of the overlay
 
     @property
     def batch(self) -> Hashable:
-        return self.input, self.overlay, self.publications, self.seed
+        return self.input, self.overlay, self.options, self.publications, self.seed
 
     @property
     def cost(self) -> float:
         return 1e-4 * self.input.nodes + 1e-5 * self.publications
 
     def measure(self) -> dict[str, Any]:
-        instance, overlay = instance_of(self.input, self.seed), _overlay(self.input, self.overlay, self.seed)
+        instance = instance_of(self.input, self.seed)
+        overlay = _overlay(self.input, self.overlay, self.options, self.seed)
         drawn = publications(instance, self.publications, self.seed)
         result = evaluate(instance, overlay, self.router, drawn, seed=self.seed)
         return {
@@ -103,7 +106,9 @@ def plan_at(scale: Scale, inputs: Inputs, systems: Mapping[str, System], folders
     places = inputs(scale, folders)
     seeds = range(1, scale.seeds + 1)
     runs = {
-        (name, point.label, seed): RoutingRun(given, system.overlay, system.router, scale.publications, seed)
+        (name, point.label, seed): RoutingRun(
+            given, system.overlay, system.router, scale.publications, seed, system.options
+        )
         for (point, given), seed, (name, system) in product(places, seeds, systems.items())
     }
     return Plan([point for point, _ in places], scale.seeds, runs, f"{scale.publications:,} publications a run")
@@ -122,9 +127,9 @@ def _read(folder: str) -> Instance:
 
 
 @lru_cache(maxsize=1)
-def _overlay(given: Input, name: str, seed: int) -> Overlay:
+def _overlay(given: Input, name: str, options: tuple[tuple[str, str], ...], seed: int) -> Overlay:
     instance = instance_of(given, seed)
-    overlay = design(instance, name, seed=seed)
+    overlay = design(instance, name, seed=seed, **dict(options))
     ratios = {
         "tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"],
         "whole_phases_support_ratio": link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"],
