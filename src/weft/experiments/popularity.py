@@ -12,7 +12,7 @@ from weft.experiments.point import SITES, social_input
 from weft.experiments.routing import Input, instance_of
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
-SIZES = {"all": None, "10K": 10_000}
+SIZES = {"all": None, "10K": 10_000, "1K": 1_000}
 GENERATED = 40_000  # stands in for a whole graph that is not given
 SIDES: Mapping[str, Literal["topics", "subscribers"]] = {"followees": "topics", "followers": "subscribers"}
 

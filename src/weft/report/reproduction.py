@@ -166,7 +166,7 @@ def _article(done: Done) -> str:
 
 def _verdicts(done: Done) -> str:
     if not done.comparisons:
-        return "<p>The paper states no figures here.</p>"
+        return "<p>There are no stated figures to compare with.</p>"
     counts = done.verdicts
     told = ", ".join(
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]

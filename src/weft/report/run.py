@@ -34,6 +34,27 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     }
 
 
+def report_in_words(instance: Path, folder: Path) -> list[str]:
+    """What the report shows, in five lines."""
+    meta = read_meta(folder / "overlay", "an overlay")
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    ours, theirs = evaluation["overlay"], evaluation["baseline"]
+    users = read_meta(instance, "an instance")
+    degree, support = meta["links"] / meta["nodes"], meta["quality"]["tco_support_ratio"]
+    relays = f"{_a_delivery(ours)} relayed messages a delivery; {_system(theirs)}: {_a_delivery(theirs)}"
+    return [
+        f"instance  {users['nodes']:,} nodes, {users['topics']:,} topics, {users['subscriptions']:,} subscriptions",
+        f"design    {meta['algorithm']}: {degree:.1f} links a node give {support:.1%} of all topic-connectivity",
+        f"proof     {ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers, once each",
+        f"relays    {_system(ours)}: {relays}",
+        f"path      {ours['average_path']:.1f} hops on average; {theirs['average_path']:.1f} with {_system(theirs)}",
+    ]
+
+
+def _a_delivery(evaluation: Mapping[str, Any]) -> str:
+    return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.3f}"
+
+
 def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -> str:
     topic, issuer = telling_topic(instance)
     figures = []
