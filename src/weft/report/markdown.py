@@ -13,7 +13,7 @@ HEADING = ("where", "figure", "system", "at", "paper", "ours", "ours / paper", "
 def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Comparison]) -> str:
     parts = [
         f"# {results.experiment.title}",
-        _settings(results),
+        settings(results),
         _listed(f"{point.label}: {point.about}" for point in results.points),
         "## The paper and ours",
         table(HEADING, map(cells, comparisons)),
@@ -35,7 +35,8 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _settings(results: Results) -> str:
+def settings(results: Results) -> str:
+    """What holds for every run."""
     repetitions = "one seed" if results.seeds == 1 else f"means over {results.seeds} seeds"
     told = ", ".join(part for part in (results.settings, repetitions) if part)
     return f"{told[0].upper()}{told[1:]}. {results.experiment.note}".rstrip()

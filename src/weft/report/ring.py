@@ -15,6 +15,7 @@ from weft.model.overlay import Overlay
 from weft.sim.bulk import Trace, trace
 from weft.sim.network import network_of
 
+LEGEND = "Green: the issuer. Blue: subscribers, and messages to them. Orange: relays, and messages that they pass on."
 SIZE = 400
 RADIUS = 185
 FEW = 2500  # links that can be told apart

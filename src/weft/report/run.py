@@ -11,7 +11,7 @@ from weft.model.profile import profile
 from weft.model.storage import read_meta
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, figure, section, write_page
-from weft.report.ring import draw_publication, telling_topic
+from weft.report.ring import LEGEND, draw_publication, telling_topic
 
 
 def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -
         overlay = Overlay.read(folder / name)
         picture, told = draw_publication(instance, overlay, figures_of["router"], topic, issuer)
         figures.append(figure(picture, f"{_system(figures_of)}: {told}."))
-    return f'<div class="panels">{"".join(figures)}</div>'
+    return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 
 
 def _system(evaluation: Mapping[str, Any]) -> str:
