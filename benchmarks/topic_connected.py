@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from textbook_gm import textbook_gm
+from weft.kernels.textbook_gm import textbook_gm
 from weft.model.instance import Instance, read_instance
 from weft.overlays.catalog import design
 from weft.overlays.optimum import optimum
