@@ -6,7 +6,7 @@ instance are a batch, and go through the overlays in order.
 """
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -26,6 +26,7 @@ Part = Literal["all", "inner", "outer"]
 
 JOINS: dict[str, Method] = {"nm": "naive", "sm": "star"}
 PRINTED = "printed gm"
+SHORT = 1.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _overlay(
     given: Drawn | Input, name: str, seed: int, partitions: int | None, partition: str | None
 ) -> tuple[Overlay, dict[str, Any]]:
     instance = drawn_instance(given, seed)
-    made = _made(instance, name, seed, partitions, partition)
+    made = _fastest(lambda: _made(instance, name, seed, partitions, partition))
     found = quality(instance, made)
     return made, {
         "seconds": made.meta["seconds"],
@@ -120,6 +121,13 @@ def _overlay(
         "topic diameter": found["topic_diameter"]["maximum"],
         "average topic diameter": found["topic_diameter"]["average"],
     }
+
+
+def _fastest(make: Callable[[], Overlay]) -> Overlay:
+    """Of three times where that is short: other work on the machine then tells the most."""
+    made = make()
+    again = 2 if made.meta["seconds"] < SHORT else 0
+    return min([made, *(make() for _ in range(again))], key=lambda each: float(each.meta["seconds"]))
 
 
 def _made(instance: Instance, name: str, seed: int, partitions: int | None, partition: str | None) -> Overlay:

@@ -78,13 +78,13 @@ def _run(place: Place, system: System, seed: int) -> ConnectedRun:
 
 
 def _unif_steps(
-    axis: str, steps: Mapping[Effort, Sequence[int]], effort: Effort, folders: Mapping[str, str]
+    axis: str, steps: Mapping[Effort, Sequence[int]], nodes: int, effort: Effort, folders: Mapping[str, str]
 ) -> list[Place]:
-    """Unif, 2,000 nodes, 200 topics, 50 subscriptions, but for the one that is the axis."""
+    """Unif, 200 topics, 50 subscriptions, but for the one that is the axis."""
     letter = {"nodes": "V", "topics": "T", "subscriptions": "S"}[axis]
     made = []
     for step in steps[effort]:
-        given = Drawn("unif", **{"nodes": 2000, "topics": 200, "subscriptions": 50, axis: step})
+        given = Drawn("unif", **{"nodes": nodes, "topics": 200, "subscriptions": 50, axis: step})
         made.append(Place(Point(f"{letter}={step}", _about(given), step), given))
     return made
 
@@ -225,7 +225,7 @@ def _figure10(letter: str, axis: str, steps: Mapping[Effort, Sequence[int]]) -> 
     extra = ("degree above GM", "degree / GM", "degree below DC", "time / DC", "average topic diameter", "partitions")
     title = f"Fig. 10({letter}): GM, DC and DCBC as the {axis} grow, Unif"
     panels = [(metric, tuple(GM_DC_DCBC)) for metric in metrics]
-    return _experiment(f"fig10{letter}", title, axis, partial(_unif_steps, axis, steps), systems, panels, *extra)
+    return _experiment(f"fig10{letter}", title, axis, partial(_unif_steps, axis, steps, 2000), systems, panels, *extra)
 
 
 EXPERIMENTS = (
@@ -310,7 +310,7 @@ EXPERIMENTS = (
         "fig9",
         "Fig. 9: degrees against a ring per topic, Unif",
         "subscriptions",
-        partial(_unif_steps, "subscriptions", SUBSCRIPTIONS),
+        partial(_unif_steps, "subscriptions", SUBSCRIPTIONS, 2000),
         {**GM_DC_DCBC, "RingPT": System("ring-per-topic")},
         [
             ("average degree", (*GM_DC_DCBC, "RingPT")),
@@ -325,7 +325,7 @@ EXPERIMENTS = (
         "fig11",
         "Fig. 11: DC and DCBC with many topics, Unif",
         "topics",
-        partial(_unif_steps, "topics", MANY_TOPICS),
+        partial(_unif_steps, "topics", MANY_TOPICS, 4000),
         GM_DC_DCBC,
         [("average degree", tuple(GM_DC_DCBC)), ("topic diameter", tuple(GM_DC_DCBC))],
         *("degree below DC", "time / GM"),
