@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class Neighbourhood:
     brokers: int  # at least 2, at most as many as there are hosts
-    nearest: int = 8  # other hosts that a host is linked to, at least 1
+    nearest: int = 3  # other hosts that a host is linked to, at least 1
 
 
 @dataclass(frozen=True, eq=False)
