@@ -19,8 +19,14 @@ class Publication:
     content: bytes = b""
 
 
+class Packet:
+    """What travels on a link."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Packet):
     """Carries a publication over a link; every router adds what it needs to know at the other end."""
 
     publication: Publication
@@ -28,27 +34,33 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class Control(Packet):
     """Tells a peer about a topic, and carries no publication."""
 
     topic: int
 
 
+class Event:
+    """What a driver tells a router."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Published:
+class Published(Event):
     """A client of this node has said something."""
 
     publication: Publication
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Received(Event):
     sender: int
-    message: Message | Control
+    message: Packet
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(Event):
     """This node has become a subscriber, and its membership service says so."""
 
     topic: int
@@ -57,7 +69,7 @@ class Subscribed:
 @dataclass(frozen=True, slots=True)
 class Send:
     peer: int
-    message: Message | Control
+    message: Packet
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,6 @@ class Deliver:
     hops: int
 
 
-Event = Published | Received | Subscribed
 Effect = Send | Deliver
 
 
