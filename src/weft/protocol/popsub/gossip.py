@@ -74,8 +74,9 @@ class Member:
         since = now - self.parameters.digest_time
         digest = tuple(number for number, (first, _) in self._known.items() if first >= since)
         gossip = Gossip(self.advertisement, tuple(self._fresh), digest, joined, left)
-        self._fresh = []
         known = self.view or [node for node in (self.issuer,) if node != self.node]
+        if known:  # an issuer may not have heard of any member yet
+            self._fresh = []
         return [Send(peer, gossip) for peer in self.random.sample(known, min(self.parameters.fanout, len(known)))]
 
     def _forget(self, now: float) -> None:
