@@ -35,6 +35,11 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Gossip:
+    """Tells a peer about nodes and links, for the upkeep of the overlay."""
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """A client of this node has said something."""
 
@@ -44,7 +49,7 @@ class Published:
 @dataclass(frozen=True, slots=True)
 class Received:
     sender: int
-    message: Message | Control
+    message: Message | Control | Gossip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,26 @@ class Subscribed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """This node has entered the network."""
+
+    contact: object  # what the router needs to know of one node that is in it; None for the first
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """This node has been told to leave the network."""
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     peer: int
-    message: Message | Control
+    message: Message | Control | Gossip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +90,7 @@ class Deliver:
     hops: int
 
 
-Event = Published | Received | Subscribed
+Event = Published | Received | Subscribed | Unsubscribed | Joined | Left
 Effect = Send | Deliver
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.protocol.router import Control, Message, Publication
+from weft.protocol.router import Control, Gossip, Message, Publication
 
 
 class Hop(NamedTuple):
@@ -26,7 +26,7 @@ class Record:
     deliveries: list[Delivery] = field(default_factory=list)
     controls: int = 0  # messages that carry no publication
 
-    def sent(self, now: float, sender: int, receiver: int, message: Message | Control) -> None:
+    def sent(self, now: float, sender: int, receiver: int, message: Message | Control | Gossip) -> None:
         if isinstance(message, Message):
             self.hops.append(Hop(now, sender, receiver, message.publication))
         else:
