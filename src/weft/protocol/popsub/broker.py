@@ -105,7 +105,7 @@ class Broker(Router):
         """Whether an own subscription matches any of them."""
         return any(own for own, _ in self._match(list(publications)))
 
-    # ------------------------------------------------------------------------------------------ publications
+    # Publications.
 
     def _publish(self, publication: Publication, now: float) -> list[Effect]:
         source = self.table.sources.get(publication.topic)
@@ -212,7 +212,7 @@ class Broker(Router):
             effects += self._notify(publication, own, 1, False, now)
         return effects
 
-    # ------------------------------------------------------------------------------------------ everything else
+    # All other messages, and what clients say besides.
 
     def _receive(self, sender: int, message: Packet, now: float) -> list[Effect]:
         match message:
