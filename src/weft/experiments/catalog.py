@@ -4,9 +4,14 @@ from collections.abc import Sequence
 
 from weft.errors import WeftError
 from weft.experiments import beaconvey, nsmf
+from weft.experiments.budget import BUDGET
 from weft.experiments.experiment import Experiment
+from weft.experiments.gap import GAP
+from weft.experiments.popularity import FIGURE
+from weft.experiments.swico import OPTIONS
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (*beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS)}
+_ALL = (FIGURE, *beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS, OPTIONS, BUDGET, GAP)
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 
 def experiments_of(names: Sequence[str]) -> list[Experiment]:
