@@ -5,7 +5,14 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from broker_world import BrokerWorld, interval
 from test_protocol_popsub_table import random_tree, tables_by_hand
@@ -18,12 +25,19 @@ ends = st.sampled_from([(0, 4), (0, 2), (1, 4), (2, 2)])
 class Clients(RuleBasedStateMachine):
     way: Way
 
-    @initialize(nodes=st.integers(2, 7), seed=st.integers(0, 99), reorder=st.sampled_from([None, 50.0]))
-    def start(self, nodes, seed, reorder):
+    @initialize(
+        nodes=st.integers(2, 7),
+        seed=st.integers(0, 99),
+        reorder=st.sampled_from([None, 50.0]),
+        digest_rounds=st.sampled_from([0, 5]),
+        evaluation=st.sampled_from([2000.0, 1e6]),
+    )
+    def start(self, nodes, seed, reorder, digest_rounds, evaluation):
+        """Without digests, much of what is gossiped arrives only because of the last resorts."""
         self.nodes, self.links = nodes, random_tree(nodes, seed)
-        self.world = BrokerWorld(
-            nodes, self.links, self.way, seed, capacity=100.0, phi=0.01, round=700.0, view=2, reorder=reorder
-        )
+        options = {"round": 700.0, "view": 2, "fanout": 1, "digest_rounds": digest_rounds}
+        options |= {"reorder": reorder, "evaluation": evaluation}
+        self.world = BrokerWorld(nodes, self.links, self.way, seed, capacity=100.0, phi=0.01, **options)
         self.advertisements, self.subscriptions = {}, {}
         self.expected = {}  # publication -> subscriptions that were in effect when it was said
         self.matching = {}  # publication -> x
@@ -55,31 +69,33 @@ class Clients(RuleBasedStateMachine):
         self.world.unadvertise(self.advertisements.pop(number)[0], number)
 
     @precondition(lambda self: self.advertisements)
-    @rule(data=st.data(), count=st.integers(1, 4))
-    def publish(self, data, count):
+    @rule(data=st.data(), gaps=st.lists(st.sampled_from([0, 5, 400]), min_size=1, max_size=4), place=places)
+    def publish(self, data, gaps, place):
+        """After a switch of some links of the issuer, as an evaluation could bring, though at any time."""
         number = data.draw(st.sampled_from(sorted(self.advertisements)))
         node, announced = self.advertisements[number]
-        x = data.draw(st.integers(announced.predicates["x"].low, announced.predicates["x"].high))
-        for _ in range(count):
+        way = data.draw(st.sampled_from([None, *self.ways()]))
+        for (link, _), entry in self.world.brokers[node].table.entries.items():
+            entry.way = way if way and link >= place else entry.way
+        for gap in gaps:
+            x = data.draw(st.integers(announced.predicates["x"].low, announced.predicates["x"].high))
             in_effect = self.world.brokers[node].table.routes.keys() & self.matches(x)
             said = self.world.publish(node, number, x)
             self.expected[said], self.matching[said] = in_effect, x
+            self.world.wait(gap)
 
     @rule(milliseconds=st.sampled_from([1, 10, 60, 300, 2000, 9000]))
     def wait(self, milliseconds):
         """And evaluate, gossip and time out, as it comes."""
         self.world.wait(milliseconds)
 
-    @precondition(lambda self: self.way is not Way.TREE)
-    @rule(data=st.data(), link=places)
-    def switch(self, data, link):
-        """On some links, as an evaluation could, and at any time."""
-        others = [Way.DIRECT, Way.BATCH, Way.GOSSIP] if self.way is Way.ADAPTIVE else [self.way]
-        way = data.draw(st.sampled_from([*others, Way.TREE]))
-        for broker in self.world.brokers:
-            for (peer, _), entry in broker.table.entries.items():
-                if peer >= link:
-                    entry.way = way
+    def ways(self):
+        match self.way:
+            case Way.TREE:
+                return [Way.TREE]
+            case Way.ADAPTIVE:
+                return [Way.DIRECT, Way.BATCH, Way.GOSSIP, Way.TREE]
+        return [self.way, Way.TREE]
 
     def matches(self, x):
         filters = {number: wanted.predicates["x"] for number, (_, wanted) in self.subscriptions.items()}
@@ -112,6 +128,4 @@ class Clients(RuleBasedStateMachine):
 def test_every_subscriber_gets_everything_once(way):
     machine = type(f"Clients{way.title()}", (Clients,), {"way": way})
     run = settings(deadline=None, max_examples=150, stateful_step_count=40)
-    from hypothesis.stateful import run_state_machine_as_test
-
     run_state_machine_as_test(machine, settings=run)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_world import BrokerWorld, interval
-from weft.model.content import Filter, intersects
+from weft.errors import WeftError
+from weft.model.content import Content, Filter, intersects
 from weft.protocol.popsub.cover import Cover
 
 FIGURE_2 = [(1, 2), (1, 3), (2, 4), (4, 8), (3, 7), (7, 9), (2, 5), (3, 6)]  # broker 0 is not in the figure
@@ -127,7 +128,7 @@ def test_a_covered_subscription_is_not_matched_but_counts():
     world.settle()
     broker = world.brokers[0]
     assert broker.table.entries[1, advertisement].gain == 3
-    said = [world_content(x) for x in (1, 4, 8)]
+    said = [content(x) for x in (1, 4, 8)]
     assert [sorted(numbers) for numbers in broker.cover.match(said)] == [[wide], [wide, other], [other]]
     assert sorted(broker.cover.all_matching(wide, said[0])) == [narrow, wide]
     world.unsubscribe(1, wide)
@@ -135,9 +136,7 @@ def test_a_covered_subscription_is_not_matched_but_counts():
     assert [sorted(numbers) for numbers in broker.cover.match(said)] == [[narrow], [other], [other]]
 
 
-def world_content(x):
-    from weft.model.content import Content
-
+def content(x):
     return Content("news", {"x": x})
 
 
@@ -155,15 +154,13 @@ def test_covering_finds_the_links_and_the_subscriptions_that_matching_all_would(
             del kept[gone]
         cover.check_invariants()
     for x in range(12):
-        (tops,) = cover.match([world_content(x)])
-        found = {number for top in tops for number in cover.all_matching(top, world_content(x))}
+        (tops,) = cover.match([content(x)])
+        found = {number for top in tops for number in cover.all_matching(top, content(x))}
         assert found == {number for number, (_, low, high) in kept.items() if low <= x <= high}
         assert {kept[top][0] for top in tops} == {kept[number][0] for number in found}
 
 
 def test_a_publication_that_was_not_announced_is_an_error():
-    from weft.errors import WeftError
-
     world = BrokerWorld(2, [(0, 1)])
     advertisement = world.advertise(0, interval(0, 5))
     world.settle()
