@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, nsmf
+from weft.experiments import beaconvey, nsmf, popsub
 from weft.experiments.budget import BUDGET
 from weft.experiments.experiment import Experiment
 from weft.experiments.gap import GAP
 from weft.experiments.popularity import FIGURE
 from weft.experiments.swico import OPTIONS
 
-_ALL = (FIGURE, *beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS, OPTIONS, BUDGET, GAP)
+_ALL = (FIGURE, *beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS, *popsub.EXPERIMENTS, OPTIONS, BUDGET, GAP)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 
