@@ -40,13 +40,25 @@ NAMES = [
     *(f"beaconvey-fig{number}" for number in (4, 5, 6, 7, 8)),
     "nsmf-fig2",
     "nsmf-fig3",
+    *(f"vitis-fig{number}" for number in (3, 4, 5, 6, 7)),
+    "vitis-trade",
+    "vitis-latency",
+    "vitis-failure",
     "swico-options",
     "degree-budget",
     "optimality-gap",
 ]
 
 
-STATED_NOWHERE = ("beaconvey-fig3", "swico-options", "degree-budget", "optimality-gap")
+STATED_NOWHERE = (
+    "vitis-trade",
+    "vitis-latency",
+    "vitis-failure",
+    "beaconvey-fig3",
+    "swico-options",
+    "degree-budget",
+    "optimality-gap",
+)
 
 
 def test_every_table_and_figure_is_there() -> None:
