@@ -23,6 +23,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.kernels import eager
+from weft.kernels.bulk import NO_BULK, Bulk
 from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
 from weft.kernels.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
 from weft.kernels.constraint import ANY, Constraint, any_link, open_nodes
@@ -81,7 +82,7 @@ def lazy_greedy(
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, tie, most, interest.rows, closeness)
+    return added_links(interest, tcc, constraint, rng, tie, most, closeness)
 
 
 def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
@@ -91,8 +92,18 @@ def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie:
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    rows = int(np.flatnonzero(group != group[-1:]).max(initial=-1)) + 1  # those behind them are all of one group
-    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT, rows)
+    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT)
+
+
+def links_with_bulk(interest: Csr, bulk: Bulk, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
+    """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
+    if not is_eager(interest, any_link(), tie):
+        both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
+        return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, tie=tie)
+    topics = np.flatnonzero(np.diff(bulk.start)).astype(np.int32)
+    indptr = np.append(interest.indptr, len(interest) + len(topics))
+    tcc = unlinked(indptr, np.concatenate([interest.indices, topics]))
+    return ChosenLinks(*eager_round(tcc, interest.columns, interest.rows, bulk, rng))
 
 
 def added_links(
@@ -102,17 +113,24 @@ def added_links(
     rng: np.random.Generator,
     tie: Tie,
     most: int,
-    rows: int,
     closeness: Closeness | None = None,
 ) -> ChosenLinks:
-    """At most so many links on top of what is connected; among the nodes from `rows` on all is connected."""
-    few = rows * interest.rows <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
-    if few and constraint.kind == ANY and tie == "random" and closeness is None:
-        tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
-        rounds = [eager.eager_links(tcc, inverted(tcc, interest.columns), rows, kernel_seed(rng))]
+    """At most so many links on top of what is connected."""
+    if is_eager(interest, constraint, tie) and closeness is None:
+        rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
         rounds = drained_rounds(interest, tcc, constraint, rng, tie, most, closeness)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
+
+
+def is_eager(interest: Csr, constraint: Constraint, tie: Tie) -> bool:
+    few = interest.rows**2 <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
+    return few and constraint.kind == ANY and tie == "random"
+
+
+def eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
+    tcc = unfinished(tcc, np.ones(len(tcc.indptr) - 1, np.bool_), topics)
+    return eager.eager_links(tcc, inverted(tcc, topics), nodes, bulk, kernel_seed(rng))
 
 
 def drained_rounds(
@@ -129,7 +147,12 @@ def drained_rounds(
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
         held, least = best_candidates(
-            tcc, constraint, interest.columns, whole_buckets=tie == "overlap", rng=rng, all_of_them=closeness is not None
+            tcc,
+            constraint,
+            interest.columns,
+            whole_buckets=tie == "overlap",
+            rng=rng,
+            all_of_them=closeness is not None,
         )
         if not len(held.source):
             break

@@ -15,13 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from weft.model.latency import Latency
-from weft.protocol.router import Control, Deliver, Effect, Event, Gossip, Message, Publication, Received, Router, Send
+from weft.protocol.router import Deliver, Effect, Event, Packet, Received, Router, Send
 
 
 class Tracer(Protocol):
-    def sent(self, now: float, sender: int, receiver: int, message: Message | Control | Gossip) -> None: ...
+    def sent(self, now: float, sender: int, receiver: int, message: Packet) -> None: ...
 
-    def delivered(self, now: float, node: int, publication: Publication, hops: int) -> None: ...
+    def delivered(self, now: float, node: int, delivery: Deliver) -> None: ...
 
 
 class World:
@@ -74,8 +74,8 @@ class World:
                 case Send(peer, message):
                     self.tracer.sent(self.now, node, peer, message)
                     self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
-                case Deliver(publication, hops):
-                    self.tracer.delivered(self.now, node, publication, hops)
+                case Deliver():
+                    self.tracer.delivered(self.now, node, effect)
 
     def _half_round_trip(self, node: int, peer: int) -> float:
         return float(self.latency.round_trip(np.array([node]), np.array([peer]))[0]) / 2
