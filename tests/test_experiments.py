@@ -47,10 +47,12 @@ NAMES = [
     "swico-options",
     "degree-budget",
     "optimality-gap",
+    "locality-designed",
 ]
 
 
 STATED_NOWHERE = (
+    "locality-designed",
     "vitis-trade",
     "vitis-latency",
     "vitis-failure",

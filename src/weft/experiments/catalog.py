@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from weft.errors import WeftError
 from weft.experiments import beaconvey, locality, nsmf, vitis
 from weft.experiments.budget import BUDGET
+from weft.experiments.designed import LOCALITY
 from weft.experiments.experiment import Experiment
 from weft.experiments.gap import GAP
 from weft.experiments.popularity import FIGURE
@@ -19,6 +20,7 @@ _ALL = (
     OPTIONS,
     BUDGET,
     GAP,
+    LOCALITY,
 )
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
