@@ -268,9 +268,9 @@ def test_a_silent_peer_is_dropped_when_patience_ends():
     vitis, _ = joined(patience=3)
     for age in (2, 3):
         vitis.on_timer(vitis.next_deadline())
-        assert vitis.table.peers[1].age == age
+        assert vitis.neighbourhood.table.peers[1].age == age
     vitis.on_timer(vitis.next_deadline())
-    assert not vitis.table.peers
+    assert not vitis.neighbourhood.table.peers
 
 
 def test_links_go_both_ways():
@@ -280,7 +280,7 @@ def test_links_go_both_ways():
         vitis.handle(heartbeat(number), 3100.0)
     vitis.handle(heartbeat(9, interest=()), 3100.0)
     vitis.on_timer(4000.0)
-    assert 9 in vitis.links
+    assert 9 in vitis.neighbourhood.links
     vitis.check_invariants()
 
 
@@ -291,10 +291,10 @@ def test_who_leaves_tells_its_links_and_is_not_taken_back():
     assert goodbye == [Send(1, Leave())]
     assert other.next_deadline() is None
     vitis.handle(Received(1, Leave()), 3600.0)
-    assert not vitis.links
+    assert not vitis.neighbourhood.links
     vitis.handle(Received(5, Exchange([friend(5), friend(1)])), 3700.0)  # node 5 has not heard of it
     vitis.on_timer(4000.0)
-    assert vitis.table.peers.keys() == {5}
+    assert vitis.neighbourhood.table.peers.keys() == {5}
 
 
 def test_interests_may_change():
@@ -303,7 +303,7 @@ def test_interests_may_change():
     vitis.handle(Unsubscribed(1), 3100.0)
     effects = vitis.on_timer(4000.0)
     assert sent(effects, Heartbeat)[1].profile.interest == (2, 5)
-    assert vitis.proposals.keys() == {2, 5}
+    assert vitis.neighbourhood.proposals.keys() == {2, 5}
 
 
 def test_notifications_are_passed_on_at_once_and_content_when_it_is_there():
@@ -325,7 +325,7 @@ def test_a_relay_serves_those_who_asked_and_asks_on():
     vitis.handle(heartbeat(1, interest=(), relayed=(3,)), 3100.0)
     vitis.handle(heartbeat(2, interest=()), 3100.0)
     effects = vitis.on_timer(4000.0)
-    up = vitis.next_hop(3)
+    up = vitis.neighbourhood.next_hop(3)
     asked = {peer for peer, beat in sent(effects, Heartbeat).items() if beat.relayed == (3,)}
     assert asked == ({up} if up is not None else set())
     effects = vitis.handle(Received(2, Notification(3, 7, 0, 1, Way.DOWN)), 4100.0)
@@ -337,7 +337,7 @@ def test_a_relay_serves_those_who_asked_and_asks_on():
 def test_an_issuer_without_interest_sends_up():
     vitis, _ = joined(interest=())
     effects = vitis.handle(Published(Publication(0, 0, 4)), 3200.0)
-    up = vitis.next_hop(4)
+    up = vitis.neighbourhood.next_hop(4)
     assert {peer: message.way for peer, message in sent(effects, Notification).items()} == (
         {} if up is None else {up: Way.UP}
     )

@@ -68,7 +68,7 @@ class Twins:
             assert self.of_kernels(v) == self.of_protocol(v), f"node {v} in round {self.network.round}"
 
     def of_protocol(self, v):
-        vitis, topics = self.nodes[v], self.instance.topics
+        vitis, topics = self.nodes[v].neighbourhood, self.instance.topics
         return {
             "view": {peer.node: peer.age for peer in vitis.sampling.view.values()},
             "table": {peer.node: peer.age for peer in vitis.table.peers.values()},
@@ -168,7 +168,7 @@ def test_a_world_of_protocol_objects_delivers_everything_and_heals():
     world.run(until=world.now + 15_000.0)
     assert missing(2) == 0
     world.check_invariants()
-    assert all(not (vitis[v].links.keys() - living) for v in living)
+    assert all(not (vitis[v].neighbourhood.links.keys() - living) for v in living)
 
 
 SMALL = Scenario(publications=100, warm_up=40)
