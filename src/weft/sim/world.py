@@ -1,4 +1,5 @@
-"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost.
+"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
+but what is on its way to a node that has failed.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
 the order in which it was caused, and a world is the same each time it is run. It looks through a tracer only.
@@ -14,13 +15,13 @@ from typing import Protocol
 import numpy as np
 
 from weft.model.latency import Latency
-from weft.protocol.router import Control, Deliver, Effect, Event, Message, Publication, Received, Router, Send
+from weft.protocol.router import Deliver, Effect, Event, Packet, Received, Router, Send
 
 
 class Tracer(Protocol):
-    def sent(self, now: float, sender: int, receiver: int, message: Message | Control) -> None: ...
+    def sent(self, now: float, sender: int, receiver: int, message: Packet) -> None: ...
 
-    def delivered(self, now: float, node: int, publication: Publication, hops: int) -> None: ...
+    def delivered(self, now: float, node: int, delivery: Deliver) -> None: ...
 
 
 class World:
@@ -32,6 +33,7 @@ class World:
         self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
         self._entries = count()
         self._one_way = cache(self._half_round_trip)
+        self._failed: set[int] = set()
         self._armed: dict[int, float] = {}  # the deadline that each node's latest timer is for
         for node in range(len(routers)):
             self._arm(node)
@@ -39,10 +41,16 @@ class World:
     def schedule(self, time: float, node: int, event: Event | None) -> None:
         heappush(self._agenda, (time, next(self._entries), node, event))
 
+    def fail(self, node: int) -> None:
+        """From now on the node neither hears nor does anything."""
+        self._failed.add(node)
+
     def run(self, until: float = inf) -> None:
         """Until nothing is left to happen, or a time has come."""
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
+            if node in self._failed:
+                continue
             router = self.routers[node]
             if event is not None:
                 self._carry_out(node, router.handle(event, self.now))
@@ -66,8 +74,8 @@ class World:
                 case Send(peer, message):
                     self.tracer.sent(self.now, node, peer, message)
                     self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
-                case Deliver(publication, hops):
-                    self.tracer.delivered(self.now, node, publication, hops)
+                case Deliver():
+                    self.tracer.delivered(self.now, node, effect)
 
     def _half_round_trip(self, node: int, peer: int) -> float:
         return float(self.latency.round_trip(np.array([node]), np.array([peer]))[0]) / 2
