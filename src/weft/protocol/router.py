@@ -10,6 +10,8 @@ whether it subscribes or not. Messages that carry a publication count their hops
 from dataclasses import dataclass
 from typing import Protocol
 
+from weft.protocol.finger import FingerTable
+
 
 @dataclass(frozen=True, slots=True)
 class Publication:
@@ -55,6 +57,29 @@ class Subscribed:
 
 
 @dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A message of this node has not come to its peer, as far as the link can tell: it may have come all the same."""
+
+    peer: int
+    message: Message | Control
+
+
+@dataclass(frozen=True, slots=True)
+class Rewired:
+    """This node has other fingers from now on."""
+
+    fingers: FingerTable
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The master has given this node a table for a topic, or, by None, taken away the one it had."""
+
+    topic: int
+    neighbours: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     peer: int
     message: Message | Control
@@ -68,7 +93,7 @@ class Deliver:
     hops: int
 
 
-Event = Published | Received | Subscribed
+Event = Published | Received | Subscribed | Undelivered | Rewired | Assigned
 Effect = Send | Deliver
 
 
