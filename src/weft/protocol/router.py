@@ -40,6 +40,12 @@ class Control(Packet):
     topic: int
 
 
+class Gossip(Packet):
+    """Tells a peer about nodes and links, for the upkeep of the overlay."""
+
+    __slots__ = ()
+
+
 class Event:
     """What a driver tells a router."""
 
@@ -64,6 +70,23 @@ class Subscribed(Event):
     """This node has become a subscriber, and its membership service says so."""
 
     topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed(Event):
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Event):
+    """This node has entered the network."""
+
+    contact: object  # what the router needs to know of one node that is in it; None for the first
+
+
+@dataclass(frozen=True, slots=True)
+class Left(Event):
+    """This node has been told to leave the network."""
 
 
 @dataclass(frozen=True, slots=True)

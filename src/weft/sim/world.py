@@ -1,4 +1,5 @@
-"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost.
+"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
+but what is on its way to a node that has failed.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
 the order in which it was caused, and a world is the same each time it is run. It looks through a tracer only.
@@ -32,6 +33,7 @@ class World:
         self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
         self._entries = count()
         self._one_way = cache(self._half_round_trip)
+        self._failed: set[int] = set()
         self._armed: dict[int, float] = {}  # the deadline that each node's latest timer is for
         for node in range(len(routers)):
             self._arm(node)
@@ -39,10 +41,16 @@ class World:
     def schedule(self, time: float, node: int, event: Event | None) -> None:
         heappush(self._agenda, (time, next(self._entries), node, event))
 
+    def fail(self, node: int) -> None:
+        """From now on the node neither hears nor does anything."""
+        self._failed.add(node)
+
     def run(self, until: float = inf) -> None:
         """Until nothing is left to happen, or a time has come."""
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
+            if node in self._failed:
+                continue
             router = self.routers[node]
             if event is not None:
                 self._carry_out(node, router.handle(event, self.now))
