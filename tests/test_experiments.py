@@ -40,6 +40,8 @@ NAMES = [
     *(f"beaconvey-fig{number}" for number in (4, 5, 6, 7, 8)),
     "nsmf-fig2",
     "nsmf-fig3",
+    *(f"popsub-fig3-{axis}" for axis in ("phi", "size", "subscriptions", "skew")),
+    "popsub-fig4",
     "swico-options",
     "degree-budget",
     "optimality-gap",
