@@ -1,7 +1,7 @@
 """Seconds and memory of Vitis networks: nodes join every 100 ms, warm up for 60 rounds, publish 1,000 times.
 
 python benchmarks/vitis.py                       # 4,000 nodes, on one thread; and the protocol objects as their peer
-python benchmarks/vitis.py --nodes 20000         # as large as you like
+python benchmarks/vitis.py --nodes 20000 --join-interval 10     # larger, ten times as many joining at a time
 
 The peer is the world of protocol objects, on a network small enough for it; both come to the same tables, which is
 checked, and a node-round is one round of one node. Code is compiled before.
@@ -31,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--pattern", choices=["random", "low", "high"], default="random")
+    parser.add_argument("--join-interval", type=float, default=100.0, help="milliseconds")
     options = parser.parse_args()
     small = generate("random", nodes=SMALL, seed=SEED)
     simulate(small, hosts(SMALL), LOCALITY, Scenario(publications=20, warm_up=5), SEED)  # compiles
@@ -43,7 +44,7 @@ def main() -> None:
     row("kernels, the same network", SMALL, ROUNDS, fast)
     start = time.perf_counter()
     instance = generate(options.pattern, nodes=options.nodes, seed=SEED)
-    figures = simulate(instance, hosts(options.nodes), LOCALITY, Scenario(), SEED)
+    figures = simulate(instance, hosts(options.nodes), LOCALITY, Scenario(join_interval=options.join_interval), SEED)
     row(
         f"kernels, {options.pattern}, 1,000 publications", options.nodes, figures["rounds"], time.perf_counter() - start
     )

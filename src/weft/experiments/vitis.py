@@ -57,16 +57,13 @@ SIZE_SYSTEMS = tuple(f"{pattern}{how}" for how, pattern in product(LOCALITY, PAT
 
 def _size_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     points = [Point(f"V={nodes}", f"{nodes:,} nodes, 1,000 topics", nodes) for nodes in SIZES[effort]]
-    seeds = SEEDS[effort]
     runs = {
-        (f"{pattern}{how}", f"V={nodes}", seed): VitisRun(
-            Surroundings(pattern, nodes, hosts=hosts_in(folders)), 1000, exponent, seed
+        (f"{pattern}{how}", f"V={nodes}", 1): VitisRun(
+            Surroundings(pattern, nodes, hosts=hosts_in(folders)), 1000, exponent, 1
         )
-        for nodes, pattern, (how, exponent), seed in product(
-            SIZES[effort], PATTERNS, LOCALITY.items(), range(1, seeds + 1)
-        )
+        for nodes, pattern, (how, exponent) in product(SIZES[effort], PATTERNS, LOCALITY.items())
     }
-    return Plan(points, seeds, runs, settings(folders, 1000))
+    return Plan(points, 1, runs, settings(folders, 1000))
 
 
 def _size_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: str) -> Experiment:
