@@ -27,30 +27,32 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--width", type=float, nargs="*", default=[0.0, 100.0])
     options = parser.parse_args()
+    Index(drawn_filters(np.random.default_rng(0), 10, 0.0))  # compiles
     print(
-        "| ranges | subscriptions | matches a publication | index, pub/s | loop, pub/s | ratio | from Python, pub/s |"
+        "| ranges | subscriptions | matches each | made in | index, pub/s | loop, pub/s | ratio | from Python, pub/s |"
     )
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for width in options.width:
-        rng = np.random.default_rng(1)
-        start = time.perf_counter()
-        index = Index(drawn_filters(rng, options.subscriptions, width))
-        made = time.perf_counter() - start
-        contents = drawn_contents(rng, options.publications)
-        points = index.boxes.points(contents)
-        few = points[: max(1, len(points) // 20)]
-        same(index.match_points(few), index.compare_points(few))
-        matched = len(index.match_points(points)[1]) / len(points)
-        indexed = len(points) / best(options.rounds, lambda index=index, points=points: index.match_points(points))
-        looped = len(few) / best(options.rounds, lambda index=index, few=few: index.compare_points(few))
-        batch = contents[:256]
-        called = len(batch) / best(options.rounds, lambda index=index, batch=batch: index.match(batch))
-        name = f"of width {width:.0f}" if width else "of random ends"
-        print(
-            f"| {name} | {options.subscriptions:,} | {matched:.1f} | {indexed:,.0f} | {looped:,.0f} "
-            f"| {indexed / looped:.1f} | {called:,.0f} |"
-        )
-        print(f"making the index, compiling counted the first time: {made:.2f} s")
+        print(row(options.subscriptions, options.publications, width, options.rounds), flush=True)
+
+
+def row(subscriptions: int, publications: int, width: float, rounds: int) -> str:
+    rng = np.random.default_rng(1)
+    filters, contents = drawn_filters(rng, subscriptions, width), drawn_contents(rng, publications)
+    made = best(1, lambda: Index(filters))
+    index = Index(filters)
+    points = index.boxes.points(contents)
+    few, batch = points[: max(1, len(points) // 20)], contents[:256]
+    same(index.match_points(few), index.compare_points(few))
+    matched = len(index.match_points(points)[1]) / len(points)
+    indexed = len(points) / best(rounds, lambda: index.match_points(points))
+    looped = len(few) / best(rounds, lambda: index.compare_points(few))
+    called = len(batch) / best(rounds, lambda: index.match(batch))
+    name = f"of width {width:.0f}" if width else "of random ends"
+    return (
+        f"| {name} | {subscriptions:,} | {matched:.1f} | {made:.2f} s | {indexed:,.0f} | {looped:,.0f} "
+        f"| {indexed / looped:.1f} | {called:,.0f} |"
+    )
 
 
 def drawn_filters(rng: np.random.Generator, count: int, width: float) -> list[Filter]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_world import BrokerWorld, interval
+from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
 from weft.model.content import Content, Filter, intersects
 from weft.protocol.popsub.cover import Cover
@@ -118,6 +118,28 @@ def test_nothing_is_left_when_all_is_taken_back():
     world.unadvertise(0, advertisement)
     world.settle()
     assert world.tables() == [({}, {}, {})] * 4
+
+
+@pytest.mark.parametrize("middle", [1, 2, 3])
+def test_a_subscription_that_crosses_an_unadvertisement_is_taken_back_for_good(middle):
+    """It arrives when a newer advertisement is there to welcome it, of which its origin has not heard yet."""
+    nodes, links = middle + 1, [(node, node + 1) for node in range(middle)]
+    world = BrokerWorld(nodes, links)
+    first = world.advertise(0)
+    world.settle()
+    subscription = world.subscribe(middle)
+    while subscription not in world.brokers[1].table.routes:
+        world.wait(0.05)
+    world.unadvertise(0, first)
+    world.wait(0.2)
+    second = world.advertise(0)
+    while first in world.brokers[middle].table.sources:
+        world.wait(0.05)
+    assert second not in world.brokers[middle].table.sources
+    world.unsubscribe(middle, subscription)
+    world.settle()
+    world.world.check_invariants()
+    assert world.tables() == tables_by_hand(nodes, links, {second: (0, ANYTHING)}, {})
 
 
 def test_a_covered_subscription_is_not_matched_but_counts():

@@ -56,7 +56,7 @@ def use(world, way):
         chosen.way = way
 
 
-# --------------------------------------------------------------------------------------------------- Algorithm 1
+# Algorithm 1
 
 
 def test_capacity_is_filled_by_gain_and_the_entry_that_crosses_the_line_is_popular():
@@ -140,7 +140,7 @@ def test_adaptive_hears_of_queues(queues, way):
     assert (entries[1, popular].way, entries[1, unpopular].way) == (Way.TREE, way)
 
 
-# --------------------------------------------------------------------------------------------------- the ways
+# the ways
 
 
 def test_the_tree_forwards_over_every_link_that_leads_to_a_match():
@@ -221,7 +221,7 @@ def test_a_batch_goes_before_what_is_popular_after_it():
     assert [kind for kind, sender, _ in world.kinds() if sender == 0] == ["Batch", "Forward"]
 
 
-# --------------------------------------------------------------------------------------------------- gossip
+# gossip
 
 
 def gossiping(subscribers=range(1, 6), links=STAR, **parameters):
@@ -260,6 +260,14 @@ def test_each_member_pushes_a_publication_once():
         if type(message).__name__ == "Gossip" and any(one.number == said for one in message.publications)
     )
     assert max(pushes.values()) <= world.parameters.fanout
+
+
+def test_a_publication_is_gossiped_once_for_all_links():
+    world, advertisement, _, _ = gossiping()
+    said = world.publish(0, advertisement)
+    world.wait(30_000)
+    gossips = [message for _, sender, _, message in world.sent if sender == 0 and type(message).__name__ == "Gossip"]
+    assert {tuple(one.number for one in gossip.publications) for gossip in gossips} == {(), (said,)}
 
 
 def test_popular_again_the_group_ends_and_what_was_not_gossiped_yet_is_retrieved():
@@ -338,7 +346,7 @@ def test_caches_forget_what_nobody_can_ask_for():
     assert all(len(broker.seen._known) <= 1 for broker in world.brokers)
 
 
-# --------------------------------------------------------------------------------------------------- order, bytes
+# order, bytes
 
 
 def notice(number, topic=1):

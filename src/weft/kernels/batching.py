@@ -17,11 +17,11 @@ from weft.kernels.broker import (
     Floats,
     Int64s,
     Scene,
+    cost_of,
     count_forward,
     deliver,
     end_job,
     job_start,
-    units_of,
 )
 from weft.kernels.jit import leaf_jit
 
@@ -73,7 +73,7 @@ def send_batch(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, entr
     scene.ledger.totals[BATCHES] += 1
     count_forward(scene.ledger, size * scene.table.gains[entry], True, False)
     start = job_start(scene, broker, now)
-    end = start + units_of(load, size) * load.pace
+    end = start + cost_of(load, size)
     end_job(scene, agenda, broker, now, start, end)
     peer = tree.peers[entry // len(scene.traffic.issuers)]
     schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
@@ -97,7 +97,7 @@ def handle_batch(scene: Scene, buffers: Buffers, agenda: Agenda, batch: int, bro
             entry = link * len(traffic.issuers) + advertisement
             scene.table.routed[entry] += size
             count_forward(scene.ledger, size * scene.table.gains[entry], False, matches_here)
-            end += units_of(load, size) * load.pace
+            end += cost_of(load, size)
             schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
     end_job(scene, agenda, broker, now, start, end)
 

@@ -1,9 +1,9 @@
 """Brokers as the simulation of PopSub sees them: a tree, what is published, what each has decided, and its queue.
 
-A broker sends one message after the other. A message of n publications takes units[n] / capacity; those that one
-publication (or batch, or gossip round) causes are one job, and jobs wait for each other in the order of their arrival.
-Since the work of a job is known when it comes, so are the times at which its messages leave: a job that has to wait is
-put on the agenda once, to end its waiting.
+A broker sends one message after the other. A message of n publications takes costs[n]; those that one publication
+(or batch, or gossip round) causes are one job, and jobs wait for each other in the order of their arrival. Since the
+work of a job is known when it comes, so are the times at which its messages leave: a job that has to wait is put on the
+agenda once, to end its waiting.
 
 What a table says about a link and an advertisement is its entry link * advertisements + advertisement. Numbers of
 brokers, links, entries and the like are int64 wherever functions take them, so that each is compiled once.
@@ -86,20 +86,17 @@ class Table(NamedTuple):
     """What brokers know of their entries."""
 
     gains: Floats
-    origins: Int32s  # brokers beyond with subscriptions
-    hops: Floats  # to a subscription, on average
+    few_origins: Bytes  # 1 where brokers with subscriptions are no more than the mean hops to a subscription
     order: Int64s  # entries with subscriptions beyond, those of a broker together and in the order of Algorithm 1
     order_bounds: Int64s  # of brokers in order
     ways: Bytes
     routed: Int32s  # publications in this interval
     flags: Bytes  # 1: the subscribers beyond were told to gossip
     least_popular: Floats  # of every broker: the least gain of its popular entries; infinite without
-    evaluated: Bytes  # 1 for brokers that have
 
 
 class Load(NamedTuple):
-    pace: float  # milliseconds that a unit takes
-    units: Floats  # for a message of so many publications
+    costs: Floats  # milliseconds that a message of so many publications takes; beyond the last, in proportion
     busy: Floats  # until when, of brokers
     waiting: Int64s  # jobs, of brokers
     queued: Int64s  # [broker, jobs or lengths], of this interval
@@ -136,11 +133,11 @@ class Scene(NamedTuple):
 
 
 @leaf_jit
-def units_of(load: Load, size: int) -> float:
-    largest = len(load.units) - 1
+def cost_of(load: Load, size: int) -> float:
+    largest = len(load.costs) - 1
     if size <= largest:
-        return float(load.units[size])
-    return float(load.units[largest] * size / largest)
+        return float(load.costs[size])
+    return float(load.costs[largest] * size / largest)
 
 
 @inline_jit

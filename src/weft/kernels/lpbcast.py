@@ -35,10 +35,10 @@ from weft.kernels.broker import (
     Floats,
     Int64s,
     Scene,
+    cost_of,
     deliver,
     end_job,
     job_start,
-    units_of,
 )
 from weft.kernels.jit import leaf_jit
 from weft.kernels.random import advance, below, unit
@@ -169,7 +169,7 @@ def make_round(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int,
         groups.views[member, place] = groups.views[member, drawn]
         groups.views[member, drawn] = target
         if pushed > 0:
-            end += units_of(scene.load, pushed) * scene.load.pace
+            end += cost_of(scene.load, pushed)
         scene.ledger.totals[OUT_OF_OVERLAY if pushed > 0 else CONTROLS] += 1
         what = event(GOSSIPED, target, member * ROUNDS + count % ROUNDS)
         chat(groups, agenda, end + scene.tree.delays[broker, target], what)
@@ -271,7 +271,7 @@ def handle_retrieve(scene: Scene, groups: Groups, agenda: Agenda, first: int, br
     scene.ledger.totals[OUT_OF_OVERLAY] += 1
     scene.ledger.totals[RETRIEVALS] += 1
     start = job_start(scene, broker, now)
-    end = start + units_of(scene.load, count) * scene.load.pace
+    end = start + cost_of(scene.load, count)
     end_job(scene, agenda, broker, now, start, end)
     chat(groups, agenda, end + scene.tree.delays[broker, receiver], event(RETRIEVED, receiver, first))
 

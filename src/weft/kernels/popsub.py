@@ -142,7 +142,7 @@ def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publ
             continue
         else:
             kind = FORWARD
-        end += scene.load.pace
+        end += scene.load.costs[1]
         count_forward(scene.ledger, table.gains[entry], True, False)
         send(scene, agenda, kind, publication, broker, peer, end)
     if direct_links != np.uint64(0):
@@ -160,7 +160,7 @@ def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64,
             link = np.uint64(tree.first_link[broker, target] - tree.indptr[broker])
             if (links >> link) & np.uint64(1):
                 count += 1
-                end += scene.load.pace
+                end += scene.load.costs[1]
                 record_gain(scene.ledger, 1.0, True)
                 deliver(scene, publication, target, UNPOPULAR, end + tree.delays[broker, target])
     scene.ledger.totals[OUT_OF_OVERLAY] += count
@@ -209,7 +209,7 @@ def handle_forward(
             continue
         entry = link * len(traffic.issuers) + advertisement
         table.routed[entry] += 1
-        end += scene.load.pace
+        end += scene.load.costs[1]
         count_forward(scene.ledger, table.gains[entry], False, matches_here)
         send(scene, agenda, kind, publication, broker, peer, end)
     end_job(scene, agenda, broker, now, start, end)

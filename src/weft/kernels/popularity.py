@@ -1,6 +1,7 @@
 """Algorithm 1 of PopSub over arrays: an issuer fills a share of its capacity with the entries of the best gain.
 
-The gain of entries does not change while a simulation runs, so they come sorted, and an evaluation is one pass.
+The gain of entries does not change while a simulation runs, so they come sorted, and an evaluation is one pass. At the
+start all are popular: brokers have heard of all subscriptions, but of no publication.
 """
 
 import numpy as np
@@ -13,11 +14,10 @@ from weft.kernels.jit import leaf_jit
 def evaluate(table: Table, load: Load, settings: Settings, broker: int) -> None:
     low, high = table.order_bounds[broker], table.order_bounds[broker + 1]
     per_second = 1000.0 / settings.interval
-    if not (table.evaluated[broker] and is_filled(table, settings, low, high, per_second)):
+    if not is_filled(table, settings, low, high, per_second):
         jobs, lengths = load.queued[broker]
         overloaded = jobs > 0 and lengths / max(jobs, 1) > settings.overload
         fill(table, settings, broker, low, high, per_second, overloaded)
-    table.evaluated[broker] = 1
     load.queued[broker, :] = 0
     for place in range(low, high):
         table.routed[table.order[place]] = 0
@@ -56,7 +56,7 @@ def fill(
 @leaf_jit
 def best_way(table: Table, settings: Settings, entry: int, rate: float, overloaded: bool) -> int:
     """See docs/popsub.md: the cheapest for few subscribers, off the broker when it is overloaded, else in batches."""
-    if table.origins[entry] <= table.hops[entry]:
+    if table.few_origins[entry]:
         return DIRECT
     if overloaded:
         return GOSSIP

@@ -17,10 +17,10 @@ class Capacity:
     sizes: tuple[int, ...] = (1,)  # of batches, ascending
     speedup: tuple[float, ...] = (1.0,)  # publications a second in batches of that size, relative to batches of one
 
-    def units(self) -> npt.NDArray[np.float64]:
-        """For batches of 0 to the largest size; beyond, in proportion."""
+    def costs(self) -> npt.NDArray[np.float64]:
+        """Milliseconds for batches of 0 to the largest size; beyond, in proportion."""
         counts = np.arange(self.sizes[-1] + 1)
-        return counts / np.interp(counts, self.sizes, self.speedup)
+        return 1000.0 * counts / np.interp(counts, self.sizes, self.speedup) / self.publications_per_second
 
 
 def measured_capacity() -> Capacity:

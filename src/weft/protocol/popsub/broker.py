@@ -105,7 +105,7 @@ class Broker(Router):
         """Whether an own subscription matches any of them."""
         return any(own for own, _ in self._match(list(publications)))
 
-    # ------------------------------------------------------------------------------------------ publications
+    # Publications.
 
     def _publish(self, publication: Publication, now: float) -> list[Effect]:
         source = self.table.sources.get(publication.topic)
@@ -212,7 +212,7 @@ class Broker(Router):
             effects += self._notify(publication, own, 1, False, now)
         return effects
 
-    # ------------------------------------------------------------------------------------------ everything else
+    # All other messages, and what clients say besides.
 
     def _receive(self, sender: int, message: Packet, now: float) -> list[Effect]:
         match message:
@@ -249,7 +249,7 @@ class Broker(Router):
             return []
         following = self.table.advertise(advertisement, link)
         flood: list[Effect] = [Send(peer, Advertise(advertisement)) for peer in self.links if peer != link]
-        return flood + [Send(link, self._onward(route)) for route in following if link is not None]
+        return flood + [self._onward(route, link) for route in following if link is not None]
 
     def _withdraw(self, number: int, now: float) -> list[Effect]:
         """What was said under the advertisement goes first."""
@@ -259,10 +259,12 @@ class Broker(Router):
         return effects + self.gossiping.sweep(number, now) + self._unadvertise(number, None)
 
     def _unadvertise(self, number: int, link: int | None) -> list[Effect]:
-        for stray in self.table.unadvertise(number):
-            self.cover.remove(stray.subscription.number)
+        stray = self.table.unadvertise(number)
+        for route in stray:
+            self.cover.remove(route.subscription.number)
         self.gossiping.unadvertised(number)
-        return [Send(peer, Unadvertise(number)) for peer in self.links if peer != link]
+        flood: list[Effect] = [Send(peer, Unadvertise(number)) for peer in self.links if peer != link]
+        return flood + [effect for route in stray for effect in self._take_back(route)]
 
     def _subscribe(self, subscription: Subscription, link: int | None, origin: int, hops: int) -> list[Effect]:
         if subscription.number in self.table.routes:
@@ -271,20 +273,23 @@ class Broker(Router):
         if route is None:
             return []
         self.cover.add(subscription.number, subscription.filter, link)
-        onward: list[Effect] = [Send(peer, self._onward(route)) for peer in sorted(self.table.links(route))]
+        onward: list[Effect] = [self._onward(route, peer) for peer in sorted(self.table.links(route))]
         return onward + self.gossiping.subscribed(route)
 
     def _unsubscribe(self, number: int, now: float) -> list[Effect]:
         if number not in self.table.routes:
             return []
-        links = self.table.links(self.table.routes[number])
         route = self.table.unsubscribe(number)
         self.cover.remove(number)
-        onward: list[Effect] = [Send(peer, Unsubscribe(number)) for peer in sorted(links)]
-        return onward + self.gossiping.unsubscribed(route, now)
+        return self._take_back(route) + self.gossiping.unsubscribed(route, now)
 
-    def _onward(self, route: Route) -> Subscribe:
-        return Subscribe(route.subscription, route.origin, route.hops + 1)
+    def _onward(self, route: Route, link: int) -> Send:
+        route.sent.add(link)
+        return Send(link, Subscribe(route.subscription, route.origin, route.hops + 1))
+
+    def _take_back(self, route: Route) -> list[Effect]:
+        """Wherever it went: it may have crossed an unadvertisement, and be welcome to a newer advertisement."""
+        return [Send(link, Unsubscribe(route.subscription.number)) for link in sorted(route.sent)]
 
     def _evaluate(self, now: float) -> list[Effect]:
         if now < self._next_evaluation:

@@ -34,7 +34,7 @@ class Gossiping:
         self._asked: dict[tuple[int, int], float] = {}  # when, by advertisement and number
         self._on_tree_since: dict[int, int] = {}  # the publication that switched an advertisement back
 
-    # ------------------------------------------------------------------------------------------ at the issuer
+    # At the issuer.
 
     def switch_over(self, publication: Publication, entry: Entry, now: float) -> Forward:
         """The publication that tells the subscribers behind a link to join."""
@@ -50,10 +50,10 @@ class Gossiping:
         return Forward(publication, 1, Switch.TREE, digest=digest)
 
     def issue(self, publication: Publication, now: float) -> None:
-        self._own_group(publication.topic, now)
-        self.groups[publication.topic].push(publication, now)
+        """To the group, which is one for all links."""
         keep = Issued(self.parameters.sweep_time, self.parameters.answer_time)
-        self._issued.setdefault(publication.topic, keep).add(publication, now)
+        if self._issued.setdefault(publication.topic, keep).is_new(publication, now):
+            self.groups[publication.topic].push(publication, now)
 
     def subscribed(self, route: Route) -> list[Effect]:
         """After the switch: the subscriber is told by a message of its own."""
@@ -89,7 +89,7 @@ class Gossiping:
     def _view(self, advertisement: int) -> tuple[int, ...]:
         return (self.node, *self.groups[advertisement].view)
 
-    # ------------------------------------------------------------------------------------------ at subscribers
+    # At subscribers.
 
     def switched(self, message: Forward, now: float) -> list[Effect]:
         publication = message.publication
@@ -134,7 +134,7 @@ class Gossiping:
     def _member(self, advertisement: int, issuer: int, now: float) -> Member:
         return Member(self.node, advertisement, issuer, self.parameters, self.random, now)
 
-    # ------------------------------------------------------------------------------------------ among members
+    # Among members.
 
     def heard(self, sender: int, gossip: Gossip, now: float) -> tuple[list[Publication], list[Effect]]:
         """The publications that are new here, and what to say."""
@@ -176,7 +176,7 @@ class Gossiping:
     def _new(self, publications: Sequence[Publication], now: float) -> list[Publication]:
         return [said for said in publications if self.seen.is_new(said.topic, said.number, now)]
 
-    # ------------------------------------------------------------------------------------------ time
+    # As time goes by.
 
     def next_deadline(self) -> float:
         rounds = (member.next_round for member in self.groups.values())

@@ -38,10 +38,14 @@ class Issued:
         self._untold: dict[int, Publication] = {}
         self._told: deque[tuple[float, Publication]] = deque()  # with the time at which it is forgotten
 
-    def add(self, publication: Publication, now: float) -> None:
+    def is_new(self, publication: Publication, now: float) -> bool:
+        """Whether it was not given before; from now on it was."""
+        if publication.number in self._untold:
+            return False
         if not self._untold:
             self.next_sweep = now + self.sweep_time
         self._untold[publication.number] = publication
+        return True
 
     @property
     def digest(self) -> tuple[int, ...]:

@@ -51,6 +51,7 @@ class Route:
     origin: int
     hops: int
     heads_for: set[int] = field(default_factory=set)  # advertisements
+    sent: set[int] = field(default_factory=set)  # links that it went over, even where what it headed for is gone
 
 
 @dataclass(frozen=True)
