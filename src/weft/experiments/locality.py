@@ -9,8 +9,8 @@ from weft.experiments.vitis_run import (
     METRICS,
     SEEDS,
     FailureRun,
-    Form,
     Surroundings,
+    Variant,
     VitisRun,
     by_exponent,
     hosts_in,
@@ -30,8 +30,8 @@ def _trade_names(latencies: str) -> tuple[str, ...]:
 
 
 def _trade_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
-    systems: dict[str, tuple[Surroundings, Form]] = {
-        f"{pattern}, {nodes}, {short}": (Surroundings(pattern, nodes, hosts=folders.get(key)), "product")
+    systems = {
+        f"{pattern}, {nodes}, {short}": Variant(Surroundings(pattern, nodes, hosts=folders.get(key)))
         for (key, short), pattern, nodes in product(TRADE_LATENCIES.items(), PATTERNS, TRADE_SIZES[effort])
     }
     return by_exponent(effort, systems, 1, "PL: PlanetLab, WP: WonderProxy; without their files both are generated")
@@ -52,6 +52,7 @@ TRADE = Experiment(
     ),
     extra_metrics=("hit ratio",),
     datasets=tuple(TRADE_LATENCIES),
+    logarithmic_axis=True,
 )
 
 # What the gain depends on.

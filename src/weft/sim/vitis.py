@@ -10,17 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.gateway import elect, links_of, next_hops
-from weft.kernels.gossip import (
-    NOBODY,
-    Gossip,
-    Incoming,
-    Setting,
-    next_round,
-    nobody_knows_anybody,
-    transposed,
-)
+from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
 from weft.kernels.relay import refreshed, union
+from weft.kernels.vitis import NOBODY, Gossip, Incoming, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency
