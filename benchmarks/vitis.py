@@ -13,7 +13,7 @@ import time
 
 from weft.model.instance import Instance
 from weft.model.latency import PlacedLatency, place
-from weft.protocol.vitis.parameters import Parameters
+from weft.protocol.vitis.parameters import LOCALITY, Parameters
 from weft.sim.record import Record
 from weft.sim.vitis import VitisNetwork
 from weft.sim.vitis_scenario import Scenario, simulate
@@ -22,7 +22,7 @@ from weft.workloads.catalog import generate
 from weft.workloads.geography import geographic_latency
 
 SMALL, ROUNDS, SEED = 100, 40, 1
-LOCALITY = Parameters(exponent=0.25)
+PARAMETERS = Parameters(exponent=LOCALITY)
 
 Tables = list[set[int]]
 
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--join-interval", type=float, default=100.0, help="milliseconds")
     options = parser.parse_args()
     small = generate("random", nodes=SMALL, seed=SEED)
-    simulate(small, hosts(SMALL), LOCALITY, Scenario(publications=20, warm_up=5), SEED)  # compiles
+    simulate(small, hosts(SMALL), PARAMETERS, Scenario(publications=20, warm_up=5), SEED)  # compiles
 
     print("| what | nodes | rounds | seconds | node-rounds/s | memory |\n|---|---:|---:|---:|---:|---:|")
     (slow, expected), (fast, found) = in_a_world(small), on_kernels(small)
@@ -44,7 +44,7 @@ def main() -> None:
     row("kernels, the same network", SMALL, ROUNDS, fast)
     start = time.perf_counter()
     instance = generate(options.pattern, nodes=options.nodes, seed=SEED)
-    figures = simulate(instance, hosts(options.nodes), LOCALITY, Scenario(join_interval=options.join_interval), SEED)
+    figures = simulate(instance, hosts(options.nodes), PARAMETERS, Scenario(join_interval=options.join_interval), SEED)
     row(
         f"kernels, {options.pattern}, 1,000 publications", options.nodes, figures["rounds"], time.perf_counter() - start
     )
@@ -57,7 +57,7 @@ def hosts(nodes: int) -> PlacedLatency:
 
 def on_kernels(instance: Instance) -> tuple[float, Tables]:
     start = time.perf_counter()
-    network = VitisNetwork(instance, hosts(SMALL), LOCALITY, SEED)
+    network = VitisNetwork(instance, hosts(SMALL), PARAMETERS, SEED)
     for node in range(SMALL):
         network.join(node, node // 2 if node else None)
     for _ in range(ROUNDS):
@@ -67,11 +67,11 @@ def on_kernels(instance: Instance) -> tuple[float, Tables]:
 
 
 def in_a_world(instance: Instance) -> tuple[float, Tables]:
-    world, nodes = vitis_world(instance, hosts(SMALL), LOCALITY, SEED, Record())
+    world, nodes = vitis_world(instance, hosts(SMALL), PARAMETERS, SEED, Record())
     for node in range(SMALL):
         schedule_join(world, nodes, 1.0, node, node // 2 if node else None)
     start = time.perf_counter()
-    world.run(until=ROUNDS * LOCALITY.period)
+    world.run(until=ROUNDS * PARAMETERS.period)
     return time.perf_counter() - start, [set(vitis.neighbourhood.table.peers) for vitis in nodes]
 
 

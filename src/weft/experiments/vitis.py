@@ -15,9 +15,10 @@ from weft.experiments.vitis_run import (
     hosts_in,
     settings,
 )
+from weft.protocol.vitis.parameters import LOCALITY
 
 PATTERNS = ("random", "low", "high")
-PAPER_EXPONENT, EXPONENT = 1.0, 0.25  # n: the paper's, and ours
+PAPER_EXPONENT, EXPONENT = 1.0, LOCALITY  # n: the paper's, and ours
 
 # Fig. 3: the exponent.
 
@@ -53,8 +54,8 @@ FIG3 = Experiment(
 # Figs. 4 and 5: size and pattern.
 
 SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (250, 500, 1000), "full": (500, 1000, 2000, 3000, 4000)}
-LOCALITY = {"": 0.0, ", locality": EXPONENT, f", n = {PAPER_EXPONENT:g}": PAPER_EXPONENT}
-SIZE_SYSTEMS = tuple(f"{pattern}{how}" for how, pattern in product(LOCALITY, PATTERNS))
+HOW = {"": 0.0, ", locality": EXPONENT, f", n = {PAPER_EXPONENT:g}": PAPER_EXPONENT}
+SIZE_SYSTEMS = tuple(f"{pattern}{how}" for how, pattern in product(HOW, PATTERNS))
 
 
 def _size_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
@@ -63,7 +64,7 @@ def _size_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
         (f"{pattern}{how}", f"V={nodes}", 1): VitisRun(
             Surroundings(pattern, nodes, hosts=hosts_in(folders)), 1000, exponent, 1
         )
-        for nodes, pattern, (how, exponent) in product(SIZES[effort], PATTERNS, LOCALITY.items())
+        for nodes, pattern, (how, exponent) in product(SIZES[effort], PATTERNS, HOW.items())
     }
     return Plan(points, 1, runs, settings(folders, 1000))
 
