@@ -34,25 +34,28 @@ from weft.workloads.sample import Sampling, sample
 
 TINY = Scale(publications=200, seeds=2, steps=(20, 40))
 EFFORTS: tuple[Effort, ...] = ("quick", "full")
-NAMES = [
-    "beaconvey-fig3",
+PAPERS_OWN = {
     *(f"beaconvey-table{number}" for number in (3, 4, 5)),
-    *(f"beaconvey-fig{number}" for number in (4, 5, 6, 7, 8)),
-    "nsmf-fig2",
-    "nsmf-fig3",
-    *(f"popsub-fig3-{axis}" for axis in ("phi", "size", "subscriptions", "skew")),
+    *(f"beaconvey-fig{number}" for number in range(3, 9)),
+    *(f"nsmf-fig{number}" for number in (2, 3)),
+    *(f"popsub-fig3-{panels}" for panels in ("phi", "size", "subscriptions", "skew")),
     "popsub-fig4",
+    *(f"vitis-fig{number}" for number in range(3, 8)),
+}
+STATED_NOWHERE = (
+    "locality-designed",
+    "vitis-trade",
+    "vitis-latency",
+    "vitis-failure",
+    "beaconvey-fig3",
     "swico-options",
     "degree-budget",
     "optimality-gap",
-]
-
-
-STATED_NOWHERE = ("beaconvey-fig3", "swico-options", "degree-budget", "optimality-gap")
+)
 
 
 def test_every_table_and_figure_is_there() -> None:
-    assert [experiment.name for experiment in experiments_of(["all"])] == NAMES
+    assert {experiment.name for experiment in experiments_of(["all"])} >= PAPERS_OWN
 
 
 def test_an_experiment_is_wanted_once() -> None:

@@ -7,14 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import AnyLink, Circle, DegreeAtMost, Fingers, assert_greedy, random_instance
+from greedy_reference import (
+    AnyLink,
+    Circle,
+    DegreeAtMost,
+    Fingers,
+    assert_greedy,
+    assert_greedy_by_worth,
+    random_instance,
+)
 from weft.kernels import bulk, eager, parallel
 from weft.kernels.constraint import any_link, circle, degree_at_most
+from weft.kernels.greedy import STEP
 from weft.model.instance import instance_from_pairs
+from weft.model.latency import MatrixLatency
 from weft.overlays import lazy_greedy as module
 from weft.overlays.divide import clones_of
 from weft.overlays.finger import NO_NODE, empty_phases, empty_table
-from weft.overlays.lazy_greedy import lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
+from weft.overlays.lazy_greedy import Closeness, lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
 from weft.overlays.swico import table_with_successors
 
 INSTANCES = st.builds(
@@ -123,6 +133,21 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
         chosen = lazy_greedy(instance, empty_phases(table, ring_ids), rng, sources=sources, targets=targets, tie=tie)
     links = list(zip(sources, targets, strict=True))
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
+
+
+@given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle"]))
+@many
+def test_weighed_links_are_exact_up_to_a_step(instance, seed, exponent, kind):
+    rng = np.random.default_rng(seed)
+    trips = rng.uniform(0.5, 300, (instance.nodes, instance.nodes))
+    trips = (trips + trips.T) / 2
+    ring_ids = rng.permutation(instance.nodes)
+    rule = Fingers(ring_ids, 0) if kind == "fingers" else Circle(instance.nodes)
+    constraint = empty_phases(empty_table(instance.nodes), ring_ids) if kind == "fingers" else circle(instance.nodes)
+    closeness = Closeness(MatrixLatency(trips), exponent)
+    chosen = lazy_greedy(instance, constraint, rng, closeness=closeness)
+    logarithms = -exponent * np.log(np.maximum(trips, 1.0))
+    assert_greedy_by_worth(instance, rule, chosen, logarithms, STEP)
 
 
 @pytest.mark.parametrize(("held", "few"), [(1, -1), (50_000, -1), (1, 2**22)])

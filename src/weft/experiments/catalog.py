@@ -3,14 +3,26 @@
 from collections.abc import Sequence
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, nsmf, popsub
+from weft.experiments import beaconvey, locality, nsmf, popsub, vitis
 from weft.experiments.budget import BUDGET
+from weft.experiments.designed import LOCALITY
 from weft.experiments.experiment import Experiment
 from weft.experiments.gap import GAP
 from weft.experiments.popularity import FIGURE
 from weft.experiments.swico import OPTIONS
 
-_ALL = (FIGURE, *beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS, *popsub.EXPERIMENTS, OPTIONS, BUDGET, GAP)
+_ALL = (
+    FIGURE,
+    *beaconvey.EXPERIMENTS,
+    *nsmf.EXPERIMENTS,
+    *popsub.EXPERIMENTS,
+    *vitis.EXPERIMENTS,
+    *locality.EXPERIMENTS,
+    OPTIONS,
+    BUDGET,
+    GAP,
+    LOCALITY,
+)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 

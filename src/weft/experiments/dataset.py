@@ -32,6 +32,7 @@ DATASETS = {
 LATENCIES = {
     "planetlab": Latencies("PlanetLab, 490 hosts", "planetlab-490.txt.gz"),
     "wonderproxy": Latencies("WonderProxy, 222 hosts", "wonderproxy-222.ping.bin"),
+    "oversim": Latencies("OverSim, 15,000 hosts in a plane", "oversim-nodes_2d_15000.xml.gz"),
 }
 
 

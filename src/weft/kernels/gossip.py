@@ -40,6 +40,7 @@ class Setting(NamedTuple):
     host: Int32s  # of nodes
     access: Floats  # milliseconds that a node adds to each round trip
     exponent: float
+    is_sum: bool  # of similarity and closeness, not their product
     floor: float  # milliseconds
     shuffle: int
     patience: int
@@ -324,10 +325,11 @@ def utilities(setting: Setting, v: int, found: Int32s, rate: Floats, worth: Floa
         common = 0.0
         for i in range(setting.indptr[w], setting.indptr[w + 1]):
             common += rate[setting.topics[i]]
-        worth[at] = 0.0
-        if common > 0.0:
-            similarity = common / (setting.interest_rate[v] + setting.interest_rate[w] - common)
-            worth[at] = (1.0 / max(distance(setting, v, w), setting.floor)) ** setting.exponent * similarity
+        similarity = common / (setting.interest_rate[v] + setting.interest_rate[w] - common) if common > 0.0 else 0.0
+        closeness = 1.0
+        if setting.exponent > 0.0:
+            closeness = (1.0 / max(distance(setting, v, w), setting.floor)) ** setting.exponent
+        worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
     for i in range(setting.indptr[v], setting.indptr[v + 1]):
         rate[setting.topics[i]] = 0.0
 

@@ -34,14 +34,20 @@ class Reach(NamedTuple):
     """Of one publication, by node."""
 
     hops: Int32s  # NOBODY where it did not come
-    time: Floats  # milliseconds from the publication until the content was there
+    notified: Floats  # milliseconds from the publication until the first notification came
+    time: Floats  # until the content came
     notifications: Int32s  # received
 
 
 @jit
 def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach:
     nodes = len(overlay.there)
-    reach = Reach(np.full(nodes, NOBODY, np.int32), np.full(nodes, np.inf), np.zeros(nodes, np.int32))
+    reach = Reach(
+        np.full(nodes, NOBODY, np.int32),
+        np.full(nodes, np.inf),
+        np.full(nodes, np.inf),
+        np.zeros(nodes, np.int32),
+    )
     risen = np.zeros(nodes, np.bool_)
     agenda = [(0.0, 0, issuer, NOBODY, CLUSTER)]  # time of arrival, sequence, receiver, sender, way
     sequence = 1
@@ -76,7 +82,7 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach
 
 @jit
 def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> None:
-    reach.hops[v], reach.time[v] = 0, 0.0
+    reach.hops[v], reach.notified[v], reach.time[v] = 0, now, 0.0
     if sender != NOBODY:
         reach.hops[v] = reach.hops[sender] + 1
         asked = max(now + distance(setting, v, sender) / 2, reach.time[sender])

@@ -23,7 +23,7 @@ from weft.kernels.notification import Overlay, Reach, spread
 from weft.kernels.relay import refreshed, union
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
-from weft.model.latency import Latency, MatrixLatency, PlacedLatency
+from weft.model.latency import Latency, PlacedLatency
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_targets
 from weft.protocol.vitis.parameters import RING, Parameters
@@ -146,13 +146,13 @@ class VitisNetwork:
         )
         relaying = self.relay_children[self._asked_at == self.round] // nodes
         relaying = relaying[self.there[relaying // topics]]
-        askers = union(self._gateway_pairs(), relaying)
+        askers = union(self.gateway_pairs(), relaying)
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
         heard = (hop != NOBODY) & self.there[hop]
         self._asked = np.sort((hop[heard] * topics + topic[heard]) * nodes + node[heard])
 
-    def _gateway_pairs(self) -> Int64s:
+    def gateway_pairs(self) -> Int64s:
         """node * topics + topic of all gateways."""
         interest = self.instance.interest
         node = interest.row_of_each()
@@ -193,7 +193,8 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
         trips=trips,
         host=host,
         access=access,
-        exponent=parameters.exponent,
+        exponent=float(parameters.exponent),
+        is_sum=parameters.utility == "sum",
         floor=parameters.floor,
         shuffle=parameters.shuffle,
         patience=parameters.patience,
@@ -203,8 +204,10 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
 def host_arrays(latency: Latency) -> tuple[Floats, Int32s, Floats]:
     """Round trips among hosts, the host of every node, and what every node adds."""
     if isinstance(latency, PlacedLatency):
-        trips, host, access = host_arrays(latency.hosts)
-        return trips, host[latency.host], access[latency.host] + latency.access
+        return _matrix(latency.hosts), latency.host.astype(np.int32), latency.access
+    return _matrix(latency), np.arange(latency.nodes, dtype=np.int32), np.zeros(latency.nodes)
+
+
+def _matrix(latency: Latency) -> Floats:
     every = np.arange(latency.nodes)
-    trips = latency.matrix if isinstance(latency, MatrixLatency) else latency.round_trip(every[:, None], every)
-    return trips, every.astype(np.int32), np.zeros(latency.nodes)
+    return latency.round_trip(every[:, None], every)

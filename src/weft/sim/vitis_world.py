@@ -39,4 +39,4 @@ def vitis_world(
 
 
 def schedule_join(world: World, nodes: list[Vitis], time: float, node: int, contact: int | None) -> None:
-    world.schedule(time, node, Joined(None if contact is None else nodes[contact].profile()))
+    world.schedule(time, node, Joined(None if contact is None else nodes[contact].neighbourhood.profile()))

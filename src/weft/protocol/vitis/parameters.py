@@ -1,6 +1,7 @@
 """What the nodes of a Vitis network agree on."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from weft.errors import WeftError
 
@@ -20,6 +21,7 @@ class Parameters:
     expiry: int = 10  # rounds that an unrenewed relay path or link stays in use, from 1; new paths need some to grow
     memory: int = 60  # rounds that a publication is remembered, from 1
     exponent: float = 0.0  # n in formula (1), from 0; 0 is without locality
+    utility: Literal["product", "sum"] = "product"  # formula (1) as it stands, or similarity + (1 / d)^n
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long; above 0
 
     def __post_init__(self) -> None:

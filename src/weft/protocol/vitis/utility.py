@@ -3,6 +3,7 @@
     utility(i, j) = (1 / d(i, j))^n * rates of the topics that both want / rates of the topics that either wants
 
 The distance d is the round-trip time in milliseconds. With n = 0 this is plain Vitis, which does not look at distance.
+The paper's section 4.1 describes what a sum of the two would do, similarity + (1 / d)^n, so that can be had as well.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,15 +26,14 @@ class Utility:
         self.rates = rates
         self.distance = distance
         self.exponent, self.floor = parameters.exponent, parameters.floor
+        self.is_sum = parameters.utility == "sum"
         self._rate = self._sum(sorted(self.interest))
 
     def __call__(self, peer: Descriptor) -> float:
         common = self._sum(topic for topic in peer.interest if topic in self.interest)
-        if common == 0:
-            return 0.0
-        similarity = common / (self._rate + self._sum(peer.interest) - common)
-        distance = max(self.distance(peer.node), self.floor)
-        return float((1.0 / distance) ** self.exponent * similarity)
+        similarity = common / (self._rate + self._sum(peer.interest) - common) if common > 0 else 0.0
+        closeness = float((1.0 / max(self.distance(peer.node), self.floor)) ** self.exponent)
+        return similarity + closeness if self.is_sum else similarity * closeness
 
     def _sum(self, topics: Iterable[int]) -> float:
         total = 0.0
