@@ -17,7 +17,7 @@ from weft.overlays.catalog import design
 from weft.protocol.catalog import ROUTERS
 from weft.sim.bulk import DeliveryError, evaluate, evaluate_part, trace
 from weft.sim.evaluation import Evaluation, merged
-from weft.sim.network import network_of
+from weft.sim.network import network_for, network_of
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 
@@ -41,7 +41,7 @@ def shard(said, rows):
 @given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2))
 def test_kernels_send_what_the_papers_say(router, seed, nodes, gaps, extra):
     instance, overlay = ring_instance(seed, nodes, 3), ring_overlay(seed, nodes, nodes + gaps, extra)
-    network, oracle = network_of(instance, overlay), Oracle(instance, overlay, seed)
+    network, oracle = network_for(router, instance, overlay), Oracle(instance, overlay, seed)
     for topic in range(3):
         for issuer in range(nodes):
             expected = oracle.publish(router, topic, issuer)
@@ -111,7 +111,7 @@ def test_every_overlay_with_a_ring_delivers_everything(name, seed, nodes, chance
 
 @pytest.mark.parametrize("router", ROUTERS)
 def test_shards_and_threads_make_no_difference(router):
-    network = network_of(ring_instance(5, 200, 30, 0.1), ring_overlay(5, 200, 333))
+    network = network_for(router, ring_instance(5, 200, 30, 0.1), ring_overlay(5, 200, 333))
     said = some_publications(5, ring_instance(5, 200, 30, 0.1), 500)
     whole = evaluate_part(network, router, said, seed=3, per_topic=True)
     rows = np.random.default_rng(1).integers(7, size=500)
@@ -219,7 +219,7 @@ def test_an_overlay_of_another_instance_is_an_error():
 
 
 def test_an_unknown_router_is_an_error():
-    with pytest.raises(WeftError, match="no router 'flood': choose one of po, pal, pie, scribe, iscribe"):
+    with pytest.raises(WeftError, match="no router 'flood': choose one of po, pal, pie, scribe, iscribe, weave"):
         evaluate(ring_instance(1, 8, 2), chord(8), "flood", Publications(np.int32([0]), np.int32([0])))
 
 
