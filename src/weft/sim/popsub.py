@@ -1,7 +1,7 @@
 """PopSub at the paper's scale: one way for what is unpopular, simulated by kernels from publication to last delivery.
 
 It decides as the brokers of weft.protocol.popsub do (docs/popsub.md says where gossip is simpler), and knows besides
-what a broker can send in a second. Every delivery is accounted for: all that match are made, and none twice.
+what a broker can send in a second. It ends when as much is delivered as matches; other than that is an error.
 """
 
 from dataclasses import dataclass
