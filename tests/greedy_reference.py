@@ -85,6 +85,21 @@ class Fingers:
         self.permitted[v, self.phase[v] == self.phase[v, w]] = False
 
 
+def assert_greedy_by_worth(instance, rule, chosen, logarithms, step):
+    """Every link is worth as much as any that the rule permits, up to a step; `logarithms` are of the weights."""
+    parts = Parts(instance)
+    for v, w, contribution in zip(chosen.owners, chosen.others, chosen.contributions, strict=True):
+        permitted, contributions = rule.permitted, parts.contributions()
+        assert permitted[v, w]
+        assert contributions[v, w] == contribution
+        with np.errstate(divide="ignore"):
+            worth = np.log(contributions) + logarithms
+        assert worth[v, w] >= worth[permitted].max() - step - 1e-9
+        rule.add(v, w)
+        parts.add(v, w)
+    assert not parts.contributions()[rule.permitted].any()
+
+
 def assert_greedy(instance, rule, chosen, given=(), by_overlap=False):
     """Every link has the highest contribution of all that the rule permits, at its turn; in the end none has any."""
     parts = Parts(instance)

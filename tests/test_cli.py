@@ -119,18 +119,23 @@ def test_both_engines_evaluate_the_same(run: Run) -> None:
 
 
 def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from weft.experiments import experiment
+    from weft.experiments import routing
 
     assert "nsmf-fig3" in run("experiment", "--list", "--json").json
-    monkeypatch.setattr(experiment, "QUICK", experiment.Scale(publications=50, seeds=1, steps=(20, 30)))
+    tiny = {"quick": routing.Scale(publications=50, seeds=1, steps=(20, 30))}
+    monkeypatch.setattr(routing, "SCALES", tiny)
     told = run("experiment", "nsmf-fig3", "--out", "e", "--json").json
     assert set(told) == {"nsmf-fig3"}
     assert sorted(path.name for path in (tmp_path / "e" / "nsmf-fig3").iterdir()) == [
+        "experiment.json",
         "figure.svg",
         "results.parquet",
         "table.md",
     ]
-    assert run("experiment", "nsmf-fig3", "--out", "e").code == 2
+    assert run("experiment", "nsmf-fig3", "--out", "e", "--json").json == told  # from the journal
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    assert run("experiment", "nsmf-fig3", "--out", "other").code == 2
 
 
 def test_inspect_proves_topic_connectivity_or_names_what_is_apart(run: Run) -> None:

@@ -1,8 +1,11 @@
 """Experiments: the papers' claims fit what is measured, figures are those of the runs, and a tiny one runs whole."""
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pyarrow.parquet as pq
@@ -10,31 +13,49 @@ import pytest
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
+from weft.experiments import execution
+from weft.experiments.beaconvey import ALL_SYSTEMS
 from weft.experiments.catalog import EXPERIMENTS, experiments_of
-from weft.experiments.claim import Claim, claims_of, compare, read_paper
-from weft.experiments.execution import execute, sources_in
-from weft.experiments.experiment import FULL, MEAN, QUICK, SAMPLE, Experiment, Input, Point, Run, Scale, System
-from weft.experiments.measure import measure
+from weft.experiments.claim import Claim, Trend, claims_of, compare
+from weft.experiments.execution import JOURNAL, execute, files_in, journal_in
+from weft.experiments.experiment import MEAN, Effort, Experiment, Point
+from weft.experiments.nsmf import SYSTEMS
+from weft.experiments.paper import ABOUT, Paper, papers, told_in
+from weft.experiments.point import node_inputs
 from weft.experiments.results import Results, figures_of
+from weft.experiments.routing import SAMPLE, Input, Inputs, RoutingRun, Scale, System, plan_at
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
-from weft.report.experiment import write_experiment
+from weft.report.experiment import read_experiment, write_experiment
 from weft.sim.bulk import evaluate
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling, sample
 
 TINY = Scale(publications=200, seeds=2, steps=(20, 40))
-NAMES = [
+EFFORTS: tuple[Effort, ...] = ("quick", "full")
+PAPERS_OWN = {
     *(f"beaconvey-table{number}" for number in (3, 4, 5)),
-    *(f"beaconvey-fig{number}" for number in (4, 5, 6, 7, 8)),
-    "nsmf-fig2",
-    "nsmf-fig3",
-]
+    *(f"beaconvey-fig{number}" for number in range(3, 9)),
+    *(f"nsmf-fig{number}" for number in (2, 3)),
+    *(f"popsub-fig3-{panels}" for panels in ("phi", "size", "subscriptions", "skew")),
+    "popsub-fig4",
+    *(f"vitis-fig{number}" for number in range(3, 8)),
+}
+STATED_NOWHERE = (
+    "locality-designed",
+    "vitis-trade",
+    "vitis-latency",
+    "vitis-failure",
+    "beaconvey-fig3",
+    "swico-options",
+    "degree-budget",
+    "optimality-gap",
+)
 
 
 def test_every_table_and_figure_is_there() -> None:
-    assert [experiment.name for experiment in experiments_of(["all"])] == NAMES
+    assert {experiment.name for experiment in experiments_of(["all"])} >= PAPERS_OWN
 
 
 def test_an_experiment_is_wanted_once() -> None:
@@ -43,23 +64,28 @@ def test_an_experiment_is_wanted_once() -> None:
         experiments_of(["nsmf-fig9"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_claims_are_about_what_is_measured(name: str) -> None:
     experiment = EXPERIMENTS[name]
     claims = claims_of(experiment)
-    labels = {point.label for scale in (QUICK, FULL) for point in experiment.points(scale, {})} | {MEAN}
-    assert claims
+    labels = {point.label for effort in EFFORTS for point in experiment.plan(effort, {}).points} | {MEAN}
+    assert claims or name in STATED_NOWHERE
     for claim in claims:
-        assert claim.metric in experiment.metrics
+        assert claim.metric in experiment.reported
         assert claim.at in labels
         assert set(claim.systems) <= set(experiment.systems)
         assert claim.section
-        assert claim.is_order or claim.low <= claim.high
+        assert claim.is_order or claim.trend or claim.low <= claim.high
 
 
-@pytest.mark.parametrize("paper", ["beaconvey", "nsmf"])
-def test_a_paper_tells_of_no_unknown_experiment(paper: str) -> None:
-    assert set(read_paper(paper)) == {name for name in NAMES if name.startswith(paper)}
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.key)
+def test_a_paper_tells_of_no_unknown_experiment(paper: Paper) -> None:
+    assert set(told_in(paper.key)) == {ABOUT, *(name for name, each in EXPERIMENTS.items() if each.paper == paper.key)}
+    for headline in paper.headlines:
+        experiment = EXPERIMENTS[headline.experiment]
+        assert headline.metric in experiment.reported
+        assert headline.system in experiment.systems
+        assert headline.sentence.format(ours=0.5, paper=0.5)
 
 
 def claim(low: float, high: float) -> Claim:
@@ -77,20 +103,41 @@ def claim(low: float, high: float) -> Claim:
     ],
 )
 def test_a_figure_agrees_within_a_tenth(stated: Claim, ours: float, verdict: str, sentence: str) -> None:
-    found = compare(stated, {("path ratio", "A", MEAN): ours})
+    found = compare(stated, {("path ratio", "A", MEAN): ours}, [])
     assert (found.verdict, found.sentence) == (verdict, sentence)
 
 
 def test_an_order_agrees_when_ours_is_the_same() -> None:
     order = Claim("1", "path ratio", MEAN, ("A", "B", "C"))
     ours = {("path ratio", system, MEAN): value for system, value in (("A", 1.0), ("B", 2.0), ("C", 3.0))}
-    assert compare(order, ours).verdict == "agrees"
-    swapped = compare(order, ours | {("path ratio", "C", MEAN): 1.5})
+    assert compare(order, ours, []).verdict == "agrees"
+    swapped = compare(order, ours | {("path ratio", "C", MEAN): 1.5}, [])
     assert (swapped.verdict, swapped.sentence) == ("differs", "Here C is lower than B.")
 
 
 def test_what_was_not_measured_is_not_compared() -> None:
-    assert compare(claim(1, 1), {}).verdict == "cannot be compared"
+    assert compare(claim(1, 1), {}, []).verdict == "cannot be compared"
+
+
+@pytest.mark.parametrize(
+    ("trend", "ours", "verdict"),
+    [
+        ("up", (1, 2, 3, 4), "agrees"),
+        ("up", (1, 3, 2, 4), "agrees"),  # five pairs of six
+        ("up", (1, 4, 2, 3), "differs"),  # four
+        ("up", (2, 1, 4, 3), "differs"),
+        ("up", (2, 2, 2), "differs"),
+        ("down", (4, 3, 2, 1), "agrees"),
+        ("down", (1, 2, 3, 4), "differs"),
+    ],
+)
+def test_a_trend_agrees_when_most_pairs_go_its_way(trend: Trend, ours: tuple[float, ...], verdict: str) -> None:
+    labels = [f"V={x}" for x in range(len(ours))]
+    figures = {("path ratio", "A", label): value for label, value in zip(labels, ours, strict=True)}
+    figures["path ratio", "A", MEAN] = sum(ours) / len(ours)
+    stated = Claim("1", "path ratio", MEAN, ("A",), trend=trend)
+    found = compare(stated, figures, labels)
+    assert (found.verdict, found.ours) == (verdict, (ours[0], ours[-1]))
 
 
 def row(system: str, at: str, seed: int, overhead: float | None) -> dict[str, object]:
@@ -100,22 +147,22 @@ def row(system: str, at: str, seed: int, overhead: float | None) -> dict[str, ob
 def test_ratios_are_of_runs_with_the_same_seed() -> None:
     experiment = replace(
         EXPERIMENTS["nsmf-fig2"],
-        systems={name: System("chord", "po") for name in ("GrSwico", "Chord")},
+        systems=("GrSwico", "Chord"),
         panels=(EXPERIMENTS["nsmf-fig2"].panels[0],),
         extra_metrics=(),
     )
-    points = [Point(f"V={x}", Input("unif", x), "", x) for x in (1, 2)]
+    points = [Point(f"V={x}", "", x) for x in (1, 2)]
     rows = [
         *(row("GrSwico", "V=1", seed, overhead) for seed, overhead in ((1, 10), (2, 100))),
         *(row("Chord", "V=1", seed, overhead) for seed, overhead in ((1, 20), (2, 100))),
         *(row("GrSwico", "V=2", seed, 10) for seed in (1, 2)),
         *(row("Chord", "V=2", seed, 20) for seed in (1, 2)),
     ]
-    figures = figures_of(Results(experiment, TINY, points, rows))
+    figures = figures_of(Results(experiment, "quick", points, 2, "", rows))
     assert figures["overhead ratio", "Chord", "V=1"] == 1.5
     assert figures["overhead ratio", "Chord", MEAN] == 1.75
     failed = [{**line, "error": "it broke"} if line["at"] == "V=2" else line for line in rows]
-    figures = figures_of(Results(experiment, TINY, points, failed))
+    figures = figures_of(Results(experiment, "quick", points, 2, "", failed))
     assert set(figures) == {("overhead ratio", system, "V=1") for system in ("GrSwico", "Chord")}
 
 
@@ -124,7 +171,7 @@ def test_a_run_measures_what_the_commands_do(tmp_path: Path) -> None:
     whole.write(tmp_path / "whole")
     taken = sample(whole, Sampling(60, "bfs", 2))
     result = evaluate(taken, design(taken, "swico-l", seed=2), "scribe", publications(taken, 100, 2), seed=2)
-    figures = measure(Run(Input(SAMPLE, 60, folder=str(tmp_path / "whole")), "swico-l", "scribe", 100, 2))
+    figures = RoutingRun(Input(SAMPLE, 60, folder=str(tmp_path / "whole")), "swico-l", "scribe", 100, 2).measure()
     assert (figures["messages"], figures["routing_overhead"]) == (result.messages, result.routing_overhead)
     assert (figures["average_path"], figures["subscriptions"]) == (result.average_path, taken.subscriptions)
 
@@ -139,7 +186,7 @@ def support(instance: Instance, links: list[tuple[int, int]]) -> float:
 
 def test_whole_phases_are_those_that_the_ring_does_not_cut() -> None:
     """On a ring of 7 nodes the phases are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
-    figures = measure(Run(Input("unif", 7, 100), "chord", "po", 10, 1))
+    figures = RoutingRun(Input("unif", 7, 100), "chord", "po", 10, 1).measure()
     instance = generate("unif", nodes=7, topics=100, seed=1)
     overlay = design(instance, "chord", seed=1)
     links = list(zip(overlay.sources.tolist(), overlay.targets.tolist(), overlay.phases.tolist(), strict=True))
@@ -148,24 +195,29 @@ def test_whole_phases_are_those_that_the_ring_does_not_cut() -> None:
     assert figures["whole_phases_support_ratio"] < figures["tco_support_ratio"]
 
 
-def run_tiny(spark: SparkSession, experiments: list[Experiment], cache: Path) -> list[Results]:
-    return execute(lambda: spark, experiments, TINY, {}, cache)
+def tiny(experiment: Experiment, systems: Mapping[str, System], inputs: Inputs = node_inputs) -> Experiment:
+    return replace(experiment, plan=lambda _, folders: plan_at(TINY, inputs, systems, folders))
+
+
+def run_tiny(spark: SparkSession, experiments: list[Experiment], out: Path) -> list[Results]:
+    journal_in(out)
+    return execute(lambda: spark, experiments, "quick", {}, out)
 
 
 def test_a_tiny_experiment_runs_whole(spark: SparkSession, tmp_path: Path) -> None:
-    (results,) = run_tiny(spark, [EXPERIMENTS["nsmf-fig2"]], tmp_path / "data")
+    (results,) = run_tiny(spark, [tiny(EXPERIMENTS["nsmf-fig2"], SYSTEMS)], tmp_path)
     write_experiment(results, tmp_path / "out")
     rows = pq.read_table(tmp_path / "out" / "results.parquet").to_pylist()
     assert len(rows) == 2 * 3 * 2  # points, systems, seeds
     for line in rows:
-        given = Run(
+        given = RoutingRun(
             Input(line["workload"], line["nodes"], line["topics"]),
             line["overlay"],
             line["router"],
             line["publications"],
             line["seed"],
         )
-        again = measure(given)
+        again = given.measure()
         assert {name: line[name] for name in again if name != "design_seconds"} == {
             name: value for name, value in again.items() if name != "design_seconds"
         }
@@ -178,12 +230,12 @@ def test_a_tiny_experiment_runs_whole(spark: SparkSession, tmp_path: Path) -> No
     assert all(line.count(" | ") == 7 for line in claims)
     assert sum("cannot be compared" in line for line in claims) == 3  # the paths at V=10000
     assert "</svg>" in (tmp_path / "out" / "figure.svg").read_text()
+    assert read_experiment(results.experiment, tmp_path / "out") == results
 
 
 def test_a_failed_run_is_told_and_stops_no_other(spark: SparkSession, tmp_path: Path) -> None:
-    experiment = EXPERIMENTS["nsmf-fig3"]
-    systems = {**experiment.systems, "Chord": System("no-such-overlay", "po")}
-    (results,) = run_tiny(spark, [replace(experiment, systems=systems)], tmp_path / "data")
+    systems = {**SYSTEMS, "Chord": System("no-such-overlay", "po")}
+    (results,) = run_tiny(spark, [tiny(EXPERIMENTS["nsmf-fig2"], systems)], tmp_path)
     assert len(results.errors) == 4
     write_experiment(results, tmp_path / "out")
     rows = pq.read_table(tmp_path / "out" / "results.parquet").to_pylist()
@@ -194,53 +246,86 @@ def test_a_failed_run_is_told_and_stops_no_other(spark: SparkSession, tmp_path: 
     assert "There is no overlay 'no-such-overlay'" in text
 
 
-def test_experiments_share_their_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[int] = []
-    from weft.experiments import execution
-
-    def counting(session: SparkSession, work: object, batches: list[list[Run]], **_: object) -> object:
-        sent.append(sum(map(len, batches)))
-        return original(session, work, batches)
-
+def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of every sweep from now on."""
+    counts: list[int] = []
     original = execution.sweep
+
+    def counting(session: SparkSession, work: Any, batches: Any, costs: Any, **options: Any) -> Any:
+        counts.append(sum(map(len, batches)))
+        return original(session, work, batches, costs, **options)
+
     monkeypatch.setattr(execution, "sweep", counting)
-    both = [EXPERIMENTS["beaconvey-fig4"], EXPERIMENTS["beaconvey-fig5"]]
-    small = [replace(each, points=lambda *_: [Point("T=50", Input("zipf", 40, 50), "", 50)]) for each in both]
-    first, second = run_tiny(spark, small, tmp_path / "data")
-    assert sent == [len(first.rows)]
+    return counts
+
+
+def test_experiments_share_their_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_runs(monkeypatch)
+    both = [tiny(EXPERIMENTS[name], ALL_SYSTEMS) for name in ("beaconvey-fig4", "beaconvey-fig5")]
+    first, second = run_tiny(spark, both, tmp_path)
+    assert counts == [len(first.rows)]
     assert first.rows == second.rows
 
 
+def test_a_stopped_experiment_continues(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_runs(monkeypatch)
+    experiment = tiny(EXPERIMENTS["nsmf-fig2"], SYSTEMS)
+    (whole,) = run_tiny(spark, [experiment], tmp_path)
+    lines = (tmp_path / JOURNAL).read_text().splitlines(keepends=True)
+    failed = json.loads(lines[1])
+    failed["outcome"] |= {"figures": {}, "error": "it broke"}
+    (tmp_path / JOURNAL).write_text(lines[0] + json.dumps(failed) + "\n" + lines[2][:-20])  # killed while it wrote
+    (again,) = run_tiny(spark, [experiment], tmp_path)
+    assert counts == [12, 11]
+    varying = {"seconds", "design_seconds"}
+    assert [{k: v for k, v in row.items() if k not in varying} for row in again.rows] == [
+        {k: v for k, v in row.items() if k not in varying} for row in whole.rows
+    ]
+    run_tiny(spark, [experiment], tmp_path)
+    assert counts == [12, 11]  # nothing is left to do
+    journal_in(tmp_path, anew=True)
+    assert (tmp_path / JOURNAL).read_text() == ""
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(WeftError, match="holds no experiments"):
+        journal_in(tmp_path)
+
+
 def test_data_is_ingested_once_and_sampled(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "facebook_combined.txt").write_text(
+    (tmp_path / "social").mkdir()
+    (tmp_path / "social" / "facebook_combined.txt").write_text(
         "".join(f"{i} {(i * 7 + 1) % 300}\n{i} {(i + 1) % 300}\n" for i in range(300))
     )
-    experiment = replace(
-        EXPERIMENTS["beaconvey-table5"],
-        datasets=("facebook",),
-        points=lambda _, folders: [Point("FB", Input(SAMPLE, 50, folder=folders["facebook"]), "")],
-    )
-    sources = sources_in(tmp_path, [experiment])
+
+    def inputs(_: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+        return [(Point("FB", ""), Input(SAMPLE, 50, folder=folders["facebook"]))]
+
+    experiment = replace(tiny(EXPERIMENTS["beaconvey-table5"], ALL_SYSTEMS, inputs), datasets=("facebook",))
+    files = files_in(tmp_path, [experiment])
+    journal_in(tmp_path / "out")
     made = []
     for _ in range(2):
-        (results,) = execute(lambda: spark, [experiment], TINY, sources, tmp_path / "data")
+        (results,) = execute(lambda: spark, [experiment], "quick", files, tmp_path / "out")
         assert results.errors == []
-        made.append((tmp_path / "data" / "facebook" / "instance" / "meta.json").stat().st_mtime_ns)
+        made.append((tmp_path / "out" / "data" / "facebook" / "instance" / "meta.json").stat().st_mtime_ns)
     assert made[0] == made[1]
 
 
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match=r"has no facebook_combined\.txt\.gz"):
-        sources_in(tmp_path, [EXPERIMENTS["beaconvey-table3"]])
-    assert sources_in(tmp_path, [EXPERIMENTS["nsmf-fig2"]]) == {}
+        files_in(tmp_path, [EXPERIMENTS["beaconvey-table3"]])
+    assert files_in(tmp_path, [EXPERIMENTS["nsmf-fig2"]]) == {}
 
 
 def test_generated_graphs_stand_in_for_the_data() -> None:
-    points = EXPERIMENTS["beaconvey-table5"].points(QUICK, {"facebook": "there"})
-    assert [(p.label, p.input.workload, p.input.nodes) for p in points] == [
+    plan = EXPERIMENTS["beaconvey-table5"].plan("quick", {"facebook": "there"})
+    inputs = {at: run.input for (_, at, _), run in plan.runs.items() if isinstance(run, RoutingRun)}
+    assert [(at, given.workload, given.nodes) for at, given in inputs.items()] == [
         ("FB 1K", SAMPLE, 1000),
         ("FB 10K", SAMPLE, 4039),
         ("TW 1K", "social", 1000),
         ("TW 10K", "social", 10000),
     ]
-    assert points[1].about == "all 4,039 nodes of ego-Facebook, which has no more"
+    assert plan.points[1].about == "all 4,039 nodes of ego-Facebook, which has no more"

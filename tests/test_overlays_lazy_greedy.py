@@ -1,3 +1,4 @@
+from collections import Counter
 from unittest.mock import patch
 
 import numba
@@ -6,13 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import AnyLink, Circle, DegreeAtMost, Fingers, assert_greedy, random_instance
-from weft.kernels import eager, parallel
+from greedy_reference import (
+    AnyLink,
+    Circle,
+    DegreeAtMost,
+    Fingers,
+    assert_greedy,
+    assert_greedy_by_worth,
+    random_instance,
+)
+from weft.kernels import bulk, eager, parallel
 from weft.kernels.constraint import any_link, circle, degree_at_most
+from weft.kernels.greedy import STEP
 from weft.model.instance import instance_from_pairs
+from weft.model.latency import MatrixLatency
 from weft.overlays import lazy_greedy as module
+from weft.overlays.divide import clones_of
 from weft.overlays.finger import NO_NODE, empty_phases, empty_table
-from weft.overlays.lazy_greedy import lazy_greedy, links_across, lowest_bucket, share
+from weft.overlays.lazy_greedy import Closeness, lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
 from weft.overlays.swico import table_with_successors
 
 INSTANCES = st.builds(
@@ -66,15 +78,38 @@ def test_a_greedy_that_is_stopped_is_the_beginning_of_the_whole(instance, seed, 
     assert np.array_equal(part.others, whole.others[:most])
 
 
-@given(INSTANCES, SEEDS, st.integers(1, 8), st.sampled_from([0, 0.5, 1]), HELD, FEW)
+@given(INSTANCES, SEEDS, st.integers(1, 8), HELD, FEW)
 @many
-def test_links_across_are_the_greedy_on_top_of_connected_groups(instance, seed, groups, behind, held, few):
+def test_links_across_are_the_greedy_on_top_of_connected_groups(instance, seed, groups, held, few):
     group = np.random.default_rng(seed).integers(groups, size=instance.nodes).astype(np.int32)
-    group[int(instance.nodes * behind) :] = groups  # as the bulk is
     with holding(held), eager_up_to(few):
         chosen = links_across(instance.interest, group, np.random.default_rng(seed))
     inside = np.argwhere((group[:, None] == group[None, :]) & ~np.eye(instance.nodes, dtype=bool))
     assert_greedy(instance, AnyLink(instance.nodes), chosen, given=inside)
+
+
+@given(INSTANCES, SEEDS, st.sampled_from([0, 0.3, 0.7, 1]), st.sampled_from([1, 3, 10**6]), HELD, FEW)
+@many
+def test_links_with_a_bulk_are_the_greedy_on_top_of_its_overlay(instance, seed, share, popular, held, few):
+    light, heavy = np.split(np.arange(instance.nodes), [int(instance.nodes * share)])
+    with holding(held), eager_up_to(few), patch.object(bulk, "POPULAR", popular):
+        clones = clones_of(instance.interest.take(heavy))
+        chosen = links_with_bulk(instance.interest.take(light), clones, np.random.default_rng(seed))
+    assert_greedy(instance, AnyLink(instance.nodes), chosen, given=[(v, w) for v in heavy for w in heavy if v != w])
+
+
+@pytest.mark.parametrize("few", [-1, 2**22])
+def test_ties_with_a_bulk_are_broken_uniformly(few):
+    """Two nodes and a bulk of three with one topic: all links but those in the bulk come first about as often."""
+    interest = instance_from_pairs(np.arange(5), np.zeros(5, int)).interest
+    clones = clones_of(interest.take(np.arange(2, 5)))
+    firsts = Counter()
+    with eager_up_to(few):
+        for seed in range(700):
+            chosen = links_with_bulk(interest.take(np.arange(2)), clones, np.random.default_rng(seed))
+            firsts[tuple(sorted((chosen.owners[0], chosen.others[0])))] += 1
+    assert sorted(firsts) == [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
+    assert sum((count - 100) ** 2 / 100 for count in firsts.values()) < 22.5  # chi-square, 6 degrees, p = 0.001
 
 
 @given(INSTANCES, SEEDS, HELD)
@@ -98,6 +133,21 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
         chosen = lazy_greedy(instance, empty_phases(table, ring_ids), rng, sources=sources, targets=targets, tie=tie)
     links = list(zip(sources, targets, strict=True))
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
+
+
+@given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle"]))
+@many
+def test_weighed_links_are_exact_up_to_a_step(instance, seed, exponent, kind):
+    rng = np.random.default_rng(seed)
+    trips = rng.uniform(0.5, 300, (instance.nodes, instance.nodes))
+    trips = (trips + trips.T) / 2
+    ring_ids = rng.permutation(instance.nodes)
+    rule = Fingers(ring_ids, 0) if kind == "fingers" else Circle(instance.nodes)
+    constraint = empty_phases(empty_table(instance.nodes), ring_ids) if kind == "fingers" else circle(instance.nodes)
+    closeness = Closeness(MatrixLatency(trips), exponent)
+    chosen = lazy_greedy(instance, constraint, rng, closeness=closeness)
+    logarithms = -exponent * np.log(np.maximum(trips, 1.0))
+    assert_greedy_by_worth(instance, rule, chosen, logarithms, STEP)
 
 
 @pytest.mark.parametrize(("held", "few"), [(1, -1), (50_000, -1), (1, 2**22)])

@@ -9,12 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy_reference import Parts, random_instance
+from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
+from weft.model.latency import MatrixLatency, place, read_latency
 from weft.overlays.catalog import design, options_of
 from weft.overlays.finger import empty_table
-from weft.overlays.grswico import filled
+from weft.overlays.grswico import fill_by_distance, filled
+from weft.overlays.lazy_greedy import Closeness
 from weft.overlays.quality import quality
 from weft.overlays.random import random_table
+from weft.overlays.swico import table_with_successors
 
 SMALL_WORLDS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"]
 VARIANTS = [(name, {}) for name in SMALL_WORLDS] + [
@@ -148,3 +152,43 @@ def test_ego_facebook_is_almost_connected():
     found = quality(instance, design(instance, "swico-sl", seed=1))
     assert found["tco_support_ratio"] > 0.995
     assert found["ring_violations"] == []
+
+
+@pytest.fixture
+def latencies(tmp_path):
+    """A file of round-trip times among 30 hosts."""
+    trips = np.random.default_rng(1).uniform(5, 300, (30, 30))
+    np.savetxt(tmp_path / "trips.txt", (trips + trips.T) / 2)
+    return str(tmp_path / "trips.txt")
+
+
+@pytest.mark.parametrize("name", ["swico-l", "swico-sl"])
+def test_links_weighed_by_latency_are_shorter_and_still_a_ring(name, latencies):
+    instance = random_instance(1, 64, 30, 0.3)
+    hosts = place(read_latency(latencies), 64, 1)
+    plain = design(instance, name, seed=1)
+    near = design(instance, name, seed=1, latency=latencies, closeness=1.0)
+    assert_property_1(near)
+    trips = [hosts.round_trip(overlay.sources, overlay.targets).mean() for overlay in (plain, near)]
+    assert trips[1] < 0.8 * trips[0]
+    support = [quality(instance, overlay)["tco_support_ratio"] for overlay in (plain, near)]
+    assert support[1] > 0.8 * support[0]
+
+
+def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase():
+    """Nobody wants anything, so that all fingers but the successors are filled."""
+    instance = instance_from_pairs([], [], node_count=20, topic_count=1)
+    trips = np.random.default_rng(2).uniform(1, 100, (20, 20))
+    ring_ids = np.random.default_rng(3).permutation(20)
+    table = table_with_successors(ring_ids)
+    fill_by_distance(ring_ids, table, Closeness(MatrixLatency(trips), 1.0))
+    for node in range(instance.nodes):
+        for phase in range(1, 5):
+            distances = (ring_ids - ring_ids[node]) % 20
+            members = np.flatnonzero((distances >= 2**phase) & (distances < 2 ** (phase + 1)))
+            assert table[node, phase] == members[np.argmin(trips[node, members])]
+
+
+def test_a_closeness_below_zero_is_an_error(latencies):
+    with pytest.raises(WeftError, match="--closeness -1"):
+        design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=-1.0)

@@ -31,6 +31,13 @@ def design(
         Choice | None,
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
+    latency: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Round-trip times, for swico-l and swico-sl to weigh links by."),
+    ] = None,
+    closeness: Annotated[
+        float | None, typer.Option(help="How much round-trip times count, from 0. Default: 0.5.")
+    ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
@@ -56,6 +63,8 @@ def design(
         "long": long,
         "tie": tie,
         "fill": fill,
+        "latency": latency,
+        "closeness": closeness,
         "partitions": partitions,
         "partition": partition,
         "bulk": bulk,

@@ -28,12 +28,14 @@ def experiment(
     listed: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
     master: o.Master = "local[*]",
     conf: o.Conf = [],  # noqa: B006
-    force: o.Force = False,
+    force: Annotated[bool, typer.Option("--force", help="Make all runs again.")] = False,
     json: o.Json = False,
 ) -> None:
-    """Repeat tables and figures of the papers on Spark, and tell where ours agree."""
+    """Repeat tables and figures of the papers on Spark, and tell where ours agree.
+
+    Runs that were finished before are not made again, so a stopped experiment continues.
+    """
     from weft.experiments.catalog import EXPERIMENTS, experiments_of
-    from weft.experiments.experiment import FULL, QUICK
 
     if listed:
         print_result({experiment.name: experiment.title for experiment in EXPERIMENTS.values()}, json)
@@ -42,21 +44,21 @@ def experiment(
     if not wanted or out is None:
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
-    from weft.experiments.execution import execute, sources_in
-    from weft.model.storage import require_absent
+    from weft.experiments.execution import execute, files_in, journal_in
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
+    from weft.report.reproduction import write_reproduction
 
-    for each in wanted:
-        require_absent(out / each.name, force)
-    sources = {} if data is None else sources_in(data, wanted)
+    files = {} if data is None else files_in(data, wanted)
+    journal_in(out, anew=force)
     with spark_when_needed(master, o.spark_conf(conf)) as session:
-        done = execute(session, wanted, FULL if full else QUICK, sources, out / "data", ConsoleProgress())
+        done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
     told = {}
     for results in done:
-        comparisons = write_experiment(results, out / results.experiment.name, force=force)
+        comparisons = write_experiment(results, out / results.experiment.name, force=True)
         told[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
-    print_result(told, json)
+    path = write_reproduction(out)
+    print_result(told if json else {**told, "report": str(path)}, json)
     _tell_failures(done)
 
 

@@ -2,14 +2,21 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as RichProgress
 
 if TYPE_CHECKING:
@@ -38,20 +45,19 @@ def readable(value: Any) -> str:
 
 
 class ConsoleProgress:
-    """A bar for every step on a terminal; a line for every finished step elsewhere."""
+    """A bar for every step on a terminal; a line for every finished step elsewhere, and every minute of a long one."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True)
 
     @contextmanager
     def step(self, title: str, poll: "Poll | None" = None) -> Iterator[None]:
-        start = time.perf_counter()
         if self.console.is_terminal and not self.console.is_dumb_terminal:
             with self._bar(title, poll):
                 yield
         else:
-            yield
-            self.console.print(f"{title}: {time.perf_counter() - start:.1f} s", highlight=False)
+            with self._lines(title, poll):
+                yield
 
     @contextmanager
     def _bar(self, title: str, poll: "Poll | None") -> Iterator[None]:
@@ -59,23 +65,50 @@ class ConsoleProgress:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
         )
-        done = Event()
         with RichProgress(*columns, console=self.console) as bar:
             task = bar.add_task(title, total=None)
 
-            def follow() -> None:
-                while poll and not done.wait(0.2):
-                    completed, total = poll()
-                    bar.update(task, completed=completed, total=total or None)
+            def show(_: float) -> None:
+                completed, total = poll() if poll else (0, 0)
+                bar.update(task, completed=completed, total=total or None)
 
-            follower = Thread(target=follow, daemon=True)
-            follower.start()
-            try:
+            with _every(0.2, show):
                 yield
-                bar.update(task, completed=1, total=1)
-            finally:
-                done.set()
-                follower.join()
+            bar.update(task, completed=1, total=1)
+
+    @contextmanager
+    def _lines(self, title: str, poll: "Poll | None") -> Iterator[None]:
+        def show(elapsed: float) -> None:
+            completed, total = poll() if poll else (0, 0)
+            if completed:
+                left = elapsed * (total - completed) / completed
+                self.console.print(f"{title}: {completed / total:.0%}, about {left:.0f} s left", highlight=False)
+
+        start = time.perf_counter()
+        with _every(60, show):
+            yield
+        self.console.print(f"{title}: {time.perf_counter() - start:.1f} s", highlight=False)
+
+
+@contextmanager
+def _every(seconds: float, show: Callable[[float], None]) -> Iterator[None]:
+    """Show again and again, with the time since the start, until the block is left."""
+    done = Event()
+    start = time.perf_counter()
+
+    def follow() -> None:
+        while not done.wait(seconds):
+            show(time.perf_counter() - start)
+
+    follower = Thread(target=follow, daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        done.set()
+        follower.join()

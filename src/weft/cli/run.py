@@ -63,7 +63,7 @@ def run_pipeline(
     from weft.pipeline.run import instance_stages, proof_stages
     from weft.pipeline.session import spark_when_needed
     from weft.pipeline.stages import Stage, run_stages
-    from weft.report.run import write_run_report
+    from weft.report.run import report_in_words, write_run_report
 
     with spark_when_needed(master, o.spark_conf(conf)) as session:
         progress = ConsoleProgress()
@@ -78,7 +78,8 @@ def run_pipeline(
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:
-        typer.echo(f"\nReport: {out / 'report.html'}")
+        typer.echo("\n" + "\n".join(report_in_words(instance, out)))
+        typer.echo(f"report    {out / 'report.html'}")
 
 
 def _print_outcome(outcome: "Outcome") -> None:

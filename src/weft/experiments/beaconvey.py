@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
-from weft.experiments.experiment import Experiment, Panel, Points, System
-from weft.experiments.point import SITES, node_points, social_points, unif_points, zipf_points
+from weft.experiments.experiment import Experiment, Panel
+from weft.experiments.point import SITES, node_inputs, social_inputs, unif_inputs, zipf_inputs
+from weft.experiments.routing import METRICS, Inputs, System, routing_plan
 
 # Table 2 of the paper. "-" and S take Chord's long fingers (the paper: Chord or RandomL).
 OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
@@ -43,8 +44,9 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
         title=f"BeaConvey, Table {number}: {title}",
         paper="beaconvey",
         axis="sample",
-        points=partial(social_points, sites),
-        systems={**systems, **REFERENCE},
+        systems=tuple({**systems, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(partial(social_inputs, sites), {**systems, **REFERENCE}),
         baseline=BASELINE,
         panels=(
             Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(systems)),
@@ -56,14 +58,15 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
     )
 
 
-def _by_topics(number: int, title: str, points: Points, metric: str, *extra: str) -> Experiment:
+def _by_topics(number: int, title: str, inputs: Inputs, metric: str, *extra: str) -> Experiment:
     return Experiment(
         name=f"beaconvey-fig{number}",
         title=f"BeaConvey, Fig. {number}: {title}",
         paper="beaconvey",
         axis="topics",
-        points=points,
-        systems={**ALL_SYSTEMS, **REFERENCE},
+        systems=tuple({**ALL_SYSTEMS, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(inputs, {**ALL_SYSTEMS, **REFERENCE}),
         baseline=BASELINE,
         panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
         extra_metrics=extra,
@@ -75,17 +78,18 @@ EXPERIMENTS = (
     _table(3, "systems against Scribe(-), Facebook", ("FB",), ALL_SYSTEMS),
     _table(4, "systems against Scribe(-), Twitter", ("TW",), ALL_SYSTEMS),
     _table(5, "BeaConvey's routers against Scribe(-)", ("FB", "TW"), ROUTERS),
-    _by_topics(4, "routing overhead against Scribe(-), Zipf, 1,023 nodes", zipf_points, "overhead ratio"),
-    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_points, "path ratio", "average path"),
-    _by_topics(6, "routing overhead against Scribe(-), Unif, 1,023 nodes", unif_points, "overhead ratio"),
-    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_points, "path ratio", "average path"),
+    _by_topics(4, "routing overhead against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "overhead ratio"),
+    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "path ratio", "average path"),
+    _by_topics(6, "routing overhead against Scribe(-), Unif, 1,023 nodes", unif_inputs, "overhead ratio"),
+    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_inputs, "path ratio", "average path"),
     Experiment(
         name="beaconvey-fig8",
         title="BeaConvey, Fig. 8: its routers against Scribe(-), Unif, 2,000 topics",
         paper="beaconvey",
         axis="nodes",
-        points=node_points,
-        systems={**ROUTERS, **REFERENCE},
+        systems=tuple({**ROUTERS, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(node_inputs, {**ROUTERS, **REFERENCE}),
         baseline=BASELINE,
         panels=(
             Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(ROUTERS)),

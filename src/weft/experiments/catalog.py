@@ -3,10 +3,27 @@
 from collections.abc import Sequence
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, nsmf
+from weft.experiments import beaconvey, locality, nsmf, popsub, vitis
+from weft.experiments.budget import BUDGET
+from weft.experiments.designed import LOCALITY
 from weft.experiments.experiment import Experiment
+from weft.experiments.gap import GAP
+from weft.experiments.popularity import FIGURE
+from weft.experiments.swico import OPTIONS
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (*beaconvey.EXPERIMENTS, *nsmf.EXPERIMENTS)}
+_ALL = (
+    FIGURE,
+    *beaconvey.EXPERIMENTS,
+    *nsmf.EXPERIMENTS,
+    *popsub.EXPERIMENTS,
+    *vitis.EXPERIMENTS,
+    *locality.EXPERIMENTS,
+    OPTIONS,
+    BUDGET,
+    GAP,
+    LOCALITY,
+)
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
 
 
 def experiments_of(names: Sequence[str]) -> list[Experiment]:

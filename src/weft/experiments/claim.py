@@ -1,23 +1,23 @@
 """What a paper says of an experiment, and whether our figures agree.
 
-A claim states a number, a range, or an order of systems; it stands in papers/*.toml with the section it was taken from.
-A number or range agrees within a tenth; an order when ours is the same.
+A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
+papers/*.toml with the section it was taken from. A number or range agrees within a tenth; an order when ours is the
+same; a trend when three quarters of all pairs of points go its way.
 """
 
 import math
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
-from weft.experiments.experiment import Experiment
+from weft.experiments.experiment import MEAN, Experiment
+from weft.experiments.paper import told_in
 from weft.experiments.results import Figures
 
-PAPERS = Path(__file__).parent / "papers"
 TOLERANCE = 0.1
 
+Trend = Literal["up", "down"]
 Verdict = Literal["agrees", "differs", "cannot be compared"]
 
 
@@ -29,6 +29,7 @@ class Claim:
     systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first
     low: float = math.nan  # of the range; the same as high where the paper gives a number
     high: float = math.nan
+    trend: Trend | None = None  # along the axis; `at` is then MEAN
 
     @property
     def is_order(self) -> bool:
@@ -51,12 +52,8 @@ class Comparison:
         return self.ours[0] / self.claim.value if self.ours and self.claim.value else None
 
 
-def read_paper(paper: str) -> dict[str, Any]:
-    return tomllib.loads((PAPERS / f"{paper}.toml").read_text())
-
-
 def claims_of(experiment: Experiment) -> list[Claim]:
-    told = read_paper(experiment.paper)[experiment.name]
+    told = told_in(experiment.paper)[experiment.name]
     return [claim for table in told.get("tables", []) for claim in _of_table(table)] + [
         _claim(claim) for claim in told.get("claims", [])
     ]
@@ -64,7 +61,7 @@ def claims_of(experiment: Experiment) -> list[Claim]:
 
 def reason_of(experiment: Experiment) -> str:
     """Why ours is otherwise where it is."""
-    return str(read_paper(experiment.paper)[experiment.name].get("because", "")).strip()
+    return str(told_in(experiment.paper)[experiment.name].get("because", "")).strip()
 
 
 def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
@@ -74,6 +71,8 @@ def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _claim(told: Mapping[str, Any]) -> Claim:
+    if "trend" in told:
+        return Claim(told["section"], told["metric"], MEAN, (told["system"],), trend=told["trend"])
     where = told["section"], told["metric"], told["at"]
     if "order" in told:
         return Claim(*where, tuple(told["order"]))
@@ -81,7 +80,8 @@ def _claim(told: Mapping[str, Any]) -> Claim:
     return Claim(*where, (told["system"],), float(low), float(high))
 
 
-def compare(claim: Claim, figures: Figures) -> Comparison:
+def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
+    """The axis: the labels of its points, in order."""
     ours = tuple(
         figures[claim.metric, system, claim.at]
         for system in claim.systems
@@ -89,6 +89,8 @@ def compare(claim: Claim, figures: Figures) -> Comparison:
     )
     if len(ours) < len(claim.systems):
         return Comparison(claim, (), "cannot be compared", "Not run at this scale, or its run failed.")
+    if claim.trend is not None:
+        return _compare_trend(claim, [figures[claim.metric, claim.systems[0], at] for at in axis])
     if claim.is_order:
         return _compare_order(claim, ours)
     if ours[0] < claim.low * (1 - TOLERANCE):
@@ -103,3 +105,12 @@ def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
     if not swapped:
         return Comparison(claim, ours, "agrees")
     return Comparison(claim, ours, "differs", f"Here {swapped[0][1]} is lower than {swapped[0][0]}.")
+
+
+def _compare_trend(claim: Claim, along: Sequence[float]) -> Comparison:
+    """Agrees when three quarters of all pairs of points go the way that the paper says."""
+    rises = sum((later > earlier) - (later < earlier) for earlier, later in combinations(along, 2))
+    expected = rises if claim.trend == "up" else -rises
+    agrees = 4 * expected >= len(along) * (len(along) - 1)
+    sentence = "" if agrees else f"Ours does not go {claim.trend} along the axis."
+    return Comparison(claim, (along[0], along[-1]), "agrees" if agrees else "differs", sentence)

@@ -1,7 +1,7 @@
-"""The social graphs that experiments take samples of, where their files are given.
+"""The data that experiments use where their files are given: social graphs to sample, and measured latencies.
 
 BeaConvey's own graphs (Facebook with 3 million users, Twitter with 41.7 million) are not to be had; SNAP's ego networks
-are of the same sites, gathered around a few users each.
+are of the same sites, gathered around a few users each. Nor are the King latencies that Vitis and PopSub used.
 """
 
 from dataclasses import dataclass
@@ -11,18 +11,37 @@ from weft.pipeline.source import Kind, Source
 
 
 @dataclass(frozen=True)
-class Dataset:
+class Graph:
     name: str
     file: str  # of SNAP, as it is or gunzipped
     kind: Kind
     nodes: int
 
-    def source(self, data: Path) -> Source | None:
-        paths = (data / self.file, data / self.file.removesuffix(".gz"))
-        return next((Source((str(path),), self.kind, format="edges") for path in paths if path.is_file()), None)
+
+@dataclass(frozen=True)
+class Latencies:
+    name: str
+    file: str
 
 
 DATASETS = {
-    "facebook": Dataset("ego-Facebook", "facebook_combined.txt.gz", "edges", 4_039),
-    "twitter": Dataset("ego-Twitter", "twitter_combined.txt.gz", "follows", 81_306),
+    "facebook": Graph("ego-Facebook", "facebook_combined.txt.gz", "edges", 4_039),
+    "twitter": Graph("ego-Twitter", "twitter_combined.txt.gz", "follows", 81_306),
+    "wiki-vote": Graph("wiki-Vote", "wiki-Vote.txt.gz", "follows", 7_115),
 }
+LATENCIES = {
+    "planetlab": Latencies("PlanetLab, 490 hosts", "planetlab-490.txt.gz"),
+    "wonderproxy": Latencies("WonderProxy, 222 hosts", "wonderproxy-222.ping.bin"),
+    "oversim": Latencies("OverSim, 15,000 hosts in a plane", "oversim-nodes_2d_15000.xml.gz"),
+}
+
+
+def find(data: Path, dataset: Graph | Latencies) -> Path | None:
+    """Its file in the folder, or in a folder there."""
+    names = (dataset.file, dataset.file.removesuffix(".gz"))
+    places = (path for name in names for path in (data / name, *sorted(data.glob(f"*/{name}"))))
+    return next((path for path in places if path.is_file()), None)
+
+
+def source(graph: Graph, path: Path) -> Source:
+    return Source((str(path),), graph.kind, format="edges")

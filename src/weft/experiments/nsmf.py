@@ -1,7 +1,8 @@
 """NSMF, section 5: Figs. 2 and 3. Its routing is BeaConvey's Po; RandomSW is a random ring with random fingers."""
 
-from weft.experiments.experiment import Experiment, Panel, Points, System
-from weft.experiments.point import node_points, unif_points
+from weft.experiments.experiment import Experiment, Panel
+from weft.experiments.point import node_inputs, unif_inputs
+from weft.experiments.routing import METRICS, Inputs, System, routing_plan
 
 SYSTEMS = {
     "GrSwico": System("grswico", "po"),
@@ -14,14 +15,15 @@ NOTE = (
 )
 
 
-def _figure(number: int, title: str, axis: str, points: Points) -> Experiment:
+def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
     return Experiment(
         name=f"nsmf-fig{number}",
         title=f"NSMF, Fig. {number}: {title}",
         paper="nsmf",
         axis=axis,
-        points=points,
-        systems=SYSTEMS,
+        systems=tuple(SYSTEMS),
+        metrics=METRICS,
+        plan=routing_plan(inputs, SYSTEMS),
         baseline="GrSwico",
         panels=(
             Panel("routing overhead / that of GrSwico", "overhead ratio", tuple(SYSTEMS)),
@@ -34,6 +36,6 @@ def _figure(number: int, title: str, axis: str, points: Points) -> Experiment:
 
 
 EXPERIMENTS = (
-    _figure(2, "overlays as the nodes grow, Unif, 2,000 topics", "nodes", node_points),
-    _figure(3, "overlays as the topics grow, Unif, 1,023 nodes", "topics", unif_points),
+    _figure(2, "overlays as the nodes grow, Unif, 2,000 topics", "nodes", node_inputs),
+    _figure(3, "overlays as the topics grow, Unif, 1,023 nodes", "topics", unif_inputs),
 )

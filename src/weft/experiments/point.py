@@ -3,46 +3,48 @@
 from collections.abc import Mapping
 
 from weft.experiments.dataset import DATASETS
-from weft.experiments.experiment import SAMPLE, Input, Point, Scale
+from weft.experiments.experiment import Point
+from weft.experiments.routing import SAMPLE, Input, Scale
 
 SITES = {"FB": "facebook", "TW": "twitter"}
 
 
-def node_points(scale: Scale, folders: Mapping[str, str]) -> list[Point]:
+def node_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
     return [
-        Point(f"V={nodes}", Input("unif", nodes, 2000), f"Unif, {nodes:,} nodes, 2,000 topics", nodes)
+        (Point(f"V={nodes}", f"Unif, {nodes:,} nodes, 2,000 topics", nodes), Input("unif", nodes, 2000))
         for nodes in scale.steps
     ]
 
 
-def unif_points(scale: Scale, folders: Mapping[str, str]) -> list[Point]:
-    return [_topic_point("unif", topics) for topics in scale.steps]
+def unif_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+    return [_topic_input("unif", topics) for topics in scale.steps]
 
 
-def zipf_points(scale: Scale, folders: Mapping[str, str]) -> list[Point]:
-    return [_topic_point("zipf", topics) for topics in scale.steps]
+def zipf_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+    return [_topic_input("zipf", topics) for topics in scale.steps]
 
 
-def _topic_point(workload: str, topics: int) -> Point:
+def _topic_input(workload: str, topics: int) -> tuple[Point, Input]:
     about = f"{workload.title()}, 1,023 nodes, {topics:,} topics"
-    return Point(f"T={topics}", Input(workload, 1023, topics), about, topics)
+    return Point(f"T={topics}", about, topics), Input(workload, 1023, topics)
 
 
-def social_points(sites: tuple[str, ...], scale: Scale, folders: Mapping[str, str]) -> list[Point]:
-    """Of 1K and 10K nodes: samples of the datasets whose instances are in the folders, generated graphs otherwise."""
+def social_inputs(sites: tuple[str, ...], scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+    """Of 1K and 10K nodes."""
     return [
-        _social_point(f"{site} {nodes // 1000}K", SITES[site], nodes, folders.get(SITES[site]))
+        social_input(f"{site} {nodes // 1000}K", SITES[site], nodes, folders.get(SITES[site]))
         for site in sites
         for nodes in (1_000, 10_000)
     ]
 
 
-def _social_point(label: str, key: str, nodes: int, folder: str | None) -> Point:
+def social_input(label: str, key: str, nodes: int, folder: str | None) -> tuple[Point, Input]:
+    """A sample of the dataset whose instance is in the folder; a generated graph without one."""
     if folder is None:
         about = f"a generated social graph of {nodes:,} nodes like {key.title()}"
-        return Point(label, Input("social", nodes, like=key), about)
+        return Point(label, about), Input("social", nodes, like=key)
     dataset = DATASETS[key]
     about = f"a breadth-first sample of {nodes:,} nodes of {dataset.name}"
     if nodes >= dataset.nodes:
         about = f"all {dataset.nodes:,} nodes of {dataset.name}, which has no more"
-    return Point(label, Input(SAMPLE, min(nodes, dataset.nodes), folder=folder), about)
+    return Point(label, about), Input(SAMPLE, min(nodes, dataset.nodes), folder=folder)

@@ -6,7 +6,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.experiment import MEAN, METRICS, Experiment, Metric, Point, Scale
+from weft.experiments.experiment import MEAN, Effort, Experiment, Metric, Point
 
 Row = dict[str, Any]
 Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point or MEAN
@@ -15,8 +15,10 @@ Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label o
 @dataclass(frozen=True)
 class Results:
     experiment: Experiment
-    scale: Scale
+    effort: Effort
     points: list[Point]
+    seeds: int
+    settings: str
     rows: list[Row]  # a row a run: system, at, x, all parameters, all figures, error
 
     @property
@@ -28,8 +30,9 @@ def figures_of(results: Results) -> Figures:
     """Means over the seeds. Where a run failed, what depends on it is missing."""
     rows = {(row["system"], row["at"], row["seed"]): row for row in results.rows if row["error"] is None}
     figures: dict[tuple[str, str, str], float] = {}
-    for metric, system in product(results.experiment.metrics, results.experiment.systems):
-        means = {point.label: _mean(results, rows, METRICS[metric], system, point.label) for point in results.points}
+    for metric, system in product(results.experiment.reported, results.experiment.systems):
+        how = results.experiment.metrics[metric]
+        means = {point.label: _mean(results, rows, how, system, point.label) for point in results.points}
         known = {label: mean for label, mean in means.items() if mean is not None}
         if len(known) == len(means) and results.points[0].x is not None:
             known[MEAN] = fmean(known.values())
@@ -42,10 +45,15 @@ def _mean(
 ) -> float | None:
     """Over the seeds; none where a run is missing, or the baseline is zero."""
     values = []
-    for seed in range(1, results.scale.seeds + 1):
-        row, baseline = rows.get((system, label, seed)), rows.get((results.experiment.baseline, label, seed))
-        divisor = 1 if not metric.relative else baseline[metric.column] if baseline else 0
-        if row is None or not divisor:
+    for seed in range(1, results.seeds + 1):
+        figure = _figure(rows.get((system, label, seed)), metric)
+        baseline = results.experiment.baseline or ""
+        divisor = _figure(rows.get((baseline, label, seed)), metric) if metric.relative else 1
+        if figure is None or not divisor:
             return None
-        values.append(row[metric.column] / divisor)
+        values.append(figure / divisor)
     return fmean(values)
+
+
+def _figure(row: Row | None, metric: Metric) -> float | None:
+    return None if row is None else row.get(metric.column)

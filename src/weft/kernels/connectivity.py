@@ -19,6 +19,7 @@ from weft.kernels.jit import jit
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 class Connectivity(NamedTuple):

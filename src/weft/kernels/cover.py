@@ -71,5 +71,19 @@ def cover(
 def uncovered(indptr: Int64s, topics: Int32s, v: int, group: int, wanted: Bools, covered_in: Int32s) -> int:
     count = 0
     for i in range(indptr[v], indptr[v + 1]):
-        count += wanted[topics[i]] and covered_in[topics[i]] != group
+        count += wanted[topics[i]] & (covered_in[topics[i]] != group)
     return count
+
+
+@jit
+def shared(indptr: Int64s, topics: Int32s, group: Int32s, topic_count: int) -> Bools:
+    """Which topics have subscribers in more than one group."""
+    first_group = np.full(topic_count, NO_GROUP, np.int32)
+    found = np.zeros(topic_count, np.bool_)
+    for v in range(len(indptr) - 1):
+        for topic in topics[indptr[v] : indptr[v + 1]]:
+            if first_group[topic] == NO_GROUP:
+                first_group[topic] = group[v]
+            elif first_group[topic] != group[v]:
+                found[topic] = True
+    return found

@@ -1,4 +1,4 @@
-"""The greedy of GM among few pairs of nodes, with the contributions of all pairs kept up to date (Algorithm 1 of DC).
+"""The greedy of GM among few nodes, with the contributions of all pairs kept up to date (Algorithm 1 of DC).
 
 When a link is taken, every pair that it robs of a contribution loses it at once: for each topic, the pairs between the
 two parts that the link joins. Every co-subscription is thus paid once. The contributions are a matrix of all pairs of
@@ -9,17 +9,27 @@ Only the pairs of high contribution, from a floor on, lie in buckets: one after 
 every pair knows its place. A pair goes down by changing places with the first of its bucket, which the bucket then
 begins behind. When no pair is left above the floor, it is lowered. By then most of the others contribute little.
 
-The matrix has a row for every node that has to be linked with a later one. Nodes that are connected among themselves
-and come last need none, however many they are.
+Beside the nodes there may be a bulk (DCBC), to which links are found as `bulk.py` says.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from weft.kernels.candidate import Index, Pairs, empty_pairs, row_contributions
+from weft.kernels.bulk import (
+    Bulk,
+    Reach,
+    best_to_bulk,
+    lose_topic,
+    node_of_tie,
+    ties_of,
+    unknown_reach,
+    walk_to_bulk,
+)
+from weft.kernels.candidate import Index, Pairs, empty_pairs, first_above
 from weft.kernels.connectivity import Connectivity, Int32s, Int64s, unite
 from weft.kernels.jit import inline_jit, jit
 from weft.kernels.random import advance, below, stream
+from weft.kernels.topic_link import walk
 
 MOST_PAIRS = 2**22  # a matrix of 8 MB
 MOST_TOPICS = 32_767  # of a node: contributions have 16 bits
@@ -28,68 +38,82 @@ Int16s = npt.NDArray[np.int16]
 
 
 @jit
-def eager_links(tcc: Connectivity, index: Index, rows: int, seed: int) -> Pairs:
-    """Links until no pair contributes, in the order of choice; each tie is broken uniformly.
+def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: int) -> Pairs:
+    """Links until none contributes, in the order of choice; each tie is broken uniformly.
 
-    Among the nodes from `rows` on no pair contributes.
+    The nodes of the bulk are numbered from `nodes` on. In `tcc` and `index` the bulk, if there is any, is one node.
     """
-    nodes = len(tcc.indptr) - 1
-    value = contributions(tcc, index, rows)
+    value = contributions(tcc, index, nodes)
     place = np.empty(len(value), np.int32)
-    node_of = np.repeat(np.arange(nodes), np.diff(tcc.indptr)).astype(np.int32)
+    node_of = np.repeat(np.arange(len(tcc.indptr) - 1), np.diff(tcc.indptr)).astype(np.int32)
+    reach = unknown_reach(tcc, bulk, nodes)
+    one, other = np.empty(len(tcc.topic), np.int32), np.empty(len(tcc.topic), np.int32)  # ends of a link, by topic
     chosen, taken = empty_pairs(len(tcc.topic)), 0
     state = stream(seed, 0)
     while True:
         floor, first, pair = buckets(value, place)
-        if not len(pair):
+        if not len(pair) and not reach.most.any():
             return Pairs(chosen.source[:taken].copy(), chosen.target[:taken].copy(), chosen.contribution[:taken].copy())
-        while value[pair[-1]] >= floor:
-            best = value[pair[-1]]
+        while True:
+            inside = value[pair[-1]] if len(pair) else 0
+            across, state = best_to_bulk(tcc, bulk, reach, max(inside, floor), state)
+            best = max(inside, across)
+            if best < floor:
+                break
+            pairs = len(pair) - first[best] if inside == best else 0
             state = advance(state)
-            link = pair[first[best] + below(state, len(pair) - first[best])]
-            v, w = link // nodes, link % nodes
+            turn = int(below(state, pairs + (ties_of(reach, best) if across == best else 0)))
+            if turn < pairs:
+                v, w = pair[first[best] + turn] // nodes, pair[first[best] + turn] % nodes
+                count = walk(tcc.indptr, tcc.topic, v, w, one, other)
+            else:
+                v = node_of_tie(reach, best, turn - pairs)
+                w = nodes + reach.choice[v]
+                count = walk_to_bulk(tcc, bulk, reach, v, one, other)
             chosen.source[taken], chosen.target[taken], chosen.contribution[taken] = v, w, best
             taken += 1
-            i, j = tcc.indptr[v], tcc.indptr[w]
-            while i < tcc.indptr[v + 1] and j < tcc.indptr[w + 1]:
-                difference = tcc.topic[i] - tcc.topic[j]
-                if difference == 0 and tcc.part[i] != tcc.part[j]:
-                    lower_pairs(value, floor, first, pair, place, node_of, tcc.after, i, j, nodes)
+            for k in range(count):
+                i, j = one[k], other[k]
+                if tcc.part[i] != tcc.part[j]:
+                    lower_pairs(value, floor, first, pair, place, node_of, tcc.after, reach, i, j, nodes)
                     unite(tcc, tcc.part[i], tcc.part[j])
-                i += difference <= 0
-                j += difference >= 0
 
 
 @jit
-def contributions(tcc: Connectivity, index: Index, rows: int) -> Int16s:
+def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
     """Of the pair v < w at v * nodes + w."""
-    nodes = len(tcc.indptr) - 1
-    value = np.zeros(rows * nodes, np.int16)
-    counter, found = np.zeros(nodes, np.int32), np.empty(nodes + 1, np.int32)
-    for v in range(rows):
-        for w in found[: row_contributions(tcc, index, v, counter, found)]:
-            value[v * nodes + w] = counter[w]
-            counter[w] = 0
+    value = np.empty(nodes * nodes, np.int16)
+    row = np.empty(nodes + 1, np.int16)  # and one for the bulk
+    for v in range(nodes):
+        row[:] = 0
+        for i in range(tcc.indptr[v], tcc.indptr[v + 1]):
+            topic, own = tcc.topic[i], tcc.part[i]
+            start, middle, end = index.start[topic], index.middle[topic], index.start[topic + 1]
+            for place in range(first_above(index.node, start, middle, v), middle):
+                row[index.node[place]] += index.part[place] != own
+            if own != index.part[middle]:
+                for place in range(first_above(index.node, middle, end, v), end):
+                    row[index.node[place]] += 1
+        value[v * nodes : (v + 1) * nodes] = row[:nodes]
     return value
 
 
 @jit
 def buckets(value: Int16s, place: Int32s) -> tuple[int, Int64s, Int32s]:
     """The floor, where each contribution begins, and the pairs from the floor on; none where no pair contributes."""
-    count = np.zeros(MOST_TOPICS + 2, np.int64)
-    for contribution in value:
-        count[contribution + 1] += 1
-    highest = np.flatnonzero(count)[-1] - 1 if len(value) else 0
+    highest = value.max() if len(value) else 0
     floor = max(1, highest - highest // 4)
-    count[: floor + 1] = 0
-    first = np.cumsum(count[: highest + 2])
+    links = np.flatnonzero(value >= floor)
+    first = np.zeros(highest + 2, np.int64)
+    for link in links:
+        first[value[link] + 1] += 1
+    first = np.cumsum(first)
     free = first.copy()
-    pair = np.empty(first[-1], np.int32)
-    for link in range(len(value)):
-        if value[link] >= floor:
-            at = free[value[link]]
-            free[value[link]] += 1
-            pair[at], place[link] = link, at
+    pair = np.empty(len(links), np.int32)
+    for link in links:
+        at = free[value[link]]
+        free[value[link]] += 1
+        pair[at], place[link] = link, at
     return floor, first, pair
 
 
@@ -102,6 +126,7 @@ def lower_pairs(
     place: Int32s,
     node_of: Int32s,
     after: Int32s,
+    reach: Reach,
     i: int,
     j: int,
     nodes: int,
@@ -112,15 +137,18 @@ def lower_pairs(
         v, other = node_of[one], j
         while True:
             w = node_of[other]
-            link = v * nodes + w if v < w else w * nodes + v
-            contribution = value[link]
-            value[link] = contribution - 1
-            if contribution >= floor:
-                begin, here = first[contribution], place[link]
-                ahead = pair[begin]
-                pair[begin], pair[here] = link, ahead
-                place[link], place[ahead] = begin, here
-                first[contribution] = begin + 1
+            if v == nodes or w == nodes:
+                lose_topic(reach, min(v, w))
+            else:
+                link = v * nodes + w if v < w else w * nodes + v
+                contribution = value[link]
+                value[link] = contribution - 1
+                if contribution >= floor:
+                    begin, here = first[contribution], place[link]
+                    ahead = pair[begin]
+                    pair[begin], pair[here] = link, ahead
+                    place[link], place[ahead] = begin, here
+                    first[contribution] = begin + 1
             other = after[other]
             if other == j:
                 break

@@ -5,33 +5,47 @@ a topic, and so submodular. Candidates lie in buckets by what they contributed w
 emptied in random order: a link that still contributes as much as its bucket says has the highest contribution of all,
 and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when its turn comes, so
 that each tie is broken uniformly.
+
+Candidates may have weights of their own, by which their contributions are multiplied. What a link is worth never grows
+then either; the buckets are of worths that differ by a few per cent at most.
 """
 
 import numpy as np
 
 from weft.kernels.candidate import Pairs, empty_pairs
-from weft.kernels.connectivity import Connectivity, Int32s, contribution, join
+from weft.kernels.connectivity import Connectivity, Floats, Int32s, contribution, join
 from weft.kernels.constraint import NOBODY, Constraint, owner, use
 from weft.kernels.jit import jit
 from weft.kernels.random import advance, below, stream
 
 END = -1
+STEP = 0.02  # between buckets of weighed contributions, in natural logarithms
 
 
 @jit
 def drained(
-    tcc: Connectivity, constraint: Constraint, candidates: Pairs, least: int, preference: Int32s, seed: int
+    tcc: Connectivity,
+    constraint: Constraint,
+    candidates: Pairs,
+    least: int,
+    preference: Int32s,
+    weight: Floats,
+    seed: int,
 ) -> Pairs:
     """The links taken, in their order, each with its owner as source; none contributes less than `least`.
 
     Among equal contributions the candidate of higher preference comes first; without any (an empty array), all are
-    alike. Candidates that fall below `least` are forgotten.
+    alike. Candidates that fall below `least` are forgotten. Weights are logarithms, the lowest of which is 0; with
+    weights `least` has to be 1.
     """
     size = len(candidates.contribution)
-    head = np.full(candidates.contribution.max() + 1, END, np.int32)  # of every bucket, a chain of candidates
+    buckets = np.empty(size, np.int32)
+    for pair in range(size):
+        buckets[pair] = bucket_of(candidates.contribution[pair], weight, pair)
+    head = np.full(buckets.max() + 1, END, np.int32)  # of every bucket, a chain of candidates
     next_in_bucket = np.empty(size, np.int32)
     for pair in range(size):
-        put(head, next_in_bucket, candidates.contribution[pair], pair)
+        put(head, next_in_bucket, buckets[pair], pair)
     bucket = np.empty(size, np.int32)
     chosen, taken = empty_pairs(size), 0
     state = stream(seed, 0)
@@ -47,15 +61,26 @@ def drained(
             if opener == NOBODY:
                 continue
             now = contribution(tcc, v, w)
-            if now == value:
+            if now < least:
+                continue
+            level = bucket_of(now, weight, pair)
+            if level == value:
                 other = v + w - opener
                 use(constraint, opener, other)
                 join(tcc, v, w)
-                chosen.source[taken], chosen.target[taken], chosen.contribution[taken] = opener, other, value
+                chosen.source[taken], chosen.target[taken], chosen.contribution[taken] = opener, other, now
                 taken += 1
-            elif now >= least:
-                put(head, next_in_bucket, now, pair)
+            else:
+                put(head, next_in_bucket, level, pair)
     return Pairs(chosen.source[:taken].copy(), chosen.target[:taken].copy(), chosen.contribution[:taken].copy())
+
+
+@jit
+def bucket_of(now: int, weight: Floats, pair: int) -> int:
+    """At least 1 for a candidate that contributes."""
+    if len(weight) == 0:
+        return now
+    return 1 + int((np.log(now) + weight[pair]) / STEP)
 
 
 @jit

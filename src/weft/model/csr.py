@@ -47,6 +47,11 @@ class Csr:
         used = ascending[np.diff(ascending, prepend=-1) != 0]
         return Csr(self.indptr, np.searchsorted(used, self.indices).astype(np.int32), len(used))
 
+    def above(self, other: "Csr") -> "Csr":
+        """These rows and then those of the other, of as many columns."""
+        indptr = np.concatenate([self.indptr, len(self) + other.indptr[1:]])
+        return Csr(indptr, np.concatenate([self.indices, other.indices]), self.columns)
+
     def transpose(self) -> "Csr":
         ones = np.ones(len(self), dtype=np.int8)
         flipped = sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns)).tocsc()

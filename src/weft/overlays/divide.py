@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from weft.errors import WeftError
+from weft.kernels.bulk import Bulk, bulk_of
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
-from weft.overlays.lazy_greedy import Tie, links_across
+from weft.overlays.lazy_greedy import Tie, links_across, links_with_bulk
 from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
 from weft.overlays.star import Bools, cover_by_group, shared_topics
 
@@ -49,7 +50,7 @@ def dc(
     links, stars = [], []
     for index, nodes in enumerate(nodes_by_partition(member)):
         own = interest.take(nodes)
-        links.append(inner_links(nodes, own, 0, stream(seed, index), tie))
+        links.append(inner_links(nodes, own, stream(seed, index), tie))
         stars.append(nodes[star_set(own, shared)])
     all_stars = np.concatenate(stars)
     links.append(outer_links(all_stars, interest.take(all_stars), member[all_stars], stream(seed, len(stars)), tie))
@@ -64,10 +65,11 @@ def dcbc(
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
     size = partial(neighbour_size, interest.take(light), seed)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
-    links = [inner_links(heavy, interest.take(heavy), 0, stream(seed, 0), tie)]
+    links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), tie)]
+    clones = clones_of(interest.take(heavy))
     for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
-        nodes = np.concatenate([light[places], heavy])
-        links.append(inner_links(nodes, interest.take(nodes), len(heavy), stream(seed, index + 1), tie))
+        nodes = light[places]
+        links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), tie))
     return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
 
 
@@ -86,11 +88,20 @@ def nodes_by_partition(member: Int32s) -> list[Int64s]:
     return np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
 
 
-def inner_links(nodes: Int64s, interest: Csr, bulk: int, rng: np.random.Generator, tie: Tie) -> Links:
-    """GM on the nodes, of which the last `bulk` have their overlay already."""
-    group = np.minimum(np.arange(len(nodes)), len(nodes) - bulk).astype(np.int32)
-    chosen = links_across(interest.compact(), group, rng, tie=tie)
+def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, tie: Tie) -> Links:
+    """GM on the nodes."""
+    alone = np.arange(len(nodes), dtype=np.int32)
+    chosen = links_across(interest.compact(), alone, rng, tie=tie)
     return Links(nodes[chosen.owners], nodes[chosen.others])
+
+
+def links_with_clones(
+    nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, tie: Tie
+) -> Links:
+    """GM on the nodes and the bulk, which has its overlay already."""
+    chosen = links_with_bulk(interest, clones, rng, tie=tie)
+    both = np.concatenate([nodes, bulk])
+    return Links(both[chosen.owners], both[chosen.others])
 
 
 def star_set(interest: Csr, shared: Bools) -> Int64s:
@@ -103,6 +114,11 @@ def outer_links(stars: Int64s, interest: Csr, member: Int32s, rng: np.random.Gen
     order = np.argsort(stars)
     chosen = links_across(interest.take(order).compact(), member[order], rng, tie=tie)
     return Links(stars[order][chosen.owners], stars[order][chosen.others])
+
+
+def clones_of(interest: Csr) -> Bulk:
+    subscribers = interest.transpose()
+    return bulk_of(interest.indptr, interest.indices, subscribers.indptr, subscribers.indices)
 
 
 def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:

@@ -15,8 +15,8 @@ from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.ring import clockwise, phase
-from weft.overlays.finger import NO_NODE, empty_phases, empty_table, overlay_from_table
-from weft.overlays.lazy_greedy import Tie, kernel_seed, lazy_greedy
+from weft.overlays.finger import NO_NODE, empty_phases, empty_table, overlay_from_table, phase_starts
+from weft.overlays.lazy_greedy import Closeness, Tie, kernel_seed, lazy_greedy
 from weft.overlays.random import random_ring, random_table
 
 Fill = Literal["random", "overlap"]
@@ -29,14 +29,32 @@ def grswico(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = 
 
 
 def with_close_fingers(
-    instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.random.Generator, tie: Tie, fill: Fill
+    instance: Instance,
+    ring_ids: Int64s,
+    table: Int32s,
+    rng: np.random.Generator,
+    tie: Tie,
+    fill: Fill,
+    closeness: Closeness | None = None,
 ) -> Overlay:
-    """The overlay of a table whose empty phases are filled: greedily, and where nothing contributes as `fill` says."""
-    fill_greedily(instance, ring_ids, table, rng, tie)
+    """The overlay of a table whose empty phases are filled: greedily, and where nothing contributes as `fill` says.
+
+    With closeness both look at distance: what contributes nothing goes to the nearest node of the phase.
+    """
+    fill_greedily(instance, ring_ids, table, rng, tie, closeness)
+    if closeness is not None:
+        fill_by_distance(ring_ids, table, closeness)
     return overlay_from_table(ring_ids, filled(instance, ring_ids, table, rng, fill))
 
 
-def fill_greedily(instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.random.Generator, tie: Tie) -> None:
+def fill_greedily(
+    instance: Instance,
+    ring_ids: Int64s,
+    table: Int32s,
+    rng: np.random.Generator,
+    tie: Tie,
+    closeness: Closeness | None = None,
+) -> None:
     """Fills empty phases of the table as long as a finger contributes; those it has already count as links."""
     nodes, phases = np.nonzero(table != NO_NODE)
     chosen = lazy_greedy(
@@ -46,6 +64,7 @@ def fill_greedily(instance: Instance, ring_ids: Int64s, table: Int32s, rng: np.r
         sources=nodes.astype(np.int32),
         targets=table[nodes, phases],
         tie=tie,
+        closeness=closeness,
     )
     distances = clockwise(ring_ids[chosen.owners], ring_ids[chosen.others], len(ring_ids))
     table[chosen.owners, phase(distances)] = chosen.others
@@ -74,3 +93,16 @@ def fill_by_overlap(instance: Instance, empty: Constraint, rng: np.random.Genera
             kernel_seed(rng),
             table,
         )
+
+
+def fill_by_distance(ring_ids: Int64s, table: Int32s, closeness: Closeness) -> None:
+    """The nearest node of every empty phase, as measured by round-trip time."""
+    nodes = len(ring_ids)
+    order = np.argsort(ring_ids)
+    starts = phase_starts(nodes)
+    for node, phases in enumerate(table == NO_NODE):
+        clockwise_from = np.roll(order, -int(ring_ids[node]))
+        trips = closeness.latency.round_trip(np.full(nodes, node), clockwise_from)
+        for empty in np.flatnonzero(phases):
+            start = starts[empty]
+            table[node, empty] = clockwise_from[start + np.argmin(trips[start : 2 * start])]

@@ -11,6 +11,9 @@ Among few nodes without a constraint `kernels.eager` holds all candidates at the
 To count a candidate costs a few steps of a parallel kernel, to look at a held one costs a comparison of two interests.
 Therefore a round holds few: one for every STEPS_PER_HELD steps of counting, so that counting and draining take about
 the same time.
+
+Where candidates are weighed by distance, one that contributes little may be worth much, so that all have to be held: 20
+bytes for every pair of nodes with a topic in common.
 """
 
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.kernels import eager
+from weft.kernels.bulk import NO_BULK, Bulk
 from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
 from weft.kernels.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
 from weft.kernels.constraint import ANY, Constraint, any_link, open_nodes
@@ -28,6 +32,7 @@ from weft.kernels.overlap import overlaps
 from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import LIMIT, Instance
+from weft.model.latency import Floats, Latency
 
 Tie = Literal["random", "overlap"]
 
@@ -35,6 +40,22 @@ STEPS_PER_HELD = 200
 FEWEST_HELD = 50_000  # a round has a cost of its own
 
 NO_LINKS = np.empty(0, np.int32)
+UNWEIGHED = np.empty(0, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Closeness:
+    """What distance makes of a contribution: (1 / d)^n of it, as in Vitis' formula (1)."""
+
+    latency: Latency
+    exponent: float  # n, from 0
+    floor: float = 1.0  # milliseconds; a shorter round trip counts as so long
+
+    def logarithms(self, sources: Int32s, targets: Int32s) -> Floats:
+        """Of the weights of links; the lowest is 0."""
+        trips = np.maximum(self.latency.round_trip(sources, targets), self.floor)
+        logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
+        return logarithms
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +76,13 @@ def lazy_greedy(
     targets: Int32s = NO_LINKS,
     tie: Tie = "random",
     most: int = LIMIT,
+    closeness: Closeness | None = None,
 ) -> ChosenLinks:
     """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, tie, most, interest.rows)
+    return added_links(interest, tcc, constraint, rng, tie, most, closeness)
 
 
 def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
@@ -70,35 +92,73 @@ def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie:
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    rows = int(np.flatnonzero(group != group[-1:]).max(initial=-1)) + 1  # those behind them are all of one group
-    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT, rows)
+    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT)
+
+
+def links_with_bulk(interest: Csr, bulk: Bulk, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
+    """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
+    if not is_eager(interest, any_link(), tie):
+        both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
+        return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, tie=tie)
+    topics = np.flatnonzero(np.diff(bulk.start)).astype(np.int32)
+    indptr = np.append(interest.indptr, len(interest) + len(topics))
+    tcc = unlinked(indptr, np.concatenate([interest.indices, topics]))
+    return ChosenLinks(*eager_round(tcc, interest.columns, interest.rows, bulk, rng))
 
 
 def added_links(
-    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int, rows: int
+    interest: Csr,
+    tcc: Connectivity,
+    constraint: Constraint,
+    rng: np.random.Generator,
+    tie: Tie,
+    most: int,
+    closeness: Closeness | None = None,
 ) -> ChosenLinks:
-    """At most so many links on top of what is connected; among the nodes from `rows` on all is connected."""
-    few = rows * interest.rows <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
-    if few and constraint.kind == ANY and tie == "random":
-        tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
-        rounds = [eager.eager_links(tcc, inverted(tcc, interest.columns), rows, kernel_seed(rng))]
+    """At most so many links on top of what is connected."""
+    if is_eager(interest, constraint, tie) and closeness is None:
+        rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
-        rounds = drained_rounds(interest, tcc, constraint, rng, tie, most)
+        rounds = drained_rounds(interest, tcc, constraint, rng, tie, most, closeness)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
 
 
+def is_eager(interest: Csr, constraint: Constraint, tie: Tie) -> bool:
+    few = interest.rows**2 <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
+    return few and constraint.kind == ANY and tie == "random"
+
+
+def eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
+    tcc = unfinished(tcc, np.ones(len(tcc.indptr) - 1, np.bool_), topics)
+    return eager.eager_links(tcc, inverted(tcc, topics), nodes, bulk, kernel_seed(rng))
+
+
 def drained_rounds(
-    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, tie: Tie, most: int
+    interest: Csr,
+    tcc: Connectivity,
+    constraint: Constraint,
+    rng: np.random.Generator,
+    tie: Tie,
+    most: int,
+    closeness: Closeness | None,
 ) -> list[Pairs]:
     """Rounds until there are so many links, or none contributes."""
     rounds, count = [empty_pairs(0)], 0
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
-        held, least = best_candidates(tcc, constraint, interest.columns, whole_buckets=tie == "overlap", rng=rng)
+        held, least = best_candidates(
+            tcc,
+            constraint,
+            interest.columns,
+            whole_buckets=tie == "overlap",
+            rng=rng,
+            all_of_them=closeness is not None,
+        )
         if not len(held.source):
             break
         preference = overlap_of(interest, held) if tie == "overlap" else NO_LINKS
-        rounds.append(drained(tcc, constraint, held, least, preference, kernel_seed(rng)))
+        weight = closeness.logarithms(held.source, held.target) if closeness else UNWEIGHED
+        rounds.append(drained(tcc, constraint, held, least, preference, weight, kernel_seed(rng)))
         count += len(rounds[-1].source)
     return rounds
 
@@ -110,7 +170,13 @@ def require_numbered(interest: Csr) -> Csr:
 
 
 def best_candidates(
-    tcc: Connectivity, constraint: Constraint, topics: int, *, whole_buckets: bool, rng: np.random.Generator
+    tcc: Connectivity,
+    constraint: Constraint,
+    topics: int,
+    *,
+    whole_buckets: bool,
+    rng: np.random.Generator,
+    all_of_them: bool = False,
 ) -> tuple[Pairs, int]:
     """The candidates of a round, and the least that they contribute."""
     if not len(tcc.topic):
@@ -121,7 +187,8 @@ def best_candidates(
     total = int(steps.sum())
     with threads_for(total):
         counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
-        least, wanted = cut(counts, max(FEWEST_HELD, total // STEPS_PER_HELD), whole_buckets, rng)
+        budget = LIMIT if all_of_them else max(FEWEST_HELD, total // STEPS_PER_HELD)
+        least, wanted = cut(counts, budget, whole_buckets, rng)
         held = empty_pairs(int(counts[:, least + 1 :].sum() + wanted.sum()))
         fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least

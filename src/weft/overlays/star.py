@@ -7,7 +7,7 @@ subscribes to.
 import numpy as np
 import numpy.typing as npt
 
-from weft.kernels.cover import covers
+from weft.kernels.cover import covers, shared
 from weft.model.csr import Csr, Int32s, Int64s
 
 Bools = npt.NDArray[np.bool_]
@@ -20,12 +20,7 @@ def star_nodes(interest: Csr, group: Int32s) -> Int64s:
 
 def shared_topics(interest: Csr, group: Int32s) -> Bools:
     """The topics with subscribers in more than one group."""
-    group_of_each = np.repeat(group, interest.counts)
-    some_group = np.empty(interest.columns, np.int32)
-    some_group[interest.indices] = group_of_each
-    shared = np.zeros(interest.columns, np.bool_)
-    shared[interest.indices[group_of_each != some_group[interest.indices]]] = True
-    return shared
+    return shared(interest.indptr, interest.indices, group, interest.columns)
 
 
 def cover_by_group(interest: Csr, group: Int32s, wanted: Bools) -> Int64s:

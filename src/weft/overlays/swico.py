@@ -11,24 +11,30 @@ the fragments are joined in random order.
 
 GSwicoL takes, on top of the ring, the finger of highest contribution among those of a phase that is empty at their
 owner, and leaves what does not contribute to chance.
+
+With latencies both weigh contribution against round-trip time d: what counts is contribution * (1 / d)^closeness, as in
+Vitis' utility. Where no finger contributes, the nearest node of the phase is taken.
 """
 
 from typing import Literal
 
 import numpy as np
 
+from weft.errors import WeftError
 from weft.kernels.constraint import circle
 from weft.kernels.fragment import ring_order
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
+from weft.model.latency import place, read_latency
 from weft.model.overlay import Overlay
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table
 from weft.overlays.grswico import Fill, with_close_fingers
-from weft.overlays.lazy_greedy import Tie, lazy_greedy
+from weft.overlays.lazy_greedy import Closeness, Tie, lazy_greedy
 from weft.overlays.random import random_ring, random_table
 
 Long = Literal["chord", "random"]
+CLOSENESS = 0.5
 
 
 def swico_s(instance: Instance, *, seed: int, long: Long = "chord") -> Overlay:
@@ -37,27 +43,63 @@ def swico_s(instance: Instance, *, seed: int, long: Long = "chord") -> Overlay:
     return overlay_from_table(ring_ids, chord_table(ring_ids) if long == "chord" else random_table(ring_ids, rng))
 
 
-def swico_l(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random") -> Overlay:
-    rng = np.random.default_rng(seed)
-    return gswico_l(instance, random_ring(instance.nodes, rng), rng, tie, fill)
+def swico_l(
+    instance: Instance,
+    *,
+    seed: int,
+    tie: Tie = "random",
+    fill: Fill = "random",
+    latency: str = "",
+    closeness: float = CLOSENESS,
+) -> Overlay:
+    rng, near = np.random.default_rng(seed), _closeness(instance, latency, closeness, seed)
+    return gswico_l(instance, random_ring(instance.nodes, rng), rng, tie, fill, near)
 
 
-def swico_sl(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random") -> Overlay:
-    rng = np.random.default_rng(seed)
-    return gswico_l(instance, gswico_s(instance, rng), rng, tie, fill)
+def swico_sl(
+    instance: Instance,
+    *,
+    seed: int,
+    tie: Tie = "random",
+    fill: Fill = "random",
+    latency: str = "",
+    closeness: float = CLOSENESS,
+) -> Overlay:
+    rng, near = np.random.default_rng(seed), _closeness(instance, latency, closeness, seed)
+    return gswico_sl(instance, rng, tie, fill, near)
 
 
-def gswico_s(instance: Instance, rng: np.random.Generator) -> Int64s:
+def _closeness(instance: Instance, latency: str, exponent: float, seed: int) -> Closeness | None:
+    """By the latencies of a file, on whose hosts the seed places the nodes."""
+    if exponent < 0:
+        raise WeftError(f"--closeness {exponent} is out of range: give at least 0.")
+    return Closeness(place(read_latency(latency), instance.nodes, seed), exponent) if latency else None
+
+
+def gswico_s(instance: Instance, rng: np.random.Generator, closeness: Closeness | None = None) -> Int64s:
     """The ring id of every node."""
-    chosen = lazy_greedy(instance, circle(instance.nodes), rng)
+    chosen = lazy_greedy(instance, circle(instance.nodes), rng, closeness=closeness)
     starts = rng.permutation(instance.nodes).astype(np.int32)
     ring_ids = np.empty(instance.nodes, np.int64)
     ring_ids[ring_order(instance.nodes, chosen.owners, chosen.others, starts)] = np.arange(instance.nodes)
     return ring_ids
 
 
-def gswico_l(instance: Instance, ring_ids: Int64s, rng: np.random.Generator, tie: Tie, fill: Fill) -> Overlay:
-    return with_close_fingers(instance, ring_ids, table_with_successors(ring_ids), rng, tie, fill)
+def gswico_l(
+    instance: Instance,
+    ring_ids: Int64s,
+    rng: np.random.Generator,
+    tie: Tie,
+    fill: Fill,
+    closeness: Closeness | None = None,
+) -> Overlay:
+    return with_close_fingers(instance, ring_ids, table_with_successors(ring_ids), rng, tie, fill, closeness)
+
+
+def gswico_sl(
+    instance: Instance, rng: np.random.Generator, tie: Tie, fill: Fill, closeness: Closeness | None = None
+) -> Overlay:
+    return gswico_l(instance, gswico_s(instance, rng, closeness), rng, tie, fill, closeness)
 
 
 def table_with_successors(ring_ids: Int64s) -> Int32s:

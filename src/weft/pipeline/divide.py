@@ -21,9 +21,11 @@ from weft.model.csr import Int32s, Int64s, csr_from_pairs
 from weft.model.storage import Meta, new_folder, write_columns, write_meta
 from weft.overlays.divide import (
     Links,
+    clones_of,
     dc_figures,
     dcbc_figures,
     inner_links,
+    links_with_clones,
     most_subscribed,
     number_of_partitions,
     outer_links,
@@ -98,7 +100,7 @@ def dcbc(
             size = neighbour_size(interest, light, seed)
             count = number_of_partitions(partitions, len(light), size) if len(light) else 0
         with progress.step("Linking the bulk"):
-            links = inner_links(heavy.nodes, heavy.interest, 0, stream(seed, 0), tie)
+            links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), tie)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, light, random_partition(len(light), count, seed))
             _conquered(divided, max(count, 1), conqueror(seed, 1, heavy, tie)).write.parquet(scratch)
@@ -142,9 +144,8 @@ def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable
     def conquer(table: pa.Table) -> pa.Table:
         partition = table["partition"][0].as_py()
         own, shared = members_of_partition(table)
-        both = together(own, bulk)
         rng = stream(seed, partition + first_stream)
-        links = inner_links(both.nodes, both.interest, len(bulk.nodes), rng, tie)
+        links = conquered_links(own, bulk, rng, tie)
         stars = star_set(own.interest, shared) if not len(bulk.nodes) else np.empty(0, np.int64)
         of_stars = own.interest.take(stars)
         rows, columns = own.nodes[stars][of_stars.row_of_each()], of_stars.indices
@@ -152,6 +153,14 @@ def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable
         return conquered_table(partition, links, rows[wanted], own.topics[columns[wanted]])
 
     return conquer
+
+
+def conquered_links(own: Members, bulk: Members, rng: np.random.Generator, tie: Tie) -> Links:
+    if not len(bulk.nodes):
+        return inner_links(own.nodes, own.interest, rng, tie)
+    both = together(own, bulk).interest
+    light, heavy = np.split(np.arange(both.rows), [len(own.nodes)])
+    return links_with_clones(own.nodes, both.take(light), bulk.nodes, clones_of(both.take(heavy)), rng, tie)
 
 
 def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s) -> pa.Table:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-Poll = Callable[[], tuple[int, int]]  # done, in all
+Poll = Callable[[], tuple[float, float]]  # done, in all
 
 
 class Progress(Protocol):

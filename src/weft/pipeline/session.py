@@ -76,7 +76,7 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
         provide_java()
         spark = builder.getOrCreate()
     except (*FAILURES, OSError) as error:
-        raise SurroundingsError(f"Spark did not start with --master {master}: {_cause(error)}") from error
+        raise SurroundingsError(f"Spark did not start with --master {master}: {cause(error)}") from error
     _end_java_first(spark)
     return spark
 
@@ -126,10 +126,10 @@ def _sentence(error: Exception) -> str:
         return "A file named .gz is not gzip, is damaged, or is cut short."
     if "OutOfMemoryError" in told:
         return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
-    return f"Spark failed: {_cause(error)}"
+    return f"Spark failed: {cause(error)}"
 
 
-def _cause(error: Exception) -> str:
+def cause(error: Exception) -> str:
     """The innermost cause of a Java error, the first line of any other."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     causes = [line for line in lines if line.startswith("Caused by: ")]

@@ -2,14 +2,15 @@
 
 A run is any value that can be sent to a worker, and `work` a function of a module that the workers have: it takes a run
 and returns its figures as a mapping that JSON can hold. Runs that share a preparation (an instance, an overlay) are
-given as one batch: a batch is one task, computed in order by one process, so that what `work` caches is at hand. Spark
-starts tasks in order, so put the longest batches first.
+given as one batch: a batch is computed in order by one process, so that what `work` caches is at hand.
 
-A run that fails says so in its outcome and stops no other.
+Every batch is a Spark job of one task, and as many jobs are under way as Spark has cores, the first batches first. So a
+batch is at hand as soon as it is done, and a run that fails, or takes its worker with it, stops no other batch.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
@@ -17,10 +18,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.progress import SILENCE, Progress
+from weft.pipeline.session import FAILURES, cause
 
 Run = TypeVar("Run")
 Figures = Mapping[str, Any]
+Work = Callable[[Run], Figures]
 
 
 @dataclass(frozen=True)
@@ -34,27 +37,46 @@ def sweep(
     spark: SparkSession,
     work: Callable[[Run], Figures],
     batches: Sequence[Sequence[Run]],
+    costs: Sequence[float],
     *,
     title: str = "Running",
     progress: Progress = SILENCE,
-) -> list[list[Outcome]]:
-    """An outcome a run, in the order of the batches."""
-    if not batches:
-        return []
-
-    def compute(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for task in (task for row in rows for task in row.column("id").to_pylist()):
-            outcomes = [vars(outcome_of(work, run)) for run in batches[task]]
-            yield pa.RecordBatch.from_pydict({"task": [task], "outcomes": [json.dumps(outcomes)]})
-
-    tasks = spark.range(0, len(batches), numPartitions=len(batches))  # one row a partition
+) -> Iterator[tuple[int, list[Outcome]]]:
+    """The number of a batch and an outcome for each of its runs, as they get done. Costs tell the time that is left."""
+    done = [0.0]
     runs = sum(map(len, batches))
-    with progress.step(f"{title}: {runs} runs in {len(batches)} tasks", spark_tasks(spark)):
-        done = tasks.mapInArrow(compute, "task BIGINT, outcomes STRING").collect()
-    return [[Outcome(**outcome) for outcome in json.loads(row.outcomes)] for row in sorted(done)]
+    with (
+        progress.step(f"{title} {runs} runs in {len(batches)} batches", lambda: (done[0], sum(costs))),
+        ThreadPoolExecutor(max_workers=_cores(spark)) as pool,
+    ):
+        jobs = {pool.submit(_compute, spark, work, batch): task for task, batch in enumerate(batches)}
+        try:
+            for job in as_completed(jobs):
+                done[0] += costs[jobs[job]]
+                yield jobs[job], job.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def outcome_of(work: Callable[[Run], Figures], run: Run) -> Outcome:
+def _cores(spark: SparkSession) -> int:
+    """Spark Connect does not tell how many there are."""
+    return spark.sparkContext.defaultParallelism if hasattr(spark, "sparkContext") else 8
+
+
+def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list[Outcome]:
+    def compute(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in rows:
+            outcomes = [vars(outcome_of(work, run)) for run in batch]
+            yield pa.RecordBatch.from_pydict({"outcomes": [json.dumps(outcomes)]})
+
+    try:
+        (row,) = spark.range(0, 1, numPartitions=1).mapInArrow(compute, "outcomes STRING").collect()
+    except FAILURES as failure:
+        return [Outcome(error=f"Its worker died: {cause(failure)}") for _ in batch]
+    return [Outcome(**outcome) for outcome in json.loads(row.outcomes)]
+
+
+def outcome_of(work: Work[Run], run: Run) -> Outcome:
     start = perf_counter()
     try:
         figures, error = work(run), None

@@ -21,11 +21,11 @@ def rendezvous(topic: int, seed: int, ring_size: int) -> int: ...
 def rendezvous(topic: Words, seed: int, ring_size: int) -> Words: ...
 def rendezvous(topic: Words | int, seed: int, ring_size: int) -> Words | int:
     """The identifier of a topic: integers, or arrays of uint64, which wrap by themselves."""
-    hashed: Words | int = _mix(_mix((seed + GOLDEN) & WORD) ^ (topic * GOLDEN & WORD)) % ring_size
+    hashed: Words | int = mix(mix((seed + GOLDEN) & WORD) ^ (topic * GOLDEN & WORD)) % ring_size
     return hashed
 
 
-def _mix(word: Any) -> Any:
+def mix(word: Any) -> Any:
     """SplitMix64's finalizer, as in weft.kernels.random."""
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & WORD
     word = (word ^ word >> 27) * 0x94D049BB133111EB & WORD

@@ -21,8 +21,14 @@ class Publication:
     content: bytes = b""
 
 
+class Packet:
+    """What travels on a link."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Packet):
     """Carries a publication over a link; every router adds what it needs to know at the other end."""
 
     publication: Publication
@@ -30,49 +36,61 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class Control(Packet):
     """Tells a peer about a topic, and carries no publication."""
 
     topic: int
 
 
+class Gossip(Packet):
+    """Tells a peer about nodes and links, for the upkeep of the overlay."""
+
+    __slots__ = ()
+
+
+class Event:
+    """What a driver tells a router."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Published:
+class Published(Event):
     """A client of this node has said something."""
 
     publication: Publication
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Received(Event):
     sender: int
-    message: Message | Control
+    message: Packet
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(Event):
     """This node has become a subscriber, and its membership service says so."""
 
     topic: int
 
 
 @dataclass(frozen=True, slots=True)
-class Undelivered:
+class Undelivered(Event):
     """A message of this node has not come to its peer, as far as the link can tell: it may have come all the same."""
 
     peer: int
-    message: Message | Control
+    message: Packet
 
 
 @dataclass(frozen=True, slots=True)
-class Rewired:
+class Rewired(Event):
     """This node has other fingers from now on."""
 
     fingers: FingerTable
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Event):
     """The master has given this node a table for a topic, or, by None, taken away the one it had."""
 
     topic: int
@@ -80,9 +98,26 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsubscribed(Event):
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Event):
+    """This node has entered the network."""
+
+    contact: object  # what the router needs to know of one node that is in it; None for the first
+
+
+@dataclass(frozen=True, slots=True)
+class Left(Event):
+    """This node has been told to leave the network."""
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     peer: int
-    message: Message | Control
+    message: Packet
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +128,6 @@ class Deliver:
     hops: int
 
 
-Event = Published | Received | Subscribed | Undelivered | Rewired | Assigned
 Effect = Send | Deliver
 
 

@@ -1,27 +1,67 @@
 """What an experiment leaves behind: its rows as Parquet, the paper's figures beside ours, and the figure."""
 
+import json
+import os
+import platform
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from weft import __version__
 from weft.experiments.claim import Comparison, claims_of, compare
-from weft.experiments.results import Results, Row, figures_of
+from weft.experiments.experiment import Experiment, Point
+from weft.experiments.results import Figures, Results, Row, figures_of
 from weft.model.storage import new_folder, write_columns
 from weft.report.markdown import experiment_page
 from weft.report.panel import draw_panels
 
+META = "experiment.json"
+
 # Columns that may be empty throughout, where the type cannot be told from the values.
-_TYPES = {"x": pa.int64(), "topics": pa.int64(), "like": pa.string(), "folder": pa.string(), "error": pa.string()}
+_TYPES = {"x": pa.float64(), "topics": pa.int64(), "like": pa.string(), "folder": pa.string(), "error": pa.string()}
 
 
 def write_experiment(results: Results, folder: Path, *, force: bool = False) -> list[Comparison]:
     figures = figures_of(results)
-    comparisons = [compare(claim, figures) for claim in claims_of(results.experiment)]
+    comparisons = comparisons_of(results, figures)
     with new_folder(folder, force=force) as partial:
         write_columns(partial / "results.parquet", _columns(results.rows))
+        (partial / META).write_text(json.dumps(_meta(results), indent=2) + "\n")
         (partial / "table.md").write_text(experiment_page(results, figures, comparisons))
         (partial / "figure.svg").write_text(draw_panels(results, figures))
     return comparisons
+
+
+def read_experiment(experiment: Experiment, folder: Path) -> Results:
+    """As it was written."""
+    meta = json.loads((folder / META).read_text())
+    rows = pq.read_table(folder / "results.parquet").to_pylist()
+    points = [Point(**point) for point in meta["points"]]
+    return Results(experiment, meta["effort"], points, meta["seeds"], meta["settings"], rows)
+
+
+def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:
+    axis = [point.label for point in results.points]
+    return [compare(claim, figures, axis) for claim in claims_of(results.experiment)]
+
+
+def _meta(results: Results) -> dict[str, object]:
+    points = [asdict(point) for point in results.points]
+    told = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
+    return {**told, "made": _surroundings()}
+
+
+def _surroundings() -> dict[str, str]:
+    """What a reader needs to judge times, and nothing that names the machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "date": date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB",
+        "versions": f"weft {__version__}, Python {platform.python_version()}",
+    }
 
 
 def _columns(rows: list[Row]) -> dict[str, pa.Array]:

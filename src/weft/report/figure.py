@@ -1,16 +1,24 @@
 """Figures as SVG, drawn to stand on a light or a dark page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0")
+COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0", "#b08d1e", "#c0508a", "#2a9d9d", "#8a6d5a")
 INK = "#7d7d7d"  # readable on white and on black
+SVG = "http://www.w3.org/2000/svg"
+ElementTree.register_namespace("", SVG)
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+
+Tips = list[tuple[Line2D, list[str]]]  # a line, and a text for every mark on it
+
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "weft",  # the same figure is the same file
@@ -44,10 +52,19 @@ def ccdf(series: Mapping[str, npt.NDArray[np.int64]], xlabel: str) -> str:
         return svg(figure)
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: Figure, tips: Mapping[str, tuple[Line2D, Sequence[str]]] | None = None) -> str:
+    """Tips stand by a name that is unique on the page."""
+    named = dict(tips or {})
+    for name, (line, _) in named.items():
+        line.set_gid(name)
     buffer = StringIO()
     figure.savefig(
         buffer, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
     )
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    root = ElementTree.fromstring(text[text.index("<svg") :])
+    groups = {group.get("id"): group for group in root.iter(f"{{{SVG}}}g")}
+    for name, (_, texts) in named.items():
+        for mark, told in zip(groups[name].iter(f"{{{SVG}}}use"), texts, strict=True):
+            mark.set("data-tip", told)
+    return ElementTree.tostring(root, encoding="unicode")

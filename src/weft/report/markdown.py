@@ -13,10 +13,10 @@ HEADING = ("where", "figure", "system", "at", "paper", "ours", "ours / paper", "
 def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Comparison]) -> str:
     parts = [
         f"# {results.experiment.title}",
-        _settings(results),
+        settings(results),
         _listed(f"{point.label}: {point.about}" for point in results.points),
         "## The paper and ours",
-        table(HEADING, map(_cells, comparisons)),
+        table(HEADING, map(cells, comparisons)),
     ]
     reason = reason_of(results.experiment)
     if reason and any(comparison.verdict == "differs" for comparison in comparisons):
@@ -25,7 +25,7 @@ def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Co
         parts.append(f"{len(results.errors)} of {len(results.rows)} runs failed:")
         parts.append(_listed(dict.fromkeys(results.errors)))
     parts.append("## All figures")
-    for metric in results.experiment.metrics:
+    for metric in results.experiment.reported:
         parts += [f"### {metric}", _matrix(results, figures, metric)]
     return "\n\n".join(parts) + "\n"
 
@@ -35,34 +35,38 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _settings(results: Results) -> str:
-    scale = results.scale
-    repetitions = "one seed" if scale.seeds == 1 else f"means over {scale.seeds} seeds"
-    return f"{scale.publications:,} publications a run, {repetitions}. {results.experiment.note}".rstrip()
+def settings(results: Results) -> str:
+    """What holds for every run."""
+    repetitions = "one seed" if results.seeds == 1 else f"means over {results.seeds} seeds"
+    told = ", ".join(part for part in (results.settings, repetitions) if part)
+    return f"{told[0].upper()}{told[1:]}. {results.experiment.note}".rstrip()
 
 
 def _listed(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _cells(comparison: Comparison) -> tuple[str, ...]:
+def cells(comparison: Comparison) -> tuple[str, ...]:
     claim = comparison.claim
-    ours = " < ".join(_number(value) for value in comparison.ours) or "-"
+    between = " to " if claim.trend else " < "
+    ours = between.join(map(number, comparison.ours)) or "-"
     verdict = f"{comparison.verdict}: {comparison.sentence}" if comparison.sentence else comparison.verdict
     systems = " < ".join(claim.systems)
     ratio = "-" if comparison.ratio is None else f"{comparison.ratio:.2f}"
-    return (claim.section, claim.metric, systems, claim.at, _stated(claim), ours, ratio, verdict)
+    return (claim.section, claim.metric, systems, claim.at, stated(claim), ours, ratio, verdict)
 
 
-def _stated(claim: Claim) -> str:
+def stated(claim: Claim) -> str:
     if claim.is_order:
         return "in this order"
+    if claim.trend is not None:
+        return f"goes {claim.trend}"
     if claim.value is not None:
-        return _number(claim.value)
-    return f"over {_number(claim.low)}" if math.isinf(claim.high) else f"{_number(claim.low)} to {_number(claim.high)}"
+        return number(claim.value)
+    return f"over {number(claim.low)}" if math.isinf(claim.high) else f"{number(claim.low)} to {number(claim.high)}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
@@ -71,7 +75,7 @@ def _matrix(results: Results, figures: Figures, metric: str) -> str:
     if any(at == MEAN for _, _, at in figures):
         labels.append(MEAN)
     rows = (
-        [system, *(_number(figures[metric, system, at]) if (metric, system, at) in figures else "-" for at in labels)]
+        [system, *(number(figures[metric, system, at]) if (metric, system, at) in figures else "-" for at in labels)]
         for system in results.experiment.systems
     )
     return table(["system", *labels], rows)

@@ -1,37 +1,43 @@
-"""report.html: one page that needs nothing but itself, light or dark as the reader likes it."""
+"""A page of HTML that needs nothing but itself: light or dark as the reader likes it, on a phone, or on paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from weft.model.storage import new_path
 
+ASSETS = Path(__file__).parent / "assets"
+
 _PAGE = """<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-table {{ border-collapse: collapse; display: block; overflow-x: auto; }}
-th, td {{ text-align: left; padding: .25rem 1rem .25rem 0; border-bottom: 1px solid #8884; }}
-td {{ font-variant-numeric: tabular-nums; }}
-svg {{ max-width: 100%; height: auto; }}
-</style>
+{css}</style>
+</head>
+<body>
 <h1>{title}</h1>
 {body}
+<div id="tip" role="status" hidden></div>
+<script type="module">
+{js}</script>
+</body>
 </html>
 """
 
 
-def write_page(path: Path, title: str, sections: Sequence[tuple[str, str]]) -> None:
-    """Sections are headings and their HTML."""
-    body = "\n".join(f"<h2>{escape(heading)}</h2>\n{content}" for heading, content in sections)
+def write_page(path: Path, title: str, body: str) -> None:
+    css, js = ((ASSETS / name).read_text() for name in ("page.css", "page.js"))
     with new_path(path, force=True) as partial:
-        partial.write_text(_PAGE.format(title=escape(title), body=body))
+        partial.write_text(_PAGE.format(title=escape(title), css=css, js=js, body=body))
+
+
+def section(heading: str, content: str) -> str:
+    return f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
 
 
 def facts(values: Mapping[str, Any]) -> str:
@@ -39,18 +45,29 @@ def facts(values: Mapping[str, Any]) -> str:
     rows = (
         f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{_cell(value)}</td></tr>" for name, value in values.items()
     )
-    return f"<table>{''.join(rows)}</table>"
+    return f'<div class="scroll"><table><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def comparison(systems: Mapping[str, Mapping[str, Any]]) -> str:
     """A column a system, a row a figure; all systems have the same figures."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in systems)
     figures = next(iter(systems.values()))
-    rows = "".join(
-        f"<tr><th>{escape(figure)}</th>" + "".join(f"<td>{_cell(system[figure])}</td>" for system in systems.values())
-        for figure in figures
+    rows = ([figure, *(_cell(system[figure]) for system in systems.values())] for figure in figures)
+    return table(["", *map(escape, systems)], rows)
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Of cells that are HTML."""
+    head = "".join(f"<th>{cell}</th>" for cell in heading)
+    body = "".join(
+        f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>" for first, *others in rows
     )
-    return f"<table><tr><th></th>{head}</tr>{rows}</table>"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def figure(svg: str, caption: str = "", *, wide: bool = False) -> str:
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    kind = "wide" if wide else "small"
+    return f'<figure class="{kind}">{svg}{told}</figure>'
 
 
 def _cell(value: Any) -> str:

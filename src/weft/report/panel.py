@@ -1,7 +1,7 @@
-"""The figure of an experiment, a panel for each of the paper's.
+"""The panels of an experiment, as in the paper's figure: together as one picture, or each by itself for a page.
 
 What the paper states is drawn hollow, or dotted where it is a mean over the axis. What a failed run leaves out is left
-out.
+out. Every mark carries its value, which a page shows under the pointer.
 """
 
 import math
@@ -9,62 +9,107 @@ import math
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from weft.experiments.claim import Claim, claims_of
 from weft.experiments.experiment import MEAN, Experiment, Panel
 from weft.experiments.results import Figures, Results
-from weft.report.figure import COLOURS, INK, STYLE, svg
+from weft.report.figure import COLOURS, INK, STYLE, Tips, svg
+from weft.report.markdown import number
 
-MARKERS = "osD^"
+MARKERS = "osD^vPX*"
 DOTTED = (0, (1, 3))
+COLUMNS = 4
 
 
 def draw_panels(results: Results, figures: Figures) -> str:
-    experiment = results.experiment
-    draw = _draw_names if results.points[0].x is None else _draw_lines
+    """In rows of a few."""
+    panels = results.experiment.panels
+    columns = min(COLUMNS, len(panels))
+    rows = math.ceil(len(panels) / columns)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.2 * len(experiment.panels), _height(results)), layout="constrained")
-        parts = figure.subplots(1, len(experiment.panels), squeeze=False)[0]
-        for axes, panel in zip(parts, experiment.panels, strict=True):
-            draw(axes, results, panel, figures)
-            axes.set_title(panel.title, color=INK, fontsize="medium")
-            axes.grid(True)
-        return svg(figure)
+        picture = Figure(figsize=(4.2 * columns, rows * _height(results)), layout="constrained")
+        places = picture.subplots(rows, columns, squeeze=False).flatten()
+        for axes, panel in zip(places, panels, strict=False):
+            _draw(axes, results, panel, figures)
+        for unused in places[len(panels) :]:
+            unused.remove()
+        return svg(picture)
+
+
+def draw_panel(results: Results, panel: Panel, figures: Figures, name: str) -> str:
+    """The name sets its marks apart from those of other pictures on the same page."""
+    with matplotlib.rc_context(STYLE):
+        picture = Figure(figsize=(4.2, _height(results)), layout="constrained")
+        tips = _draw(picture.add_subplot(), results, panel, figures)
+        return svg(picture, {f"{name}-{mark}": (line, texts) for mark, (line, texts) in enumerate(tips)})
 
 
 def _height(results: Results) -> float:
     """Names stand in rows, lines in a panel of fixed height."""
     named = results.points[0].x is None
-    return 1.8 + 0.3 * len(results.experiment.panels[0].systems) if named else 4.2
+    return 1.8 + 0.3 * max(len(panel.systems) for panel in results.experiment.panels) if named else 4.2
 
 
-def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) -> None:
-    x_of = {point.label: point.x for point in results.points if point.x is not None}
+def _draw(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
+    draw = _draw_names if results.points[0].x is None else _draw_lines
+    tips = draw(axes, results, panel, figures)
+    axes.set_title(panel.title, color=INK, fontsize="medium")
+    axes.grid(True)
+    _explain(axes, results, panel)
+    return tips
+
+
+def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
+    tips: Tips = []
+    x_of: dict[str, float] = {point.label: point.x for point in results.points if point.x is not None}
     for colour, marker, system in zip(COLOURS, MARKERS, panel.systems, strict=False):
-        ours = {x: figures.get((panel.metric, system, label), math.nan) for label, x in x_of.items()}
-        axes.plot(list(ours), list(ours.values()), marker=marker, ms=4, lw=1.2, color=colour, label=system)
+        ours = [figures.get((panel.metric, system, label), math.nan) for label in x_of]
+        (line,) = axes.plot(list(x_of.values()), ours, marker=marker, ms=4, lw=1.2, color=colour, label=system)
+        tips.append((line, [_tip(system, at, y) for at, y in zip(x_of, ours, strict=True) if math.isfinite(y)]))
         for claim in _stated(results.experiment, panel, system):
             if claim.at == MEAN:
                 axes.axhline(claim.low, ls=DOTTED, lw=1, color=colour)
             elif claim.at in x_of:
-                axes.plot([x_of[claim.at]], [claim.low], marker, ms=9, mfc="none", color=colour)
+                tips.append(_hollow(axes, x_of[claim.at], claim.low, marker, colour, claim))
     axes.set_xlabel(results.experiment.axis)
-    axes.set_ylim(0, 1.08 * axes.dataLim.y1)
-    _explain(axes, results, panel)
+    if results.experiment.logarithmic_axis:
+        axes.set_xscale("log")
+    if panel.logarithmic:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, 1.08 * axes.dataLim.y1)
+    return tips
 
 
-def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) -> None:
+def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
+    tips: Tips = []
     rows = list(range(len(panel.systems)))
     for colour, marker, point in zip(COLOURS, MARKERS, results.points, strict=False):
         ours = [figures.get((panel.metric, system, point.label), math.nan) for system in panel.systems]
-        axes.plot(ours, rows, marker, ms=5, color=colour, label=point.label)
+        (line,) = axes.plot(ours, rows, marker, ms=5, color=colour, label=point.label)
+        known = zip(panel.systems, ours, strict=True)
+        tips.append((line, [_tip(system, point.label, x) for system, x in known if math.isfinite(x)]))
         for row, system in enumerate(panel.systems):
-            paper = [claim.low for claim in _stated(results.experiment, panel, system) if claim.at == point.label]
-            axes.plot(paper, [row] * len(paper), marker, ms=9, mfc="none", color=colour)
+            for claim in _stated(results.experiment, panel, system):
+                if claim.at == point.label:
+                    tips.append(_hollow(axes, claim.low, row, marker, colour, claim))
     axes.set_yticks(rows, panel.systems)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.axvline(1, lw=1, color=INK)
-    _explain(axes, results, panel)
+    if results.experiment.metrics[panel.metric].relative:
+        axes.axvline(1, lw=1, color=INK)
+    if panel.logarithmic:
+        axes.set_xscale("log")
+    return tips
+
+
+def _hollow(axes: Axes, x: float, y: float, marker: str, colour: str, claim: Claim) -> tuple[Line2D, list[str]]:
+    (line,) = axes.plot([x], [y], marker, ms=9, mfc="none", color=colour)
+    return line, [_tip(f"{claim.systems[0]}, paper", claim.at, claim.low)]
+
+
+def _tip(system: str, at: str, value: float) -> str:
+    return f"{system}, {at}: {number(value)}"
 
 
 def _explain(axes: Axes, results: Results, panel: Panel) -> None:

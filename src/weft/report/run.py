@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.model.instance import read_instance
+from weft.model.instance import Instance, read_instance
+from weft.model.overlay import Overlay
 from weft.model.profile import profile
 from weft.model.storage import read_meta
 from weft.report.figure import ccdf
-from weft.report.page import comparison, facts, write_page
+from weft.report.page import comparison, facts, figure, section, write_page
+from weft.report.ring import LEGEND, draw_publication, telling_topic
 
 
 def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
@@ -18,17 +20,49 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
     evaluation = json.loads((folder / "evaluation.json").read_text())
     told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
-    sections = [
-        ("What it costs to publish", comparison(told)),
-        ("The instance", facts(profile(made))),
-        ("Who listens to how much", ccdf(degrees, "count")),
-    ]
-    write_page(out, f"Weft: {made.nodes:,} nodes, {made.topics:,} topics", sections)
+    sections = (
+        section("What it costs to publish", comparison(told)),
+        section("One publication on the ring", _pictures(made, evaluation, folder)),
+        section("The instance", facts(profile(made))),
+        section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
+    )
+    write_page(out, f"Weft: {made.nodes:,} nodes, {made.topics:,} topics", "\n".join(sections))
     ours, theirs = evaluation["overlay"], evaluation["baseline"]
     return {
         "relays_of_baseline": _share(ours["routing_overhead"], theirs["routing_overhead"]),
         "path_of_baseline": _share(ours["average_path"], theirs["average_path"]),
     }
+
+
+def report_in_words(instance: Path, folder: Path) -> list[str]:
+    """What the report shows, in five lines."""
+    meta = read_meta(folder / "overlay", "an overlay")
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    ours, theirs = evaluation["overlay"], evaluation["baseline"]
+    users = read_meta(instance, "an instance")
+    degree, support = meta["links"] / meta["nodes"], meta["quality"]["tco_support_ratio"]
+    relays = f"{_a_delivery(ours)} relayed messages a delivery; {_system(theirs)}: {_a_delivery(theirs)}"
+    return [
+        f"instance  {users['nodes']:,} nodes, {users['topics']:,} topics, {users['subscriptions']:,} subscriptions",
+        f"design    {meta['algorithm']}: {degree:.1f} links a node give {support:.1%} of all topic-connectivity",
+        f"proof     {ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers, once each",
+        f"relays    {_system(ours)}: {relays}",
+        f"path      {ours['average_path']:.1f} hops on average; {theirs['average_path']:.1f} with {_system(theirs)}",
+    ]
+
+
+def _a_delivery(evaluation: Mapping[str, Any]) -> str:
+    return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.3f}"
+
+
+def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -> str:
+    topic, issuer = telling_topic(instance)
+    figures = []
+    for name, figures_of in evaluation.items():
+        overlay = Overlay.read(folder / name)
+        picture, told = draw_publication(instance, overlay, figures_of["router"], topic, issuer)
+        figures.append(figure(picture, f"{_system(figures_of)}: {told}."))
+    return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 
 
 def _system(evaluation: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.protocol.router import Control, Message, Publication
+from weft.protocol.router import Deliver, Message, Packet, Publication
 
 
 class Hop(NamedTuple):
@@ -26,11 +26,11 @@ class Record:
     deliveries: list[Delivery] = field(default_factory=list)
     controls: int = 0  # messages that carry no publication
 
-    def sent(self, now: float, sender: int, receiver: int, message: Message | Control) -> None:
+    def sent(self, now: float, sender: int, receiver: int, message: Packet) -> None:
         if isinstance(message, Message):
             self.hops.append(Hop(now, sender, receiver, message.publication))
         else:
             self.controls += 1
 
-    def delivered(self, now: float, node: int, publication: Publication, hops: int) -> None:
-        self.deliveries.append(Delivery(now, node, publication, hops))
+    def delivered(self, now: float, node: int, delivery: Deliver) -> None:
+        self.deliveries.append(Delivery(now, node, delivery.publication, delivery.hops))

@@ -1,0 +1,136 @@
+"""Locality in Vitis beyond the paper: what n trades and what the gain depends on; and how failures heal."""
+
+from collections.abc import Mapping
+from itertools import product
+
+from weft.experiments.experiment import Effort, Experiment, Panel, Plan, Point
+from weft.experiments.vitis import EXPONENT, PATTERNS
+from weft.experiments.vitis_run import (
+    METRICS,
+    SEEDS,
+    FailureRun,
+    Form,
+    Surroundings,
+    VitisRun,
+    by_exponent,
+    hosts_in,
+    settings,
+)
+
+FAR = (20.0, 60.0)  # milliseconds of access delay
+
+# What n trades, for each pattern, size and set of latencies.
+
+TRADE_SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (500,), "full": (500, 2000)}
+TRADE_LATENCIES = {"planetlab": "PL", "wonderproxy": "WP"}
+
+
+def _trade_names(latencies: str) -> tuple[str, ...]:
+    return tuple(f"{pattern}, {nodes}, {latencies}" for pattern, nodes in product(PATTERNS, TRADE_SIZES["full"]))
+
+
+def _trade_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    systems: dict[str, tuple[Surroundings, Form]] = {
+        f"{pattern}, {nodes}, {short}": (Surroundings(pattern, nodes, hosts=folders.get(key)), "product")
+        for (key, short), pattern, nodes in product(TRADE_LATENCIES.items(), PATTERNS, TRADE_SIZES[effort])
+    }
+    return by_exponent(effort, systems, 1, "PL: PlanetLab, WP: WonderProxy; without their files both are generated")
+
+
+TRADE = Experiment(
+    name="vitis-trade",
+    title="Vitis: what n trades, by pattern, size and latencies",
+    paper="vitis",
+    axis="n",
+    systems=tuple(name for short in TRADE_LATENCIES.values() for name in _trade_names(short)),
+    metrics=METRICS,
+    plan=_trade_plan,
+    panels=tuple(
+        Panel(f"{title} / that without locality, {short}", metric, _trade_names(short))
+        for short in TRADE_LATENCIES.values()
+        for title, metric in (("delivery time", "time ratio"), ("relay traffic", "relay ratio"))
+    ),
+    extra_metrics=("hit ratio",),
+    datasets=tuple(TRADE_LATENCIES),
+)
+
+# What the gain depends on.
+
+CAUSES = ("n = 0.25", "n = 0.5", "n = 1")
+
+
+def _cause_inputs(folders: Mapping[str, str]) -> list[tuple[Point, Surroundings, float]]:
+    planetlab = folders.get("planetlab")
+    usual = Surroundings("random", 500, hosts=planetlab)
+    return [
+        (Point("usual", "500 nodes on PlanetLab's 490 hosts, access 0.5-5 ms, floor 1 ms"), usual, 1.0),
+        (Point("one a host", "490 nodes, no access delay"), Surroundings("random", 490, None, planetlab, (0, 0)), 1.0),
+        (Point("slow access", "access 20-60 ms"), Surroundings("random", 500, None, planetlab, FAR), 1.0),
+        (Point("floor 20 ms", "a shorter round trip counts as 20 ms"), usual, 20.0),
+        (Point("floor 100 ms", "a shorter round trip counts as 100 ms"), usual, 100.0),
+        (Point("4 a host", "2,000 nodes"), Surroundings("random", 2000, hosts=planetlab), 1.0),
+        (Point("WonderProxy", "222 hosts"), Surroundings("random", 500, hosts=folders.get("wonderproxy")), 1.0),
+        (Point("OverSim", "plane coordinates"), Surroundings("random", 500, hosts=folders.get("oversim")), 1.0),
+        (Point("globe", "generated hosts on a globe"), Surroundings("random", 500), 1.0),
+        (Point("high", "subscriptions highly correlated"), Surroundings("high", 500, hosts=planetlab), 1.0),
+    ]
+
+
+def _cause_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    inputs, seeds = _cause_inputs(folders), SEEDS[effort]
+    runs = {
+        (f"n = {n:g}", point.label, seed): VitisRun(surroundings, 1000, n, seed, floor=floor)
+        for (point, surroundings, floor), n, seed in product(inputs, (0.25, 0.5, 1.0), range(1, seeds + 1))
+    }
+    return Plan([point for point, _, _ in inputs], seeds, runs, "Without their files all latencies are generated")
+
+
+CAUSE = Experiment(
+    name="vitis-latency",
+    title="Vitis: what the gain of locality depends on",
+    paper="vitis",
+    axis="setting",
+    systems=CAUSES,
+    metrics=METRICS,
+    plan=_cause_plan,
+    panels=(
+        Panel("delivery time / that without locality", "time ratio", CAUSES),
+        Panel("relay traffic / that without locality", "relay ratio", CAUSES),
+    ),
+    extra_metrics=("hit ratio",),
+    datasets=("planetlab", "wonderproxy", "oversim"),
+)
+
+# Failure of many nodes at once.
+
+SHARES = (0.05, 0.1, 0.2, 0.3, 0.4)
+FAILURE_SYSTEMS = {"plain": 0.0, "locality": EXPONENT}
+
+
+def _failure_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    surroundings = Surroundings("random", 500, hosts=hosts_in(folders))
+    seeds = 3 if effort == "quick" else 5
+    runs = {
+        (system, f"{share:.0%}", seed): FailureRun(surroundings, share, exponent, seed)
+        for (system, exponent), share, seed in product(FAILURE_SYSTEMS.items(), SHARES, range(1, seeds + 1))
+    }
+    points = [Point(f"{share:.0%}", f"{share:.0%} of 500 nodes fail at once", share) for share in SHARES]
+    return Plan(points, seeds, runs, settings(folders, 20).replace("a run", "a round"))
+
+
+FAILURE = Experiment(
+    name="vitis-failure",
+    title="Vitis: how it heals when nodes fail at once",
+    paper="vitis",
+    axis="share of the nodes",
+    systems=tuple(FAILURE_SYSTEMS),
+    metrics=METRICS,
+    plan=_failure_plan,
+    panels=(
+        Panel("rounds until all is delivered again", "rounds to heal", tuple(FAILURE_SYSTEMS)),
+        Panel("lowest hit ratio of a round", "lowest hit ratio", tuple(FAILURE_SYSTEMS)),
+    ),
+    datasets=("planetlab", "wonderproxy"),
+)
+
+EXPERIMENTS = (TRADE, CAUSE, FAILURE)

@@ -1,0 +1,144 @@
+"""Runs of a router on an overlay, as BeaConvey and NSMF compare them."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+from weft.experiments.experiment import Effort, Metric, Plan, Point
+from weft.model.instance import Instance, read_instance
+from weft.model.overlay import Overlay, overlay_from_links
+from weft.overlays.catalog import design
+from weft.overlays.quality import link_quality
+from weft.sim.bulk import evaluate
+from weft.workloads.catalog import generate
+from weft.workloads.publication import publications
+from weft.workloads.sample import Sampling, sample
+
+SAMPLE = "sample"
+
+METRICS = {
+    "overhead ratio": Metric("routing_overhead", relative=True),
+    "path ratio": Metric("average_path", relative=True),
+    "longest path ratio": Metric("maximum_path", relative=True),
+    "average path": Metric("average_path"),
+    "TcoSuppR": Metric("tco_support_ratio"),
+    "TcoSuppR of whole phases": Metric("whole_phases_support_ratio"),
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    workload: str  # a name of weft.workloads.catalog, or SAMPLE
+    nodes: int
+    topics: int | None = None
+    like: str | None = None  # of a social graph
+    folder: str | None = None  # the instance that is sampled, breadth-first
+
+
+@dataclass(frozen=True)
+class System:
+    overlay: str
+    router: str
+    options: tuple[tuple[str, str], ...] = ()  # of the overlay
+
+
+@dataclass(frozen=True)
+class RoutingRun:
+    """The seed is that of instance, overlay, publications and rendezvous points."""
+
+    input: Input
+    overlay: str
+    router: str
+    publications: int
+    seed: int
+    options: tuple[tuple[str, str], ...] = ()  # of the overlay
+
+    @property
+    def batch(self) -> Hashable:
+        return self.input, self.overlay, self.options, self.publications, self.seed
+
+    @property
+    def cost(self) -> float:
+        return 1e-4 * self.input.nodes + 1e-5 * self.publications
+
+    def measure(self) -> dict[str, Any]:
+        instance = instance_of(self.input, self.seed)
+        overlay = _overlay(self.input, self.overlay, self.options, self.seed)
+        drawn = publications(instance, self.publications, self.seed)
+        result = evaluate(instance, overlay, self.router, drawn, seed=self.seed)
+        return {
+            "subscriptions": instance.subscriptions,
+            "design_seconds": overlay.meta["seconds"],
+            **overlay.meta["quality"],
+            "deliveries": result.deliveries,
+            "messages": result.messages,
+            "routing_overhead": result.routing_overhead,
+            "average_path": result.average_path,
+            "maximum_path": result.maximum_path,
+            "most_loaded_messages": result.load.most_loaded_messages,
+        }
+
+
+@dataclass(frozen=True)
+class Scale:
+    publications: int
+    seeds: int
+    steps: tuple[int, ...]  # of an axis of nodes or topics
+
+
+# The papers tell neither how many publications nor how many repetitions they made.
+SCALES: Mapping[Effort, Scale] = {
+    "quick": Scale(publications=10_000, seeds=1, steps=(1000, 4000, 7000, 10000)),
+    "full": Scale(publications=50_000, seeds=5, steps=tuple(range(1000, 10001, 1000))),
+}
+
+Inputs = Callable[[Scale, Mapping[str, str]], list[tuple[Point, Input]]]
+
+
+def routing_plan(inputs: Inputs, systems: Mapping[str, System]) -> Callable[[Effort, Mapping[str, str]], Plan]:
+    """Every system on every input."""
+    return lambda effort, folders: plan_at(SCALES[effort], inputs, systems, folders)
+
+
+def plan_at(scale: Scale, inputs: Inputs, systems: Mapping[str, System], folders: Mapping[str, str]) -> Plan:
+    places = inputs(scale, folders)
+    seeds = range(1, scale.seeds + 1)
+    runs = {
+        (name, point.label, seed): RoutingRun(
+            given, system.overlay, system.router, scale.publications, seed, system.options
+        )
+        for (point, given), seed, (name, system) in product(places, seeds, systems.items())
+    }
+    return Plan([point for point, _ in places], scale.seeds, runs, f"{scale.publications:,} publications a run")
+
+
+@lru_cache(maxsize=1)
+def instance_of(given: Input, seed: int) -> Instance:
+    if given.workload == SAMPLE and given.folder is not None:
+        return sample(_read(given.folder), Sampling(given.nodes, "bfs", seed))
+    return generate(given.workload, nodes=given.nodes, topics=given.topics, like=given.like, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def _read(folder: str) -> Instance:
+    return read_instance(folder)
+
+
+@lru_cache(maxsize=1)
+def _overlay(given: Input, name: str, options: tuple[tuple[str, str], ...], seed: int) -> Overlay:
+    instance = instance_of(given, seed)
+    overlay = design(instance, name, seed=seed, **dict(options))
+    ratios = {
+        "tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"],
+        "whole_phases_support_ratio": link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"],
+    }
+    return overlay.with_meta(quality=ratios)
+
+
+def _with_whole_phases(overlay: Overlay) -> Overlay:
+    """Without the last phase where |V| cuts it short: floor(log2 |V|) fingers a node instead of ceil(log2 |V|)."""
+    whole = overlay.phases < overlay.nodes.bit_length() - 1
+    ends = overlay.sources[whole], overlay.targets[whole], overlay.phases[whole]
+    return overlay_from_links(overlay.nodes, *ends, ring_ids=overlay.ring_ids, ring_size=overlay.ring_size)

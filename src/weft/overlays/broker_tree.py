@@ -1,0 +1,106 @@
+"""PopSub's broker tree (section 5.1): near brokers are linked, and publications follow the shortest paths from a root.
+
+The paper walks breadth-first over a graph of measured latencies from a random root until it has as many brokers as
+wanted, and takes the tree of shortest paths in what it has visited. Measured sets are full matrices, of which that
+would make a star: every broker one hop from the root. So the graph here links every host to its nearest ones, and, so
+that it is connected, along the minimum spanning tree.
+
+Brokers are numbered as they are visited, the root first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from weft.errors import WeftError
+from weft.model.csr import Int32s
+from weft.model.latency import Latency
+
+ROOT = 0
+NO_PARENT = -1
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    brokers: int  # at least 2, at most as many as there are hosts
+    nearest: int = 3  # other hosts that a host is linked to, at least 1
+
+
+@dataclass(frozen=True, eq=False)
+class BrokerTree:
+    parents: Int32s  # of every broker; NO_PARENT for the root
+    delays: Floats  # [from, to], milliseconds one way, between any two brokers
+
+    @property
+    def brokers(self) -> int:
+        return len(self.parents)
+
+    @property
+    def depths(self) -> Int32s:
+        """Hops from the root."""
+        depths = np.zeros(self.brokers, np.int32)
+        for broker in csgraph.breadth_first_order(self._graph(), ROOT, directed=False)[0][1:]:
+            depths[broker] = depths[self.parents[broker]] + 1
+        return depths
+
+    @property
+    def top(self) -> Int32s:
+        """The root and its children, where publishers are."""
+        return np.flatnonzero((self.parents == ROOT) | (self.parents == NO_PARENT)).astype(np.int32)
+
+    def rooted_at(self, broker: int) -> Int32s:
+        """The parents of all brokers in the same tree, seen from another root."""
+        return _parents(self._graph(), broker)
+
+    def links(self) -> Iterator[tuple[int, int]]:
+        """Parent and child."""
+        return ((int(self.parents[child]), child) for child in range(self.brokers) if child != ROOT)
+
+    def _graph(self) -> sparse.csr_array:
+        children = np.flatnonzero(self.parents != NO_PARENT)
+        ends = (self.parents[children], children)
+        return sparse.csr_array((np.ones(len(children)), ends), shape=(self.brokers, self.brokers))
+
+
+def broker_tree(latency: Latency, wanted: Neighbourhood, seed: int) -> BrokerTree:
+    if not 2 <= wanted.brokers <= latency.nodes:
+        raise WeftError(f"{wanted.brokers} brokers are out of range: give 2 to {latency.nodes}, the number of hosts.")
+    if wanted.nearest < 1:
+        raise WeftError(f"{wanted.nearest} nearest hosts are too few: give at least 1.")
+    delays = _delays(latency)
+    graph = _near_hosts(delays, wanted.nearest)
+    root = int(np.random.default_rng(seed).integers(latency.nodes))
+    visited = csgraph.breadth_first_order(graph, root, directed=False, return_predecessors=False)[: wanted.brokers]
+    near = graph[visited][:, visited]
+    _, parents = csgraph.dijkstra(near, directed=False, indices=[ROOT], return_predecessors=True)
+    return BrokerTree(np.maximum(parents[0], NO_PARENT).astype(np.int32), delays[np.ix_(visited, visited)])
+
+
+def _delays(latency: Latency) -> Floats:
+    hosts = np.arange(latency.nodes)
+    return latency.round_trip(hosts[:, np.newaxis], hosts) / 2
+
+
+def _near_hosts(delays: Floats, nearest: int) -> sparse.csr_array:
+    """Links weigh the delay in the better direction; the sparse matrices hold no zero, so it is never quite zero."""
+    between = np.maximum(np.minimum(delays, delays.T), 1e-9)
+    np.fill_diagonal(between, np.inf)
+    near = np.argsort(between, axis=1, kind="stable")[:, :nearest]
+    linked = np.zeros(between.shape, bool)
+    np.put_along_axis(linked, near, True, axis=1)
+    np.fill_diagonal(linked, False)
+    spanning = csgraph.minimum_spanning_tree(np.where(np.isinf(between), 0, between)).toarray() > 0
+    linked |= spanning
+    linked |= linked.T
+    return sparse.csr_array(np.where(linked, between, 0))
+
+
+def _parents(graph: sparse.csr_array, root: int) -> Int32s:
+    _, parents = csgraph.breadth_first_order(graph, root, directed=False, return_predecessors=True)
+    return np.maximum(parents, NO_PARENT).astype(np.int32)

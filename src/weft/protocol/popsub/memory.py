@@ -1,0 +1,70 @@
+"""What brokers remember of publications, so that a change of way neither loses any nor delivers any twice."""
+
+from collections import deque
+from math import inf
+
+from weft.protocol.popsub.message import Publication
+
+
+class Seen:
+    """The publications that came to a broker, by advertisement and number, for as long as a copy may be under way."""
+
+    def __init__(self, memory: float) -> None:
+        self.memory = memory  # milliseconds
+        self._known: set[tuple[int, int]] = set()
+        self._by_time: deque[tuple[float, int, int]] = deque()
+
+    def __contains__(self, name: tuple[int, int]) -> bool:
+        return name in self._known
+
+    def is_new(self, advertisement: int, number: int, now: float) -> bool:
+        """Whether it is seen for the first time; from now on it is not."""
+        if (advertisement, number) in self._known:
+            return False
+        while self._by_time and self._by_time[0][0] + self.memory < now:
+            self._known.remove(self._by_time.popleft()[1:])
+        self._known.add((advertisement, number))
+        self._by_time.append((now, advertisement, number))
+        return True
+
+
+class Issued:
+    """What an issuer gave to gossip, until every subscriber was told of it and could ask for it."""
+
+    def __init__(self, sweep_time: float, answer_time: float) -> None:
+        self.sweep_time = sweep_time  # milliseconds
+        self.answer_time = answer_time
+        self.next_sweep = inf
+        self._untold: dict[int, Publication] = {}
+        self._told: deque[tuple[float, Publication]] = deque()  # with the time at which it is forgotten
+
+    def is_new(self, publication: Publication, now: float) -> bool:
+        """Whether it was not given before; from now on it was."""
+        if publication.number in self._untold:
+            return False
+        if not self._untold:
+            self.next_sweep = now + self.sweep_time
+        self._untold[publication.number] = publication
+        return True
+
+    @property
+    def digest(self) -> tuple[int, ...]:
+        """What not every subscriber has been told of."""
+        return tuple(self._untold)
+
+    def told(self, now: float) -> None:
+        self._told.extend((now + self.answer_time, publication) for publication in self._untold.values())
+        self._untold.clear()
+        self.next_sweep = inf
+
+    def find(self, numbers: tuple[int, ...]) -> list[Publication]:
+        told = {publication.number: publication for _, publication in self._told}
+        return [(self._untold | told)[number] for number in numbers if number in self._untold or number in told]
+
+    def forget(self, now: float) -> None:
+        while self._told and self._told[0][0] < now:
+            self._told.popleft()
+
+    @property
+    def empty(self) -> bool:
+        return not self._untold and not self._told

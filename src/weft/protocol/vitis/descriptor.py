@@ -1,0 +1,29 @@
+"""What nodes tell each other about nodes: who it is, where on the ring, what it wants, and how old the news are.
+
+The age counts the rounds since the node itself said so. It never says less than that, so that all copies of a node that
+has failed grow too old together.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    node: int
+    ring_id: int
+    interest: tuple[int, ...]  # topics, ascending
+    age: int = 0  # rounds
+
+    def older(self) -> "Descriptor":
+        return replace(self, age=self.age + 1)
+
+
+def freshest(descriptors: Iterable[Descriptor]) -> dict[int, Descriptor]:
+    """One of each node."""
+    best: dict[int, Descriptor] = {}
+    for descriptor in descriptors:
+        known = best.get(descriptor.node)
+        if known is None or descriptor.age < known.age:
+            best[descriptor.node] = descriptor
+    return best

@@ -1,0 +1,208 @@
+"""A node's part in the overlay: whom it knows, whom it is linked with, who speaks for its clusters, whom it relays for.
+
+Time goes in rounds. What comes in during a round is put by and taken in at its end, all at once; requests are answered
+meanwhile from what the node held when the round began. So the outcome of a round does not depend on the order in which
+messages arrive, and `weft.sim.vitis`, which computes whole rounds on kernels, has the same outcome. At the beginning of
+a round a node
+
+1. takes in the shuffles of its peer sampling (`sampling`);
+2. chooses its routing table from all it knows of that has given a sign of life lately (`table`, `utility`);
+3. has as links the table, and the peers in whose tables it is: links are used in both directions;
+4. elects a gateway for each of its topics from the proposals of its links (`gateway`);
+5. forgets relay paths that were not refreshed (`relay`);
+6. shuffles with the oldest of its view, exchanges all it knows with another peer (T-Man; every fourth round its
+   successor or predecessor, which makes the ring, otherwise anybody), and sends a heartbeat over each of its links.
+
+Who joins needs to know one node: the first shuffle and the first exchange are with that one. Who leaves tells its
+links. Who fails gives no sign of life. New links and relay paths take some rounds to grow, so that old ones stay in
+use for a while.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from weft.protocol.router import Effect, Gossip, Send
+from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_targets
+from weft.protocol.vitis.chance import ring_id as ring_id_of
+from weft.protocol.vitis.descriptor import Descriptor, freshest
+from weft.protocol.vitis.gateway import Proposal, elected
+from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, Shuffle, ShuffleAnswer
+from weft.protocol.vitis.parameters import Parameters
+from weft.protocol.vitis.relay import Relays
+from weft.protocol.vitis.sampling import Sampling
+from weft.protocol.vitis.table import Table, chosen_table, next_hop
+from weft.protocol.vitis.utility import Utility
+
+
+class Neighbourhood:
+    def __init__(
+        self,
+        node: int,
+        interest: Iterable[int],
+        parameters: Parameters,
+        rates: Sequence[float],
+        distance: Callable[[int], float],
+        rendezvous: Callable[[int], int],
+        seed: int,
+    ) -> None:
+        self.node = node
+        self.interest = set(interest)
+        self.parameters = parameters
+        self.rates, self.distance, self.rendezvous = rates, distance, rendezvous
+        self.seed = seed
+        self.ring_id = ring_id_of(seed, node)
+        self.sampling = Sampling(node, seed, parameters)
+        self.table = Table()
+        self.links: dict[int, Descriptor] = {}
+        self.lately: dict[int, Descriptor] = {}  # links, and those that were until lately
+        self.proposals: dict[int, Proposal] = {}  # by topic
+        self.relays = Relays(parameters.expiry)
+        self._targets = small_world_targets(seed, node, parameters)
+        self._utility = self._new_utility()
+        self._heartbeats: dict[int, Heartbeat] = {}  # came in this round
+        self._exchanged: list[Descriptor] = []  # came in this round
+        self._linked: dict[int, int] = {}  # peer -> the last round in which it was a link
+        self._gone: dict[int, int] = {}  # who has left, and in which round
+
+    def profile(self) -> Descriptor:
+        return Descriptor(self.node, self.ring_id, tuple(sorted(self.interest)))
+
+    def is_gateway(self, topic: int) -> bool:
+        return topic in self.proposals and self.proposals[topic].gateway == self.node
+
+    def next_hop(self, topic: int) -> int | None:
+        """To the rendezvous node; None where it is this node."""
+        return next_hop(self.node, self.ring_id, self.links, self.rendezvous(topic))
+
+    def meet(self, contact: Descriptor) -> None:
+        self.sampling.view[contact.node] = contact
+
+    def subscribe(self, topic: int) -> None:
+        self.interest.add(topic)
+        self._utility = self._new_utility()
+
+    def unsubscribe(self, topic: int) -> None:
+        self.interest.discard(topic)
+        self._utility = self._new_utility()
+
+    def leave(self) -> list[Effect]:
+        return [Send(peer, Leave()) for peer in sorted(self.links)]
+
+    def begin(self, when: int) -> list[Effect]:
+        """A round."""
+        self.sampling.update(when)
+        self.table = self._new_table(when)
+        self.links = self._new_links()
+        self._remember_links(when)
+        self.proposals = {topic: self._elected(topic) for topic in sorted(self.interest)}
+        self._refresh_relays(when)
+        if not self.sampling.view:
+            self.sampling.view = dict(list(self.table.peers.items())[: self.parameters.view])
+        effects = [*self._shuffle(when), *self._exchange(when), *self._beat(when)]
+        self._heartbeats, self._exchanged = {}, []
+        return effects
+
+    def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
+        """In the course of a round."""
+        match message:
+            case Shuffle(descriptors):
+                self.sampling.receive(descriptors)
+                return [Send(sender, ShuffleAnswer(self.sampling.answer(when, sender)))]
+            case ShuffleAnswer(descriptors):
+                self.sampling.receive(descriptors)
+            case Exchange(descriptors):
+                self._exchanged += descriptors
+                return [Send(sender, ExchangeAnswer(self._all_known()))]
+            case ExchangeAnswer(descriptors):
+                self._exchanged += descriptors
+            case Heartbeat():
+                self._heartbeats[sender] = message
+            case Leave():
+                self._forget(sender, when)
+        return []
+
+    def check_invariants(self) -> None:
+        parameters = self.parameters
+        assert len(self.table.peers) <= parameters.table, f"node {self.node} has too many peers in its table"
+        assert len(self.sampling.view) <= parameters.view, f"node {self.node} has too large a view"
+        assert self.node not in self.links.keys() | self.sampling.view.keys(), f"node {self.node} knows itself"
+        assert self.table.peers.keys() <= self.links.keys(), f"node {self.node} does not use its table"
+        for peer in self.table.peers.values():
+            assert peer.age <= parameters.patience, f"node {self.node} holds on to node {peer.node}, which is silent"
+        for topic, proposal in self.proposals.items():
+            assert proposal.hops <= parameters.gateway_hops, f"gateway of topic {topic} is too far from {self.node}"
+            assert (proposal.hops == 0) == (proposal.gateway == self.node)
+
+    def _new_utility(self) -> Utility:
+        return Utility(self.interest, self.rates, self.distance, self.parameters)
+
+    def _new_table(self, when: int) -> Table:
+        self._gone = {peer: left for peer, left in self._gone.items() if when - left <= self.parameters.patience}
+        heard = (heartbeat.profile for heartbeat in self._heartbeats.values())
+        aged = (peer.older() for peer in (*self.table.peers.values(), *self._exchanged, *heard))
+        candidates = {
+            peer.node: peer
+            for peer in freshest((*aged, *self.sampling.view.values())).values()
+            if peer.age <= self.parameters.patience and peer.node != self.node and peer.node not in self._gone
+        }
+        return chosen_table(self.ring_id, candidates, self._targets, self._utility, self.parameters.table)
+
+    def _new_links(self) -> dict[int, Descriptor]:
+        choosers = {peer: heartbeat.profile for peer, heartbeat in self._heartbeats.items() if heartbeat.chosen}
+        return choosers | self.table.peers
+
+    def _remember_links(self, when: int) -> None:
+        linked = self._linked | dict.fromkeys(self.links, when)
+        self._linked = {peer: last for peer, last in linked.items() if when - last < self.parameters.expiry}
+        known = self.lately | self.links
+        self.lately = {peer: known[peer] for peer in self._linked}
+
+    def _elected(self, topic: int) -> Proposal:
+        heard = (
+            heartbeat.proposals[topic]
+            for peer, heartbeat in self._heartbeats.items()
+            if peer in self.links and topic in heartbeat.proposals
+        )
+        own = Proposal(self.node, self.ring_id, 0)
+        return elected(own, heard, self.rendezvous(topic), self.parameters.gateway_hops)
+
+    def _refresh_relays(self, when: int) -> None:
+        for peer, heartbeat in self._heartbeats.items():
+            self.relays.refresh(peer, heartbeat.relayed, when)
+        self.relays.expire(when)
+
+    def _shuffle(self, when: int) -> list[Effect]:
+        request = self.sampling.request(when, self.profile())
+        return [] if request is None else [Send(request[0], Shuffle(request[1]))]
+
+    def _exchange(self, when: int) -> list[Effect]:
+        """With successor and predecessor in turn, which makes the ring, and with anybody in between."""
+        table = self.table
+        partner = table.successor if when % 8 == 0 else table.predecessor if when % 8 == 4 else None
+        if partner is None:
+            known = table.peers.keys() | self.sampling.view.keys()
+            partner = next(iter(first(key(self.seed, self.node, when, EXCHANGE), known, 1)), None)
+        return [] if partner is None else [Send(partner, Exchange(self._all_known()))]
+
+    def _all_known(self) -> list[Descriptor]:
+        return [self.profile(), *freshest((*self.table.peers.values(), *self.sampling.view.values())).values()]
+
+    def _beat(self, when: int) -> list[Effect]:
+        relayed: dict[int, list[int]] = {peer: [] for peer in self.links}
+        for topic in sorted(self.relays.topics(when) | {topic for topic in self.proposals if self.is_gateway(topic)}):
+            hop = self.next_hop(topic)
+            if hop is not None:
+                relayed[hop].append(topic)
+        own, proposals = self.profile(), dict(self.proposals)
+        return [
+            Send(peer, Heartbeat(own, peer in self.table.peers, proposals, tuple(relayed[peer])))
+            for peer in sorted(self.links)
+        ]
+
+    def _forget(self, peer: int, when: int) -> None:
+        self._gone[peer] = when
+        self._heartbeats.pop(peer, None)
+        for peers in (self.links, self.lately, self._linked):
+            peers.pop(peer, None)
+        self.table.peers.pop(peer, None)
+        self.sampling.forget(peer)
+        self.relays.forget(peer)

@@ -1,0 +1,54 @@
+"""What the nodes of a Vitis network agree on."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.errors import WeftError
+
+RING = 1 << 62  # identifiers of nodes and topics
+
+
+@dataclass(frozen=True)
+class Parameters:
+    table: int = 15  # links that a node opens, from 3
+    small_world: int = 2  # of them chosen by distance on the ring, beside successor and predecessor; below table - 2
+    reach: int = 4096  # the shortest small-world link spans 1 / (2 reach) of the ring; from 2
+    view: int = 20  # random nodes that a node knows of, from 2
+    shuffle: int = 8  # of them exchanged in a round, from 1 to view
+    period: float = 1000.0  # milliseconds of a round, above 0
+    patience: int = 5  # rounds without a sign of life after which a node counts as failed, from 2
+    gateway_hops: int = 5  # between a node and its gateway at most, from 0
+    expiry: int = 10  # rounds that an unrenewed relay path or link stays in use, from 1; new paths need some to grow
+    memory: int = 60  # rounds that a publication is remembered, from 1
+    exponent: float = 0.0  # n in formula (1), from 0; 0 is without locality
+    utility: Literal["product", "sum"] = "product"  # formula (1) as it stands, or similarity + (1 / d)^n
+    floor: float = 1.0  # milliseconds; a shorter round trip counts as so long; above 0
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
+                raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give at least {least}.")
+        for name in ("period", "floor"):
+            if not getattr(self, name) > 0:
+                raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give a positive time.")
+        if self.small_world > self.table - 3:
+            raise WeftError(
+                f"{self.small_world} small-world links leave no friend in a table of {self.table}: "
+                "give a larger table or fewer of them."
+            )
+        if self.shuffle > self.view:
+            raise WeftError(f"A shuffle of {self.shuffle} is larger than the view of {self.view}: shuffle less.")
+
+
+LEAST = {
+    "table": 3,
+    "small_world": 0,
+    "reach": 2,
+    "view": 2,
+    "shuffle": 1,
+    "patience": 2,
+    "gateway_hops": 0,
+    "expiry": 1,
+    "memory": 1,
+    "exponent": 0,
+}

@@ -1,0 +1,56 @@
+"""The routing table: successor, predecessor, a few small-world links, and friends, the peers of highest utility.
+
+Every round it is chosen anew from all that the node knows of, the present table included; so it only gets better, but
+for peers that fail. Ties go to the lower node.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from weft.model.ring import clockwise
+from weft.protocol.vitis.descriptor import Descriptor
+from weft.protocol.vitis.parameters import RING
+
+
+def apart(one: int, other: int) -> int:
+    """The distance of two identifiers, the shorter way round."""
+    distance = clockwise(one, other, RING)
+    return min(distance, RING - distance)
+
+
+@dataclass(frozen=True)
+class Table:
+    successor: int | None = None
+    predecessor: int | None = None
+    peers: dict[int, Descriptor] = field(default_factory=dict)  # those two as well
+
+
+def chosen_table(
+    ring_id: int,
+    candidates: dict[int, Descriptor],
+    small_world_targets: Iterable[int],
+    utility: Callable[[Descriptor], float],
+    size: int,
+) -> Table:
+    if not candidates:
+        return Table()
+    others = candidates.values()
+    successor = min(others, key=lambda peer: (clockwise(ring_id, peer.ring_id, RING), peer.node))
+    predecessor = min(others, key=lambda peer: (clockwise(peer.ring_id, ring_id, RING), peer.node))
+    peers = {peer.node: peer for peer in (successor, predecessor)}
+    for target in small_world_targets:
+        left = [peer for peer in others if peer.node not in peers]
+        if left:
+            nearest = min(left, key=lambda peer: (apart(peer.ring_id, target), peer.node))
+            peers[nearest.node] = nearest
+    worth = {peer.node: utility(peer) for peer in others if peer.node not in peers}
+    friends = sorted((node for node in worth if worth[node] > 0), key=lambda node: (-worth[node], node))
+    for node in friends[: size - len(peers)]:
+        peers[node] = candidates[node]
+    return Table(successor.node, predecessor.node, peers)
+
+
+def next_hop(node: int, ring_id: int, links: dict[int, Descriptor], target: int) -> int | None:
+    """The linked peer nearest to an identifier; None where the node itself is nearer than all of them."""
+    nearest = min(((apart(peer.ring_id, target), peer.node) for peer in links.values()), default=None)
+    return nearest[1] if nearest is not None and nearest < (apart(ring_id, target), node) else None

@@ -1,0 +1,37 @@
+"""The reproduction as a page of Markdown: what came out as a whole, then all that the papers state, beside ours."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from weft.experiments.claim import reason_of
+from weft.experiments.paper import Paper
+from weft.report.done import TALLY, Done, in_words, provenance, sentence_of, tally
+from weft.report.markdown import HEADING, cells, settings, table
+
+
+def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
+    done = {each.name: each for parts in chapters.values() for each in parts}
+    told = [sentence_of(headline, done) for paper in chapters for headline in paper.headlines]
+    parts = [
+        "# Weft beside the papers",
+        provenance(done.values()),
+        in_words(done.values()),
+        "\n".join(f"- {sentence}" for sentence in told if sentence),
+        table(TALLY, [(paper.name, *tally(parts)) for paper, parts in chapters.items()]),
+    ]
+    for paper, experiments in chapters.items():
+        parts += [f"## {paper.name}", paper.about]
+        for each in experiments:
+            parts += _experiment(each)
+    return "\n\n".join(parts) + "\n"
+
+
+def _experiment(done: Done) -> Iterator[str]:
+    yield f"### {done.results.experiment.title}"
+    yield f"`weft experiment {done.name} --{done.results.effort}`. {settings(done.results)}"
+    if done.comparisons:
+        yield table(HEADING, map(cells, done.comparisons))
+    reason = reason_of(done.results.experiment)
+    if reason and done.verdicts["differs"]:
+        yield f"Why it differs: {reason}"
+    if done.results.errors:
+        yield f"{len(done.results.errors)} of {len(done.results.rows)} runs failed."

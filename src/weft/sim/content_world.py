@@ -1,0 +1,51 @@
+"""A broker tree and a workload in a world of broker objects: what the compiled simulation is checked against."""
+
+import numpy as np
+
+from weft.model.content import Advertisement, Content, Filter, Range, Subscription
+from weft.model.latency import MatrixLatency
+from weft.overlays.broker_tree import BrokerTree
+from weft.protocol.popsub.message import Advertised, Publication, Subscribed
+from weft.protocol.popsub.parameters import Parameters, Way
+from weft.protocol.router import Published
+from weft.sim.brokers import Ledger, brokers_of
+from weft.sim.world import World
+from weft.workloads.popsub import ContentWorkload
+
+
+def content_world(
+    tree: BrokerTree, workload: ContentWorkload, way: Way, parameters: Parameters, seed: int = 0
+) -> tuple[World, Ledger, float]:
+    """With all of it scheduled. The time is when publishing begins: at an evaluation, after all have subscribed."""
+    brokers = brokers_of(tree.brokers, tree.links(), way, parameters, seed)
+    ledger = Ledger(brokers)
+    world = World(brokers, MatrixLatency(2 * tree.delays), ledger)
+    for number, broker in enumerate(workload.publishers):
+        world.schedule(0.0, int(broker), Advertised(Advertisement(number, _advertised(workload, number))))
+    for number, broker in enumerate(workload.subscribers):
+        wanted = Subscription(number, _wanted(workload, number))
+        world.schedule(parameters.diameter, int(broker), Subscribed(wanted))
+    settled = np.floor(2 * parameters.diameter / parameters.evaluation) + 1
+    start = float(settled * parameters.evaluation)
+    for number, (time, topic) in enumerate(zip(workload.times, workload.advertisements, strict=True)):
+        issuer = int(workload.publishers[topic])
+        publication = Publication(issuer, number, int(topic), said=_said(workload, number))
+        world.schedule(start + float(time), issuer, Published(publication))
+    return world, ledger, start
+
+
+def _advertised(workload: ContentWorkload, number: int) -> Filter:
+    low, high = workload.strips[number]
+    return Filter(f"class {workload.classes[number]}", {"first": Range(low, high)})
+
+
+def _wanted(workload: ContentWorkload, number: int) -> Filter:
+    followed = _advertised(workload, workload.followed[number])
+    low, high = workload.ranges[number]
+    return Filter(followed.kind, {**followed.predicates, "second": Range(low, high)})
+
+
+def _said(workload: ContentWorkload, number: int) -> Content:
+    first, second = workload.values[number]
+    kind = f"class {workload.classes[workload.advertisements[number]]}"
+    return Content(kind, {"first": int(first), "second": int(second)})

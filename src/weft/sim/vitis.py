@@ -1,0 +1,213 @@
+"""A Vitis network in rounds, on kernels: the tables, gateways and relay paths that `weft.protocol.vitis` comes to.
+
+What nodes send in a round arrives in the same round, as it does in a world whose round trips are shorter than the
+period. A publication spreads over the network as it stands in its round.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.kernels.gateway import elect, links_of, next_hops
+from weft.kernels.gossip import (
+    NOBODY,
+    Gossip,
+    Incoming,
+    Setting,
+    next_round,
+    nobody_knows_anybody,
+    transposed,
+)
+from weft.kernels.notification import Overlay, Reach, spread
+from weft.kernels.relay import refreshed, union
+from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
+from weft.model.latency import Latency, PlacedLatency
+from weft.protocol.rendezvous import rendezvous
+from weft.protocol.vitis.chance import ring_id, small_world_targets
+from weft.protocol.vitis.parameters import RING, Parameters
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+class VitisNetwork:
+    def __init__(
+        self,
+        instance: Instance,
+        latency: Latency,
+        parameters: Parameters,
+        seed: int,
+        rates: Floats | None = None,  # publications on every topic in some time; equal without
+    ) -> None:
+        nodes = instance.nodes
+        self.instance, self.latency, self.parameters = instance, latency, parameters
+        self.setting = _setting(instance, latency, parameters, seed, rates)
+        self.identifiers = topic_identifiers(instance.topics, seed)
+        self.round = 0
+        self.there = np.zeros(nodes, np.bool_)
+        self.gossip: Gossip = nobody_knows_anybody(nodes, parameters.view, parameters.table)
+        self.link_starts = np.zeros(nodes + 1, np.int64)
+        self.link_peers = np.empty(0, np.int32)
+        self.gateway = np.full(instance.subscriptions, NOBODY, np.int32)  # of every subscription
+        self.gateway_hops = np.zeros(instance.subscriptions, np.int32)
+        self.upkeep = 0  # messages of the last round
+        self._joining: list[int] = []
+        self._failed = np.zeros(nodes, np.bool_)
+        # Keys are node * nodes + peer, ascending.
+        self.linked_lately = np.empty(0, np.int64)  # links, and those that were until lately
+        self._linked_at = np.empty(0, np.int32)  # the round of each
+        # Keys are (relay * topics + topic) * nodes + child, ascending.
+        self.relay_children = np.empty(0, np.int64)  # who has asked for a relay path and is remembered
+        self._asked_at = np.empty(0, np.int32)  # the round of each
+        self._asked = np.empty(0, np.int64)  # in the last round
+
+    def join(self, node: int, contact: int | None) -> None:
+        """From the next round on; a contact is a node that is there."""
+        self._joining.append(node)
+        if contact is not None:
+            self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
+
+    def fail(self, nodes: Iterable[int] | Int64s) -> None:
+        """From the next round on nothing is heard of them."""
+        self._failed[np.asarray(nodes)] = True
+
+    def step(self) -> None:
+        before, there_before = self.gossip, self.there
+        self.round += 1
+        self.there = there_before.copy()
+        self.there[self._joining] = True
+        self.there &= ~self._failed
+        self._joining = []
+        came = self._incoming(before, there_before)
+        now = nobody_knows_anybody(len(self.there), self.parameters.view, self.parameters.table)
+        next_round(self.setting, self.round, there_before, self.there, before, came, now)
+        choosers = _turned(before.table, there_before)
+        self.link_starts, self.link_peers = links_of(now.table, *choosers, self.there)
+        self._remember_links()
+        self._elect(came)
+        self._ask_for_relays()
+        self.gossip = now
+        self.upkeep = self._messages(now)
+
+    def publish(self, topic: int, issuer: int) -> Reach:
+        overlay = Overlay(
+            self.there,
+            self.link_starts,
+            self.link_peers,
+            self.linked_lately,
+            self.gateway,
+            self.identifiers,
+            self.relay_children,
+        )
+        return spread(self.setting, overlay, topic, issuer)
+
+    def links(self, node: int) -> Int32s:
+        return self.link_peers[self.link_starts[node] : self.link_starts[node + 1]]
+
+    def _incoming(self, before: Gossip, there: Bools) -> Incoming:
+        return Incoming(
+            *_turned(before.shuffled, there),
+            *_turned(before.exchanged, there),
+            *transposed(self.link_starts, self.link_peers, there),
+        )
+
+    def _elect(self, came: Incoming) -> None:
+        gateway, hops = np.empty_like(self.gateway), np.empty_like(self.gateway_hops)
+        elect(
+            self.setting,
+            self.identifiers,
+            self.parameters.gateway_hops,
+            self.there,
+            self.link_starts,
+            self.link_peers,
+            came.heartbeats,
+            came.beating,
+            self.gateway,
+            self.gateway_hops,
+            gateway,
+            hops,
+        )
+        self.gateway, self.gateway_hops = gateway, hops
+
+    def _remember_links(self) -> None:
+        nodes = np.int64(len(self.there))
+        keys = np.repeat(np.arange(nodes), np.diff(self.link_starts)) * nodes + self.link_peers
+        self.linked_lately, self._linked_at = refreshed(
+            self.linked_lately, self._linked_at, np.sort(keys), self.round, self.parameters.expiry
+        )
+
+    def _ask_for_relays(self) -> None:
+        """Gateways and relays ask their next hops; those that are there will remember it."""
+        nodes, topics = self.instance.nodes, self.instance.topics
+        self.relay_children, self._asked_at = refreshed(
+            self.relay_children, self._asked_at, self._asked, self.round, self.parameters.expiry
+        )
+        relaying = self.relay_children[self._asked_at == self.round] // nodes
+        relaying = relaying[self.there[relaying // topics]]
+        askers = union(self.gateway_pairs(), relaying)
+        node, topic = np.divmod(askers, topics)
+        hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
+        heard = (hop != NOBODY) & self.there[hop]
+        self._asked = np.sort((hop[heard] * topics + topic[heard]) * nodes + node[heard])
+
+    def gateway_pairs(self) -> Int64s:
+        """node * topics + topic of all gateways."""
+        interest = self.instance.interest
+        node = interest.row_of_each()
+        own = self.gateway == node
+        pairs: Int64s = node[own].astype(np.int64) * self.instance.topics + interest.indices[own]
+        return pairs
+
+    def _messages(self, now: Gossip) -> int:
+        asked = [partners[partners != NOBODY] for partners in (now.shuffled, now.exchanged)]
+        answers = [self.there[partners].sum() for partners in asked]
+        return int(sum(map(len, asked)) + sum(answers)) + len(self.link_peers)
+
+
+def topic_identifiers(topics: int, seed: int) -> Int64s:
+    return rendezvous(np.arange(topics, dtype=np.uint64), seed, RING).astype(np.int64)
+
+
+def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
+    """Who has each node in its row of peers."""
+    width = 1 if peers.ndim == 1 else peers.shape[1]
+    return transposed(np.arange(len(peers) + 1) * width, peers.ravel(), there)
+
+
+def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed: int, rates: Floats | None) -> Setting:
+    nodes, interest = range(instance.nodes), instance.interest
+    rates = np.ones(instance.topics) if rates is None else rates
+    trips, host, access = host_arrays(latency)
+    targets = [small_world_targets(seed, node, parameters) for node in nodes]
+    return Setting(
+        seed=seed,
+        ring=RING,
+        ring_ids=np.array([ring_id(seed, node) for node in nodes], np.int64),
+        targets=np.array(targets, np.int64).reshape(instance.nodes, parameters.small_world),
+        indptr=interest.indptr,
+        topics=interest.indices,
+        rates=rates,
+        interest_rate=np.bincount(interest.row_of_each(), rates[interest.indices], instance.nodes).astype(np.float64),
+        trips=trips,
+        host=host,
+        access=access,
+        exponent=float(parameters.exponent),
+        is_sum=parameters.utility == "sum",
+        floor=parameters.floor,
+        shuffle=parameters.shuffle,
+        patience=parameters.patience,
+    )
+
+
+def host_arrays(latency: Latency) -> tuple[Floats, Int32s, Floats]:
+    """Round trips among hosts, the host of every node, and what every node adds."""
+    if isinstance(latency, PlacedLatency):
+        return _matrix(latency.hosts), latency.host.astype(np.int32), latency.access
+    return _matrix(latency), np.arange(latency.nodes, dtype=np.int32), np.zeros(latency.nodes)
+
+
+def _matrix(latency: Latency) -> Floats:
+    every = np.arange(latency.nodes)
+    return latency.round_trip(every[:, None], every)

@@ -1,0 +1,174 @@
+"""Vitis' experiment (section 4): nodes join one after the other, warm up, publish; and what it cost.
+
+All is drawn from one seed: the order in which nodes join and their contacts, issuers and topics. Publications go out
+while the gossip goes on, a few in each round. With churn (section 4.3) half of the nodes join and publish half of the
+publications before the others join.
+
+Delivery time and hops are means over all deliveries. The relay share of a node is the part of the publications that it
+pulled without interest; the relay share of a network is the mean over its nodes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.kernels.gossip import NOBODY
+from weft.model.csr import Int64s
+from weft.model.instance import Instance
+from weft.model.latency import Latency
+from weft.model.overlay import overlay_from_links
+from weft.overlays.quality import tcc_counts, topic_subgraph
+from weft.protocol.vitis.parameters import Parameters
+from weft.sim.vitis import VitisNetwork
+
+
+@dataclass(frozen=True)
+class Scenario:
+    publications: int = 1000
+    per_round: int = 20  # publications
+    warm_up: int = 60  # rounds
+    join_interval: float = 100.0  # milliseconds
+    churn: bool = False  # nodes and publications come in two halves
+
+
+class Tally:
+    """Counts over publications."""
+
+    def __init__(self, nodes: int) -> None:
+        self.expected = self.deliveries = self.notifications = self.longest = 0
+        self.hops = 0
+        self.time = self.notified = 0.0  # milliseconds, sums over deliveries
+        self.wanted = np.zeros(nodes, np.int64)  # pulled by each node
+        self.relayed = np.zeros(nodes, np.int64)  # without interest
+
+    def publish(self, network: VitisNetwork, topic: int, issuer: int) -> None:
+        reach = network.publish(topic, issuer)
+        subscribers = network.instance.subscribers[topic]
+        expected = subscribers[network.there[subscribers] & (subscribers != issuer)]
+        got = expected[reach.hops[expected] != NOBODY]
+        relayed = reach.hops > 0
+        relayed[subscribers] = False
+        self.expected += len(expected)
+        self.deliveries += len(got)
+        self.notifications += int(reach.notifications.sum())
+        self.hops += int(reach.hops[got].sum())
+        self.longest = max(self.longest, int(reach.hops[got].max(initial=0)))
+        self.time += float(reach.time[got].sum())
+        self.notified += float(reach.notified[got].sum())
+        self.wanted[got] += 1
+        self.relayed[relayed] += 1
+
+    def figures(self) -> dict[str, Any]:
+        pulled = self.wanted + self.relayed
+        busy = pulled > 0
+        deliveries = max(self.deliveries, 1)
+        return {
+            "deliveries": self.deliveries,
+            "hit_ratio": self.deliveries / max(self.expected, 1),
+            "delivery_time": self.time / deliveries,
+            "notification_time": self.notified / deliveries,
+            "average_hops": self.hops / deliveries,
+            "maximum_hops": self.longest,
+            "relay_share": float((self.relayed[busy] / pulled[busy]).mean()) if busy.any() else 0.0,
+            "relays_per_delivery": int(self.relayed.sum()) / deliveries,
+            "notifications_per_delivery": self.notifications / deliveries,
+        }
+
+
+def simulate(
+    instance: Instance, latency: Latency, parameters: Parameters, scenario: Scenario, seed: int
+) -> dict[str, Any]:
+    """The figures of a run."""
+    network = VitisNetwork(instance, latency, parameters, seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(instance.nodes)
+    parts = np.array_split(order, 2) if scenario.churn else [order]
+    tally, upkeep = Tally(instance.nodes), []
+    healing = Healing(0, 1.0)
+    for part, publications in zip(parts, _shares(scenario.publications, len(parts)), strict=True):
+        join_all(network, part, scenario.join_interval, rng)
+        healing = heal(network, scenario, rng)
+        for now in _shares(publications, -(-publications // scenario.per_round)):
+            network.step()
+            upkeep.append(network.upkeep / int(network.there.sum()))
+            for topic, issuer in drawn(network, now, rng):
+                tally.publish(network, topic, issuer)
+    return {
+        **tally.figures(),
+        **asdict(healing),  # after the last has joined
+        "rounds": network.round,
+        "upkeep_messages": float(np.mean(upkeep)) if upkeep else 0.0,  # of a node in a round
+        **overlay_figures(network),
+    }
+
+
+def after_failure(
+    instance: Instance, latency: Latency, parameters: Parameters, scenario: Scenario, seed: int, share: float
+) -> dict[str, Any]:
+    """How a network heals when a share of its nodes fails at once."""
+    network = VitisNetwork(instance, latency, parameters, seed)
+    rng = np.random.default_rng(seed)
+    join_all(network, rng.permutation(instance.nodes), scenario.join_interval, rng)
+    for _ in range(scenario.warm_up):
+        network.step()
+    network.fail(rng.permutation(instance.nodes)[: round(share * instance.nodes)])
+    return asdict(heal(network, scenario, rng))
+
+
+@dataclass(frozen=True)
+class Healing:
+    rounds_to_heal: int | None  # after which every subscriber got every publication; None if that never came
+    lowest_hit_ratio: float  # of a round
+
+
+def heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) -> Healing:
+    """Warms up, and publishes meanwhile to see what is delivered; nothing of it is counted elsewhere."""
+    ratios = []
+    for _ in range(scenario.warm_up):
+        network.step()
+        tally = Tally(network.instance.nodes)
+        for topic, issuer in drawn(network, scenario.per_round, rng):
+            tally.publish(network, topic, issuer)
+        ratios.append(tally.deliveries / max(tally.expected, 1))
+    missed = np.flatnonzero(np.array(ratios) < 1.0)
+    rounds = int(missed[-1]) + 1 if len(missed) else 0
+    return Healing(rounds if rounds < scenario.warm_up else None, min(ratios, default=1.0))
+
+
+def join_all(network: VitisNetwork, nodes: Int64s, interval: float, rng: np.random.Generator) -> None:
+    """One after the other, each through a node that joined before it."""
+    members = np.flatnonzero(network.there).tolist()
+    rounds = (np.arange(len(nodes)) * interval // network.parameters.period).astype(np.int64)
+    for together in np.split(nodes, np.flatnonzero(np.diff(rounds)) + 1):
+        for node in together.tolist():
+            network.join(node, members[rng.integers(len(members))] if members else None)
+            members.append(node)
+        network.step()
+
+
+def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
+    """Topics and their issuers: a node that is there, uniformly, and one of its interests."""
+    interest = network.instance.interest
+    able = np.flatnonzero(network.there & (interest.counts > 0))
+    for issuer in rng.choice(able, size=count).tolist():
+        yield int(rng.choice(interest[issuer])), issuer
+
+
+def overlay_figures(network: VitisNetwork) -> dict[str, Any]:
+    instance, table = network.instance, network.gossip.table
+    sources, places = np.nonzero(table != NOBODY)
+    overlay = overlay_from_links(instance.nodes, sources, table[sources, places])
+    clusters = tcc_counts(instance, topic_subgraph(instance, overlay))
+    degrees = np.diff(network.link_starts)[network.there]
+    return {
+        "clusters": float(clusters[clusters > 0].mean()),  # of a topic
+        "gateways": len(network.gateway_pairs()) / max(int(np.count_nonzero(clusters)), 1),
+        "degree": float(degrees.mean()),
+        "maximum_degree": int(degrees.max()),
+    }
+
+
+def _shares(total: int, parts: int) -> list[int]:
+    return [len(part) for part in np.array_split(np.arange(total), parts)] if parts else []

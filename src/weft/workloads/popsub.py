@@ -1,0 +1,117 @@
+"""PopSub's workload (section 5.1): who publishes, who subscribes to what, and what is published when.
+
+Every publisher has one advertisement, of a class drawn uniformly, and its client is at the top of the tree. A
+subscription follows one publisher and is at any broker. Messages have two attributes, from 0 to 1,000:
+
+- The paper has both classes, of which one has about ten advertisements, and a number of subscriptions for each
+  publisher. So the advertisements of a class divide the first attribute among them, in equal strips, and a
+  subscription asks for the strip of the publisher that it follows.
+- Of the second attribute it asks for all above a value, or all below; the value is uniform over the content space, as
+  the paper says of all values of subscriptions. So half of a publisher's publications match on average.
+
+A publisher publishes at even intervals, from a moment of its own on, with values uniform over its advertisement.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.errors import WeftError
+from weft.model.csr import Int32s, Int64s
+from weft.workloads.followers import apportion
+
+CONTENT = 1001  # values of an attribute, from 0
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    subscriptions: int = 22_000
+    rate: float = 10.0  # publications a second and publisher, above 0
+    seconds: float = 60.0  # that every publisher publishes for
+    classes: int = 20  # of advertisements, at least 1
+
+    def __post_init__(self) -> None:
+        if self.subscriptions < 0 or self.rate <= 0 or self.seconds <= 0 or self.classes < 1:
+            raise WeftError(f"{self} is out of range: subscriptions from 0, classes from 1, the others above 0.")
+
+
+@dataclass(frozen=True, eq=False)
+class ContentWorkload:
+    """Ranges hold both their ends. Advertisements are those of the publishers, in the same order."""
+
+    classes: Int32s  # of every advertisement
+    strips: Int32s  # [advertisement, low or high]: of the first attribute
+    publishers: Int64s  # the broker of every advertisement
+    followed: Int32s  # the advertisement of every subscription, ascending
+    ranges: Int32s  # [subscription, low or high]: of the second attribute
+    subscribers: Int32s  # the broker of every subscription, ascending where they follow the same advertisement
+    times: Floats  # of every publication, milliseconds, ascending
+    advertisements: Int64s  # of every publication
+    values: Int32s  # [publication, attribute]
+
+    @property
+    def publications(self) -> int:
+        return len(self.times)
+
+    @property
+    def subscription_bounds(self) -> Int64s:
+        """Where the subscriptions of each advertisement begin, and the last ones end."""
+        return np.searchsorted(self.followed, np.arange(len(self.classes) + 1))
+
+
+def content_workload(
+    popularity: npt.ArrayLike, top: Int32s, brokers: int, setting: Setting, seed: int
+) -> ContentWorkload:
+    """Publishers by popularity, of which each has its share of the subscriptions, are at the brokers of the top."""
+    random = np.random.default_rng(seed)
+    shares = apportion(setting.subscriptions, popularity)
+    count = len(shares)
+    classes = random.integers(setting.classes, size=count, dtype=np.int32)
+    strips = _strips(classes)
+    publishers = random.choice(top, size=count).astype(np.int64)
+    followed = np.repeat(np.arange(count, dtype=np.int32), shares)
+    subscribers = random.integers(brokers, size=setting.subscriptions, dtype=np.int32)
+    ranges = _half_lines(setting.subscriptions, random)
+    in_order = np.lexsort((subscribers, followed))
+    times, advertisements = _schedule(count, setting, random)
+    low, high = strips[advertisements].T
+    values = np.stack([random.integers(low, high + 1), random.integers(CONTENT, size=len(times))], axis=1)
+    return ContentWorkload(
+        classes,
+        strips,
+        publishers,
+        followed,
+        ranges[in_order],
+        subscribers[in_order],
+        times,
+        advertisements,
+        values.astype(np.int32),
+    )
+
+
+def _strips(classes: Int32s) -> Int32s:
+    """The advertisements of a class share the content space evenly, in their order."""
+    strips = np.empty((len(classes), 2), np.int32)
+    for members in (np.flatnonzero(classes == one) for one in np.unique(classes)):
+        bounds = np.linspace(0, CONTENT, len(members) + 1).astype(np.int32)
+        strips[members, 0], strips[members, 1] = bounds[:-1], bounds[1:] - 1
+    return strips
+
+
+def _half_lines(count: int, random: np.random.Generator) -> Int32s:
+    ranges = np.empty((count, 2), np.int32)
+    ranges[:] = 0, CONTENT - 1
+    ranges[np.arange(count), random.integers(2, size=count)] = random.integers(CONTENT, size=count)
+    return ranges
+
+
+def _schedule(publishers: int, setting: Setting, random: np.random.Generator) -> tuple[Floats, Int64s]:
+    """The times of all publications, and the publisher of each."""
+    interval = 1000.0 / setting.rate
+    each = round(setting.rate * setting.seconds)
+    times = (random.uniform(0, interval, size=(publishers, 1)) + interval * np.arange(each)).ravel()
+    order = np.argsort(times, kind="stable")
+    return times[order], np.repeat(np.arange(publishers), each)[order]

@@ -1,0 +1,65 @@
+"""How experiments are told as a whole: what holds and what agrees is counted, and headlines have our figures."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.errors import WeftError
+from weft.experiments.catalog import EXPERIMENTS
+from weft.experiments.claim import Claim, Comparison
+from weft.experiments.experiment import MEAN, Point
+from weft.experiments.paper import Headline, Paper
+from weft.experiments.results import Results
+from weft.report.done import Done, in_words, provenance, read_chapters, sentence_of, tally
+from weft.report.summary import reproduction_page
+
+NUMBER = Claim("5.1", "path ratio", MEAN, ("Chord",), 2, 2)
+ORDER = Claim("5.2", "path ratio", MEAN, ("Chord", "GrSwico"))
+TREND = Claim("5.3", "path ratio", MEAN, ("Chord",), trend="up")
+COMPARISONS = [
+    Comparison(NUMBER, (2.1,), "agrees"),
+    Comparison(NUMBER, (3.0,), "differs", "50% higher than the paper's."),
+    Comparison(NUMBER, (), "cannot be compared", "Not run."),
+    Comparison(ORDER, (1.0, 2.0), "agrees"),
+    Comparison(TREND, (1.0, 2.0), "agrees"),
+    Comparison(TREND, (2.0, 1.0), "differs", "Ours does not go up along the axis."),
+]
+MADE = {"date": "2026-11-15", "machine": "2 cores"}
+
+
+def done(name: str = "nsmf-fig2", made: dict[str, str] = MADE) -> Done:
+    results = Results(EXPERIMENTS[name], "quick", [Point("V=1", "", 1)], 1, "10 publications a run", [])
+    return Done(results, {("path ratio", "Chord", MEAN): 2.1}, COMPARISONS, made)
+
+
+def test_orders_and_trends_are_counted_apart_from_numbers() -> None:
+    assert tally([done(), done()]) == ("2", "4 of 6", "2 of 4", "2")
+    assert in_words([done()]) == "Of the papers' orders and trends 2 of 3 hold here, and 1 of 2 numbers agree."
+
+
+def test_a_headline_has_our_figure_or_is_left_out() -> None:
+    told = {"nsmf-fig2": done()}
+    headline = Headline("nsmf-fig2", "path ratio", "Chord", MEAN, "{ours:.1f} hops (the paper: {paper})", 2)
+    assert sentence_of(headline, told) == "2.1 hops (the paper: 2)"
+    assert sentence_of(headline, {}) is None
+    assert sentence_of(Headline("nsmf-fig2", "path ratio", "Chord", "V=7", "{ours}"), told) is None
+
+
+def test_it_is_told_with_what_it_was_made() -> None:
+    later = done(made={"date": "2026-11-16", "machine": "2 cores"})
+    assert provenance([done()]) == "Made with --quick: 2026-11-15, 2 cores."
+    assert provenance([later, done()]) == "Made with --quick: 2026-11-15, 2 cores to 2026-11-16, 2 cores."
+
+
+def test_the_page_has_every_statement() -> None:
+    page = reproduction_page({Paper("nsmf", "NSMF", "About it.", ()): [done()]})
+    for verdict in ("| agrees |", "| differs: 50% higher than the paper's. |", "| cannot be compared: Not run. |"):
+        assert verdict in page
+    assert "| 5.3 | path ratio | Chord | mean | goes up | 1.000 to 2.000 | - | agrees |" in page
+    assert "Why it differs: " in page
+    assert "`weft experiment nsmf-fig2 --quick`. 10 publications a run, one seed." in page
+
+
+def test_a_folder_without_experiments_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="has no results of experiments"):
+        read_chapters(tmp_path)

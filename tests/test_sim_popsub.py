@@ -1,0 +1,194 @@
+"""The compiled simulation of PopSub against broker objects in a world, brute force, and closed forms."""
+
+from collections import Counter
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.errors import WeftError
+from weft.overlays.broker_tree import NO_PARENT, BrokerTree
+from weft.protocol.popsub.parameters import Parameters, Way
+from weft.sim.capacity import Capacity, measured_capacity
+from weft.sim.content_world import content_world
+from weft.sim.popsub import simulate
+from weft.sim.stage import stage_of
+from weft.workloads.followers import zipf_popularity
+from weft.workloads.popsub import ContentWorkload, Setting, content_workload
+
+FREE = np.zeros(2)  # messages that take no time to send, as in a world
+PARAMETERS = Parameters(diameter=200.0, capacity=100.0, phi=0.3, round=1_000.0, sweep_rounds=3)
+
+
+def random_tree(brokers, seed):
+    random = np.random.default_rng(seed)
+    parents = [NO_PARENT, *(int(random.integers(broker)) for broker in range(1, brokers))]
+    return BrokerTree(np.array(parents, np.int32), random.uniform(1, 15, size=(brokers, brokers)))
+
+
+def small_case(seed, brokers=9, publishers=6, subscriptions=40, seconds=12.0):
+    tree = random_tree(brokers, seed)
+    setting = Setting(subscriptions, rate=5.0, seconds=seconds, classes=3)
+    return tree, content_workload(zipf_popularity(publishers, 1.0), tree.top, brokers, setting, seed)
+
+
+def due(workload):
+    """(publication, subscription) of all that match, by comparing every pair."""
+    return [
+        (publication, subscription)
+        for publication, (advertisement, (_, second)) in enumerate(
+            zip(workload.advertisements, workload.values, strict=True)
+        )
+        for subscription, (followed, (low, high)) in enumerate(zip(workload.followed, workload.ranges, strict=True))
+        if followed == advertisement and low <= second <= high
+    ]
+
+
+def percentile(values, share):
+    return np.quantile(values, share, method="inverted_cdf")
+
+
+@pytest.mark.parametrize("way", Way)
+@pytest.mark.parametrize("seed", range(4))
+def test_it_agrees_with_brokers_in_a_world(way, seed):
+    tree, workload = small_case(seed)
+    parameters = replace(PARAMETERS, phi=(0.02, 0.05, 0.1, 0.15)[seed])
+    world, ledger, start = content_world(tree, workload, way, parameters, seed)
+    world.run(start + workload.times[-1] + 3 * parameters.sweep_time)
+    outcome = simulate(stage_of(tree, workload), way, parameters, FREE, seed)
+    delivered = Counter((delivery.publication.number, delivery.subscription) for delivery in ledger.deliveries)
+    assert delivered == Counter(due(workload))
+    assert outcome.deliveries == len(ledger.deliveries)
+    assert (outcome.forwards, outcome.pure_forwards) == (ledger.forwards, ledger.pure_forwards)
+    assert (outcome.unpopular_deliveries > 0) == (way is not Way.TREE)
+    if way is not Way.GOSSIP:  # a publication may overtake itself by gossip, and lots are drawn differently
+        popular = [delivery for delivery in ledger.deliveries if delivery.popular]
+        assert (outcome.popular_deliveries, outcome.out_of_overlay) == (len(popular), ledger.out_of_overlay)
+        latencies = [d.time - start - workload.times[d.publication.number] for d in popular]
+        assert outcome.popular_latency == pytest.approx(percentile(latencies, 0.99), abs=0.5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 14), st.integers(0, 999))
+def test_publications_go_to_matches_and_what_lies_between(brokers, seed):
+    tree, workload = small_case(seed, brokers, publishers=4, subscriptions=25, seconds=1.0)
+    stage = stage_of(tree, workload)
+    graph = nx.Graph(list(tree.links()))
+    matching = Counter((publication, workload.subscribers[number]) for publication, number in due(workload))
+    for publication, row in enumerate(stage.traffic.reach):
+        issuer = workload.publishers[workload.advertisements[publication]]
+        matched = {broker: matching[publication, broker] for broker in range(brokers) if matching[publication, broker]}
+        between = {broker for target in matched for broker in nx.shortest_path(graph, issuer, target)} | {issuer}
+        assert {broker for broker in range(brokers) if row[broker] >= 0} == between
+        assert {broker: count for broker, count in enumerate(row) if count > 0} == matched
+
+
+def test_gains_are_those_of_the_brokers_tables():
+    tree, workload = small_case(5)
+    stage = stage_of(tree, workload)
+    world, ledger, start = content_world(tree, workload, Way.TREE, PARAMETERS)
+    world.run(start)
+    gains = stage.gains.reshape(-1, stage.advertisements)
+    few_origins = stage.few_origins.reshape(gains.shape)
+    found = 0
+    for node, broker in enumerate(ledger.brokers):
+        for place in range(stage.tree.indptr[node], stage.tree.indptr[node + 1]):
+            for advertisement in range(stage.advertisements):
+                entry = broker.table.entries.get((int(stage.tree.peers[place]), advertisement))
+                assert gains[place, advertisement] == (entry.gain if entry else 0)
+                if entry:
+                    found += 1
+                    few = len(entry.origins) * entry.count <= entry.hops
+                    assert few_origins[place, advertisement] == few
+    assert found == len(stage.order) > 20
+
+
+def chain(publications, interval, subscriptions=1):
+    """Broker 0 publishes over one link, 5 ms long, to subscribers that want everything."""
+    tree = BrokerTree(np.array([NO_PARENT, 0], np.int32), np.full((2, 2), 5.0))
+    ones = np.zeros(subscriptions, np.int32)
+    return tree, ContentWorkload(
+        classes=np.zeros(1, np.int32),
+        strips=np.array([[0, 1000]], np.int32),
+        publishers=np.zeros(1, np.int64),
+        followed=ones,
+        ranges=np.tile(np.array([0, 1000], np.int32), (subscriptions, 1)),
+        subscribers=ones + 1,
+        times=interval * np.arange(1.0, publications + 1),
+        advertisements=np.zeros(publications, np.int64),
+        values=np.zeros((publications, 2), np.int32),
+    )
+
+
+def test_an_overloaded_broker_falls_behind_by_the_difference():
+    # A message takes 10 ms, and one is published every pi ms: the n-th starts when n - 1 have been sent.
+    publications, interval = 500, np.pi
+    outcome = simulate(stage_of(*chain(publications, interval)), Way.TREE, PARAMETERS, np.array([0.0, 10.0]))
+    n = np.arange(1, publications + 1)
+    starts = interval + 10 * (n - 1)
+    latencies = starts + 10 + 5 - interval * n
+    assert outcome.popular_latency == pytest.approx(percentile(latencies, 0.99), abs=0.5)
+    waiting = [np.sum((starts > interval * number) & (n <= number)) for number in n]
+    assert outcome.queued == publications - 1
+    assert outcome.queue == pytest.approx(np.mean(waiting[1:]))
+
+
+def test_a_broker_that_keeps_up_has_no_queue():
+    outcome = simulate(stage_of(*chain(50, 11.0)), Way.TREE, PARAMETERS, np.array([0.0, 10.0]))
+    assert (outcome.queued, outcome.queue) == (0, 0.0)
+    assert outcome.popular_latency == 15.0
+
+
+def test_batches_fill_or_time_out():
+    # At 10 publications/s and a share for 1, the one entry is popular at first: then it crosses the line, and stays so.
+    # So a second one is needed that is better: 30 subscriptions near it against 1.
+    tree, good = chain(100, 100.0, subscriptions=30)
+    _, poor = chain(100, 100.0)
+    both = replace(
+        good,
+        classes=np.array([0, 1], np.int32),
+        strips=np.array([[0, 1000]] * 2, np.int32),
+        publishers=np.zeros(2, np.int64),
+        followed=np.concatenate([good.followed, poor.followed + 1]),
+        ranges=np.concatenate([good.ranges, poor.ranges]),
+        subscribers=np.concatenate([good.subscribers, poor.subscribers]),
+        times=np.repeat(good.times, 2),
+        advertisements=np.tile([0, 1], 100),
+        values=np.zeros((200, 2), np.int32),
+    )
+    few = replace(PARAMETERS, capacity=100.0, phi=0.05)
+    outcome = simulate(stage_of(tree, both), Way.BATCH, few, FREE)
+    # From 2 s to 10 s, 81 publications of the poor one; 30 in 3 s are not enough, since 30 / 1 must be exceeded.
+    assert outcome.unpopular_deliveries == 81
+    assert outcome.batches == 3
+    assert outcome.unpopular_latency == pytest.approx(3005, abs=1)
+    assert outcome.forwards == 100 + 19 + 3
+
+
+def test_gossip_reaches_everybody_and_its_seed_decides_how():
+    tree, workload = small_case(3, brokers=30, publishers=5, subscriptions=120)
+    stage = stage_of(tree, workload)
+    parameters = replace(PARAMETERS, phi=0.05)
+    outcomes = [simulate(stage, Way.GOSSIP, parameters, FREE, seed) for seed in (1, 1, 2)]
+    assert outcomes[0] == outcomes[1] != outcomes[2]
+    assert outcomes[0].deliveries == outcomes[2].deliveries == len(due(workload))
+    assert outcomes[0].groups > 2
+    assert 0 < outcomes[0].gossip_false_positives < 1
+
+
+def test_a_star_of_more_links_than_bits_is_refused():
+    star = BrokerTree(np.array([NO_PARENT] + [0] * 70, np.int32), np.ones((71, 71)))
+    workload = content_workload([1.0], np.zeros(1, np.int32), 71, Setting(10, 1.0, 1.0), 1)
+    with pytest.raises(WeftError, match="more than 64 links"):
+        stage_of(star, workload)
+
+
+def test_batches_cost_what_was_measured():
+    capacity = Capacity(1000.0, (1, 2, 4), (1.0, 1.5, 2.0))
+    assert capacity.costs().tolist() == pytest.approx([0, 1, 2 / 1.5, 3 / 1.75, 2])
+    measured = measured_capacity()
+    assert measured.costs()[1] == pytest.approx(1000 / measured.publications_per_second)
+    assert np.all(np.diff(measured.costs()) > 0)

@@ -1,0 +1,253 @@
+"""Vitis networks: kernels and protocol objects come to the same, deliver everything, and heal."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place
+from weft.protocol.router import Left, Publication, Published
+from weft.protocol.vitis.parameters import Parameters
+from weft.sim.record import Record
+from weft.sim.vitis import VitisNetwork, host_arrays
+from weft.sim.vitis_scenario import Scenario, after_failure, drawn, join_all, simulate
+from weft.sim.vitis_world import schedule_join, vitis_world
+from weft.workloads.catalog import generate
+from weft.workloads.geography import geographic_latency
+
+PERIOD = 1000.0
+
+
+class Twins:
+    """The same network twice: on kernels, and as protocol objects in a world."""
+
+    def __init__(self, instance, latency, parameters, seed, rates=None):
+        self.instance = instance
+        self.record = Record()
+        self.network = VitisNetwork(instance, latency, parameters, seed, rates)
+        self.world, self.nodes = vitis_world(instance, latency, parameters, seed, self.record, rates)
+        self.rng = np.random.default_rng(seed)
+
+    def join(self, node, contact):
+        self.network.join(node, contact)
+        schedule_join(self.world, self.nodes, self.world.now + 0.25, node, contact)
+
+    def fail(self, nodes):
+        """At the end of the round, when all its messages have arrived."""
+        self.network.fail(nodes)
+        for node in nodes:
+            self.world.fail(node)
+
+    def step(self):
+        self.network.step()
+        self.world.run(until=self.network.round * PERIOD)
+        self.world.check_invariants()
+
+    def end_of_round(self):
+        self.world.run(until=(self.network.round + 1) * PERIOD - 0.5)
+        self.world.now = (self.network.round + 1) * PERIOD - 0.5
+
+    def publish(self, topic, issuer):
+        reach = self.network.publish(topic, issuer)
+        said = Publication(issuer, self.network.round, topic)
+        start = self.network.round * PERIOD + 0.25
+        self.world.schedule(start, issuer, Published(said))
+        self.end_of_round()
+        deliveries = [row for row in self.record.deliveries if row.publication == said]
+        subscribers = self.instance.subscribers[topic].tolist()
+        expected = {v: int(reach.hops[v]) for v in subscribers if reach.hops[v] > 0}
+        assert Counter(row.node for row in deliveries) == Counter(expected.keys())
+        assert {row.node: row.hops for row in deliveries} == expected
+        assert np.allclose([row.time - start for row in deliveries], [reach.time[row.node] for row in deliveries])
+        pulled = {hop.receiver for hop in self.record.hops if hop.publication == said}
+        assert pulled == set(np.flatnonzero(reach.hops > 0).tolist())
+        return {v for v in subscribers if self.network.there[v]} - {issuer} - expected.keys()
+
+    def check_agreement(self):
+        for v in np.flatnonzero(self.network.there).tolist():
+            assert self.of_kernels(v) == self.of_protocol(v), f"node {v} in round {self.network.round}"
+
+    def of_protocol(self, v):
+        vitis, topics = self.nodes[v].neighbourhood, self.instance.topics
+        return {
+            "view": {peer.node: peer.age for peer in vitis.sampling.view.values()},
+            "table": {peer.node: peer.age for peer in vitis.table.peers.values()},
+            "ring": (vitis.table.successor, vitis.table.predecessor),
+            "links": set(vitis.links),
+            "lately": set(vitis.lately),
+            "gateways": [(found.gateway, found.hops) for _, found in sorted(vitis.proposals.items())],
+            "relays": {(t, child) for t in range(topics) for child in vitis.relays.children(t)},
+        }
+
+    def of_kernels(self, v):
+        network, nodes, topics = self.network, self.instance.nodes, self.instance.topics
+        gossip, own = network.gossip, slice(*self.instance.interest.indptr[v : v + 2])
+        keys = network.relay_children[network.relay_children // (nodes * topics) == v] % (nodes * topics)
+        lately = network.linked_lately[network.linked_lately // nodes == v] % nodes
+        return {
+            "view": known(gossip.sampled[v], gossip.sampled_age[v]),
+            "table": known(gossip.table[v], gossip.table_age[v]),
+            "ring": tuple(int(peer) if peer >= 0 else None for peer in (gossip.successor[v], gossip.predecessor[v])),
+            "links": set(network.links(v).tolist()),
+            "lately": set(lately.tolist()),
+            "gateways": list(zip(network.gateway[own].tolist(), network.gateway_hops[own].tolist(), strict=True)),
+            "relays": {divmod(int(key), nodes) for key in keys},
+        }
+
+
+def known(peers, ages):
+    return {int(peer): int(age) for peer, age in zip(peers, ages, strict=True) if peer >= 0}
+
+
+@pytest.mark.parametrize(
+    ("seed", "parameters"),
+    [
+        (1, Parameters(table=6, view=5, shuffle=3)),
+        (2, Parameters(table=8, small_world=3, view=8, shuffle=4, exponent=0.5, expiry=4)),
+        (3, Parameters(table=5, small_world=1, view=4, shuffle=2, exponent=1.5, gateway_hops=1, patience=3)),
+        (4, Parameters(table=7, view=6, shuffle=6, exponent=1.0, utility="sum", floor=20.0)),
+    ],
+)
+def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters):
+    """Round by round, while nodes join, fail and publish: views, tables, gateways, relay paths, deliveries, hops."""
+    nodes = 36
+    instance = generate("random", nodes=nodes, topics=24, subscriptions=5, seed=seed)
+    rng = np.random.default_rng(seed)
+    latency = place(MatrixLatency(rng.uniform(1, 40, (9, 9))), nodes, seed)
+    twins = Twins(instance, latency, parameters, seed, rates=rng.uniform(0.5, 2.0, 24))
+    missed = set()
+    for step in range(45):
+        if step < 12:
+            for node in range(3 * step, 3 * step + 3):
+                twins.join(node, int(rng.integers(node)) if node else None)
+        if step == 30:
+            twins.fail([4, 11, 17, 23])
+        twins.step()
+        twins.check_agreement()
+        issuer = int(rng.choice(np.flatnonzero(twins.network.there)))
+        missed = twins.publish(int(rng.integers(24)), issuer)
+    assert missed == set()
+
+
+def test_a_world_of_protocol_objects_delivers_everything_and_heals():
+    """Unlike the twins' world: round trips of up to a third of the period, so that messages cross the rounds' ends."""
+    nodes = 60
+    instance = generate("random", nodes=nodes, topics=30, subscriptions=5, seed=5)
+    latency = CoordinateLatency(np.random.default_rng(5).uniform(0, 200, (nodes, 2)), base=5.0)
+    record = Record()
+    world, vitis = vitis_world(instance, latency, Parameters(table=10, exponent=0.25), 5, record)
+    for node in range(nodes):
+        schedule_join(world, vitis, 100.0 * node, node, node // 2 if node else None)
+
+    def missing(number):
+        """Subscribers that some publication of every living node does not come to."""
+        start, lost = world.now, 0
+        said = [Publication(v, number, int(instance.interest[v][number % 5])) for v in living]
+        for publication in said:
+            world.schedule(start, publication.issuer, Published(publication))
+        world.run(until=start + 20_000.0)
+        world.now = start + 20_000.0
+        for publication in said:
+            subscribers = set(instance.subscribers[publication.topic].tolist()) & living - {publication.issuer}
+            got = Counter(row.node for row in record.deliveries if row.publication == publication)
+            assert max(got.values(), default=1) == 1
+            lost += len(subscribers - got.keys())
+        return lost
+
+    living = set(range(nodes))
+    world.run(until=40_000.0)
+    assert missing(0) == 0
+    for node in (3, 10, 20, 33, 47, 58):  # a tenth fails at once
+        world.fail(node)
+        living.discard(node)
+    world.run(until=world.now + 25_000.0)
+    assert missing(1) == 0
+    for node in (5, 30):  # and two say goodbye
+        world.schedule(world.now, node, Left())
+        living.discard(node)
+    world.run(until=world.now + 15_000.0)
+    assert missing(2) == 0
+    world.check_invariants()
+    assert all(not (vitis[v].neighbourhood.links.keys() - living) for v in living)
+
+
+SMALL = Scenario(publications=100, warm_up=40)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("pattern", ["random", "high"])
+def test_a_stable_network_delivers_everything(pattern, exponent):
+    instance = generate(pattern, nodes=200, seed=1)
+    latency = place(geographic_latency(50, 1), 200, 1)
+    figures = simulate(instance, latency, Parameters(exponent=exponent), SMALL, 1)
+    assert figures["hit_ratio"] == 1.0
+    assert 0 < figures["relay_share"] < 1
+    assert figures["delivery_time"] > figures["notification_time"] > 0
+    assert 15 <= figures["degree"] < 30
+
+
+def test_churn_is_got_over():
+    instance = generate("low", nodes=200, seed=2)
+    latency = place(geographic_latency(50, 1), 200, 1)
+    figures = simulate(instance, latency, Parameters(), Scenario(publications=100, warm_up=40, churn=True), 1)
+    assert figures["rounds_to_heal"] is not None
+    assert figures["hit_ratio"] == 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_network_that_has_lost_a_tenth_of_its_nodes_heals_by_itself(seed):
+    instance = generate("random", nodes=200, seed=seed)
+    latency = place(geographic_latency(50, 1), 200, 1)
+    healing = after_failure(instance, latency, Parameters(exponent=0.25), SMALL, seed, 0.1)
+    assert healing["lowest_hit_ratio"] < 1.0  # it did hurt
+    assert healing["rounds_to_heal"] is not None
+
+
+def test_a_network_is_the_same_each_time():
+    instance = generate("low", nodes=80, seed=3)
+    latency = ConstantLatency(80, 10.0)
+    one, other = (simulate(instance, latency, Parameters(), SMALL, 7) for _ in range(2))
+    assert one == other
+    assert simulate(instance, latency, Parameters(), SMALL, 8) != one
+
+
+def test_locality_brings_friends_nearer():
+    instance = generate("random", nodes=200, seed=1)
+    latency = place(geographic_latency(50, 1), 200, 1)
+    trips = []
+    for exponent in (0.0, 1.0):
+        network = VitisNetwork(instance, latency, Parameters(exponent=exponent), 1)
+        join_all(network, np.arange(200), 100.0, np.random.default_rng(1))
+        for _ in range(30):
+            network.step()
+        sources, places = np.nonzero(network.gossip.table >= 0)
+        trips.append(latency.round_trip(sources, network.gossip.table[sources, places]).mean())
+    assert trips[1] < 0.6 * trips[0]
+
+
+def test_the_ring_closes():
+    instance = generate("random", nodes=150, seed=4)
+    network = VitisNetwork(instance, ConstantLatency(150), Parameters(), 4)
+    join_all(network, np.arange(150), 100.0, np.random.default_rng(4))
+    for _ in range(25):
+        network.step()
+    order = np.argsort(network.setting.ring_ids)
+    assert network.gossip.successor[order].tolist() == np.roll(order, -1).tolist()
+    assert network.gossip.predecessor[order].tolist() == np.roll(order, 1).tolist()
+
+
+def test_only_nodes_that_are_there_publish():
+    instance = generate("random", nodes=50, topics=20, subscriptions=3, seed=1)
+    network = VitisNetwork(instance, ConstantLatency(50), Parameters(), 1)
+    join_all(network, np.arange(30), 100.0, np.random.default_rng(1))
+    said = list(drawn(network, 200, np.random.default_rng(2)))
+    assert {issuer for _, issuer in said} <= set(range(30))
+    assert all(topic in instance.interest[issuer] for topic, issuer in said)
+
+
+@pytest.mark.parametrize("hosts", [geographic_latency(5, 1), place(geographic_latency(5, 1), 8, 2), ConstantLatency(4)])
+def test_hosts_and_access_delays_add_up_to_round_trips(hosts):
+    for latency in (hosts, place(hosts, 20, 3)):
+        trips, host, access = host_arrays(latency)
+        v, w = np.nonzero(~np.eye(latency.nodes, dtype=bool))
+        assert np.array_equal(trips[host[v], host[w]] + access[v] + access[w], latency.round_trip(v, w))
