@@ -72,7 +72,7 @@ def test_an_experiment_is_wanted_once() -> None:
 def test_claims_are_about_what_is_measured(name: str) -> None:
     experiment = EXPERIMENTS[name]
     claims = claims_of(experiment)
-    given = {key: "there" for key in experiment.datasets}
+    given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
     labels = {MEAN, *(point.label for plan in plans for point in plan.points)}
     assert claims or name in STATED_NOWHERE
