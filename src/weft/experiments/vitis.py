@@ -103,6 +103,7 @@ FIG5 = _size_figure(
         Panel("relay share of a node's traffic", "relay share", SIZE_SYSTEMS[:6]),
         Panel("relay traffic / that without locality", "relay ratio", WITH),
     ),
+    "relays a delivery",
     "clusters a topic",
     "degree",
     "upkeep messages",
@@ -163,6 +164,7 @@ FIG7 = _churn_figure(
         Panel("relay share of a node's traffic", "relay share", CHURN_SYSTEMS),
         Panel("relay traffic / that without locality", "relay ratio", LOCAL),
     ),
+    "relays a delivery",
     "rounds to heal",
     "lowest hit ratio",
 )

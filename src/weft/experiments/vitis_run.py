@@ -29,6 +29,7 @@ METRICS = {
     "time ratio": Metric("time_ratio"),
     "relay share": Metric("relay_share"),
     "relay ratio": Metric("relay_ratio"),
+    "relays a delivery": Metric("relays_per_delivery"),
     "hit ratio": Metric("hit_ratio"),
     "clusters a topic": Metric("clusters"),
     "degree": Metric("degree"),

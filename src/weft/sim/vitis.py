@@ -35,7 +35,7 @@ class VitisNetwork:
         rates: Floats | None = None,  # publications on every topic in some time; equal without
     ) -> None:
         nodes = instance.nodes
-        self.instance, self.latency, self.parameters = instance, latency, parameters
+        self.instance, self.parameters = instance, parameters
         self.setting = _setting(instance, latency, parameters, seed, rates)
         self.identifiers = topic_identifiers(instance.topics, seed)
         self.round = 0
