@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.overlays.weave import weave
 from weft.protocol.rendezvous import rendezvous
 
 
@@ -50,6 +51,7 @@ class Oracle:
         self.node_at = {ring_id: node for node, ring_id in self.id_of.items()}
         self.fingers = {node: set(overlay.of(node).tolist()) for node in self.id_of}
         self.seed = seed
+        self.trees = weave(instance, overlay)
 
     def publish(self, router: str, topic: int, issuer: int) -> Outcome:
         self.out = Outcome()
@@ -57,6 +59,8 @@ class Oracle:
         self.subscribers = set(self.instance.subscribers[topic].tolist())
         if router in ("scribe", "iscribe"):
             self.rendezvous_routing()
+        elif router == "weave":
+            self.weave(issuer, self.trees.tables(topic), 0)
         else:
             self.beaconvey(issuer, self.id_of[issuer], self.id_of[issuer], 0)
         return self.out
@@ -82,6 +86,20 @@ class Oracle:
             for i in range(ring_id, ring_id - self.size, -1)
             if i % self.size in self.node_at
         )
+
+    # SPEC.md section 7: on to the nearest subscriber until there is a table, and from there over the whole tree.
+    def weave(self, v: int, tables: dict[int, set[int]], path: int) -> None:
+        if v in tables:
+            self.flood(None, v, tables, path)
+        elif self.subscribers:
+            nearest = min(self.subscribers, key=lambda u: self.distance(v, self.id_of[u]))
+            self.weave(self.hop(v, self.nearest_finger(v, self.id_of[nearest])), tables, path + 1)
+
+    def flood(self, sender: int | None, v: int, tables: dict[int, set[int]], path: int) -> None:
+        if path and v in self.subscribers:
+            self.out.paths.append((v, path))
+        for u in tables[v] - {sender}:
+            self.flood(v, self.hop(v, u), tables, path + 1)
 
     # BeaConvey, Protocol 4. `low` may be an identifier that nobody has.
     def beaconvey(self, v: int, low: int, high: int, path: int) -> None:

@@ -24,8 +24,8 @@ OverlayName = Annotated[
     ),
 ]
 RouterName = Annotated[
-    Literal["po", "pal", "pie", "scribe", "iscribe"],
-    typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe or iscribe."),
+    Literal["po", "pal", "pie", "scribe", "iscribe", "weave"],
+    typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe, iscribe or weave."),
 ]
 Engine = Annotated[
     Literal["local", "spark"],

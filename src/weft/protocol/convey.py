@@ -21,7 +21,7 @@ drops it, for nobody is in the range then. Hence:
 An overlay needs but one thing for this: every node has its successor among its fingers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.model.ring import contains, width
 from weft.protocol.finger import FingerTable
@@ -33,8 +33,10 @@ from weft.protocol.router import (
     Message,
     Published,
     Received,
+    Rewired,
     Router,
     Send,
+    Undelivered,
 )
 
 
@@ -60,6 +62,10 @@ class Po(Router):
                 return [*self._deliver(message), *self._spread(message)]
             case Received(_, Ranged() as message):
                 return self._send(message)
+            case Undelivered(_, Ranged() as message):
+                return self._send(replace(message, hops=message.hops - 1))
+            case Rewired(fingers):
+                self.fingers = fingers
         return []
 
     def check_invariants(self) -> None:

@@ -10,6 +10,8 @@ whether it subscribes or not. Messages that carry a publication count their hops
 from dataclasses import dataclass
 from typing import Protocol
 
+from weft.protocol.finger import FingerTable
+
 
 @dataclass(frozen=True, slots=True)
 class Publication:
@@ -70,6 +72,29 @@ class Subscribed(Event):
     """This node has become a subscriber, and its membership service says so."""
 
     topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undelivered(Event):
+    """A message of this node has not come to its peer, as far as the link can tell: it may have come all the same."""
+
+    peer: int
+    message: Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Rewired(Event):
+    """This node has other fingers from now on."""
+
+    fingers: FingerTable
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned(Event):
+    """The master has given this node a table for a topic, or, by None, taken away the one it had."""
+
+    topic: int
+    neighbours: frozenset[int] | None
 
 
 @dataclass(frozen=True, slots=True)

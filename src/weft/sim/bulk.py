@@ -1,7 +1,7 @@
 """Publications in bulk: the routing kernels over an instance and an overlay, every delivery checked.
 
-`evaluate` is all of it in one call. To shard publications, make the `network_of` once for each executor, take
-`evaluate_part` of each shard, add up the counts, and make an `Evaluation.from_counts` of the sum.
+`evaluate` is all of it in one call. To shard publications, make the `network_for` the router once for each executor,
+take `evaluate_part` of each shard, add up the counts, and make an `Evaluation.from_counts` of the sum.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +15,7 @@ import numpy as np
 from weft.errors import WeftError
 from weft.kernels.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
 from weft.kernels.scribe import FROM_ROOT, TO_ROOT, scribe_runs
+from weft.kernels.shared_tree import weave_runs
 from weft.kernels.tally import (
     DELIVERED,
     DELIVERIES,
@@ -36,10 +37,11 @@ from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
-from weft.protocol.catalog import require_router
+from weft.model.tree import Trees
+from weft.protocol.catalog import WEAVE, require_router
 from weft.protocol.rendezvous import rendezvous
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_of
+from weft.sim.network import Network, network_for, woven_network_of
 
 PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
 DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
@@ -80,9 +82,22 @@ def evaluate(
 ) -> Evaluation:
     """The seed places the rendezvous points; the other routers draw no lots."""
     started = perf_counter()
-    network = network_of(instance, overlay)
+    require_router(router)
+    network = network_for(router, instance, overlay)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
-    return Evaluation.from_counts(counts, router=router, overlay=network.overlay, seconds=perf_counter() - started)
+    return Evaluation.from_counts(
+        counts, router=router, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
+    )
+
+
+def evaluate_woven(instance: Instance, overlay: Overlay, trees: Trees, publications: Publications) -> Evaluation:
+    """Weave over given trees."""
+    started = perf_counter()
+    network = woven_network_of(instance, overlay, trees)
+    counts = evaluate_part(network, WEAVE, publications)
+    return Evaluation.from_counts(
+        counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
+    )
 
 
 def evaluate_part(
@@ -91,6 +106,8 @@ def evaluate_part(
     """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
     require_router(router)
     _require_known(network, publications)
+    if router == WEAVE and not network.has_ring:
+        _require_members(network, publications)
     chunks = _chunks(network, publications, thread_count())
     count = partial(_counts, network, router, seed=seed, per_topic=per_topic)
     with ThreadPoolExecutor(len(chunks)) as pool:
@@ -116,6 +133,28 @@ def _require_known(network: Network, publications: Publications) -> None:
     ):
         if len(ids) and (ids.min() < 0 or ids.max() >= count):
             raise WeftError(f"The publications name {kind}s that the instance does not have: it has {count}.")
+
+
+def _require_members(network: Network, publications: Publications) -> None:
+    """Who is in no tree comes in over the ring."""
+    trees = _trees(network)
+    topics = np.repeat(np.arange(network.topics), trees.sizes)
+    inside = topics * np.int64(network.nodes) + trees.members
+    issuers = network.position_of[publications.nodes]
+    outside = ~np.isin(publications.topics * np.int64(network.nodes) + issuers, inside)
+    outside &= network.subscribers.counts[publications.topics] > 0
+    if outside.any():
+        first = np.flatnonzero(outside)[0]
+        raise WeftError(
+            f"Node {publications.nodes[first]} publishes on topic {publications.topics[first]}, to which it does not "
+            f"subscribe, and the overlay {network.overlay} has no ring to go by: let subscribers publish."
+        )
+
+
+def _trees(network: Network) -> Trees:
+    if network.trees is None:
+        raise WeftError("The network has no trees, which weave needs: make it by network_for.")
+    return network.trees
 
 
 def _chunks(network: Network, publications: Publications, count: int) -> list[Runs]:
@@ -145,6 +184,25 @@ def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -
             PIVOTS[router],
             network.subscribers.indptr,
             network.subscribers.indices,
+            runs.topics,
+            runs.starts,
+            runs.issuers,
+            totals,
+            load,
+            rows,
+        )
+    elif router == WEAVE:
+        trees = _trees(network)
+        weave_runs(
+            network.fingers,
+            network.per_phase,
+            network.ids,
+            network.ring_size,
+            network.subscribers.indptr,
+            network.subscribers.indices,
+            trees.indptr,
+            trees.members,
+            trees.parents,
             runs.topics,
             runs.starts,
             runs.issuers,

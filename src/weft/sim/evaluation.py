@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.model.csr import Int64s
+from weft.model.tree import Trees
 
 # Columns of a breakdown by topic; sums, but for the last.
 TOPIC_COLUMNS = (
@@ -96,10 +97,13 @@ class Evaluation:
     maximum_path: int
     seconds: float
     load: Load
+    table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     topics: Mapping[str, npt.NDArray[np.generic]] | None = None  # a column a figure, a row a topic; on request
 
     @classmethod
-    def from_counts(cls, counts: Counts, *, router: str, overlay: str, seconds: float) -> "Evaluation":
+    def from_counts(
+        cls, counts: Counts, *, router: str, overlay: str, seconds: float, trees: Trees | None = None
+    ) -> "Evaluation":
         return cls(
             router=router,
             overlay=overlay,
@@ -112,6 +116,7 @@ class Evaluation:
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received),
+            table_entries=None if trees is None else _distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
         )
 

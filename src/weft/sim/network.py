@@ -1,9 +1,10 @@
-"""An instance and its ring overlay as the routing kernels want them: nodes named by position, their rank in ring order.
+"""An instance and its overlay as the routing kernels want them: nodes named by position, their rank in ring order.
 
-Made once and used for any number of publications; a value over arrays, so that executors can hold it.
+Made once and used for any number of publications; a value over arrays, so that executors can hold it. Without a ring,
+which Weave can do without, positions are nodes and there are no fingers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,9 @@ from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
 from weft.model.ring import phase, phase_count
+from weft.model.tree import Trees
+from weft.overlays.weave import weave
+from weft.protocol.catalog import WEAVE
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,7 @@ class Network:
     node_at: Int32s  # position -> node
     position_of: Int32s  # node -> position
     subscribers: Csr  # topic -> positions
+    trees: Trees | None = None  # of positions; Weave's
 
     @property
     def nodes(self) -> int:
@@ -33,6 +38,10 @@ class Network:
     @property
     def topics(self) -> int:
         return self.subscribers.rows
+
+    @property
+    def has_ring(self) -> bool:
+        return bool(self.fingers.shape[1] > 0)
 
 
 def network_of(instance: Instance, overlay: Overlay) -> Network:
@@ -56,13 +65,38 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     )
 
 
+def network_for(router: str, instance: Instance, overlay: Overlay) -> Network:
+    """With trees, if the router is Weave."""
+    if router == WEAVE:
+        return woven_network_of(instance, overlay, weave(instance, overlay))
+    return network_of(instance, overlay)
+
+
+def woven_network_of(instance: Instance, overlay: Overlay, trees: Trees) -> Network:
+    """With the trees of Weave; the overlay need not have a ring."""
+    require_made_for(instance, overlay)
+    network = _ringless(instance, overlay) if overlay.ring_ids is None else network_of(instance, overlay)
+    return replace(network, trees=replace(trees, members=network.position_of[trees.members]))
+
+
+def _ringless(instance: Instance, overlay: Overlay) -> Network:
+    nodes = np.arange(overlay.nodes, dtype=np.int32)
+    no_fingers = np.empty((overlay.nodes, 0), np.int32)
+    ids, algorithm = nodes.astype(np.int64), overlay.meta.get("algorithm", "")
+    return Network(algorithm, no_fingers, 1, ids, overlay.nodes, nodes, nodes, instance.subscribers)
+
+
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
     """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
     if overlay.ring_ids is None or overlay.ring_size is None:
         raise WeftError(f"{_named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
+    require_made_for(instance, overlay)
+    return overlay.ring_ids, overlay.ring_size
+
+
+def require_made_for(instance: Instance, overlay: Overlay) -> None:
     if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
         raise WeftError(f"{_named(overlay)} was made for another instance: design one for this instance.")
-    return overlay.ring_ids, overlay.ring_size
 
 
 def _named(overlay: Overlay) -> str:

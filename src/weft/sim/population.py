@@ -1,15 +1,20 @@
 """The routers of an overlay, one a node, each with what its node would know."""
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from functools import partial
+
+import numpy as np
 
 from weft.model.csr import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
-from weft.protocol.catalog import make_router
+from weft.model.tree import Trees
+from weft.overlays.weave import weave
+from weft.protocol.catalog import WEAVE, make_router
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.router import Router, Subscribed
+from weft.protocol.weave import DEFAULT_PATIENCE, Patience, Weave
 from weft.sim.network import ring_of
 from weft.sim.world import World
 
@@ -19,8 +24,22 @@ class Directory:
 
     def __init__(self, instance: Instance, ring_ids: Int64s) -> None:
         topics = [instance.subscribers[topic] for topic in range(instance.topics)]
+        self.ids = ring_ids.tolist()
         self.subscribers = [set(nodes.tolist()) for nodes in topics]
         self.ring = [sorted(ring_ids[nodes].tolist()) for nodes in topics]
+
+    def view(self, node: int) -> "View":
+        return View(self, self.ids[node])
+
+    def subscribe(self, node: int, topic: int) -> None:
+        if node not in self.subscribers[topic]:
+            self.subscribers[topic].add(node)
+            insort(self.ring[topic], self.ids[node])
+
+    def unsubscribe(self, node: int, topic: int) -> None:
+        if node in self.subscribers[topic]:
+            self.subscribers[topic].remove(node)
+            self.ring[topic].remove(self.ids[node])
 
 
 class View:
@@ -41,12 +60,32 @@ class View:
 
 
 def routers_of(instance: Instance, overlay: Overlay, router: str, seed: int = 0) -> list[Router]:
+    if router == WEAVE:
+        return [*woven_routers(overlay, weave(instance, overlay), directory_of(instance, overlay))]
     ring_ids, ring_size = ring_of(instance, overlay)
     directory = Directory(instance, ring_ids)
     meeting = partial(rendezvous, seed=seed, ring_size=ring_size)
-    ids = ring_ids.tolist()
     return [
-        make_router(router, node, _fingers(overlay, ids, ring_size, node), View(directory, ids[node]), meeting)
+        make_router(router, node, _fingers(overlay, ring_ids, ring_size, node), directory.view(node), meeting)
+        for node in range(overlay.nodes)
+    ]
+
+
+def directory_of(instance: Instance, overlay: Overlay) -> Directory:
+    """Without a ring, nodes are in the order of their numbers, which nobody asks for."""
+    return Directory(instance, np.arange(instance.nodes) if overlay.ring_ids is None else overlay.ring_ids)
+
+
+def woven_routers(
+    overlay: Overlay, trees: Trees, directory: Directory, patience: Patience = DEFAULT_PATIENCE
+) -> list[Weave]:
+    """With all tables in place."""
+    tables: list[dict[int, frozenset[int]]] = [{} for _ in range(overlay.nodes)]
+    for topic in range(trees.topics):
+        for node, neighbours in trees.tables(topic).items():
+            tables[node][topic] = frozenset(neighbours)
+    return [
+        Weave(node, directory.view(node), _fingers_if_any(overlay, node), tables[node], patience)
         for node in range(overlay.nodes)
     ]
 
@@ -59,7 +98,13 @@ def subscribe_all(world: World, instance: Instance) -> None:
     world.run()
 
 
-def _fingers(overlay: Overlay, ids: list[int], ring_size: int, node: int) -> FingerTable:
+def _fingers_if_any(overlay: Overlay, node: int) -> FingerTable | None:
+    if overlay.ring_ids is None or overlay.ring_size is None:
+        return None
+    return _fingers(overlay, overlay.ring_ids, overlay.ring_size, node)
+
+
+def _fingers(overlay: Overlay, ring_ids: Int64s, ring_size: int, node: int) -> FingerTable:
     links = slice(overlay.indptr[node], overlay.indptr[node + 1])
-    peers = set(overlay.targets[links][overlay.phases[links] != NO_PHASE].tolist())
-    return FingerTable(ids[node], ring_size, [Finger(peer, ids[peer]) for peer in peers])
+    peers = np.unique(overlay.targets[links][overlay.phases[links] != NO_PHASE]).tolist()
+    return FingerTable(int(ring_ids[node]), ring_size, [Finger(peer, int(ring_ids[peer])) for peer in peers])

@@ -1,5 +1,8 @@
 """A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
-but what is on its way to a node that has failed.
+but what is on its way to a node that has failed, unless there are faults.
+
+With faults, messages are lost, and a link tells its sender some time later what it has not carried as far as it knows:
+what was lost, what came to a failed node, and what arrived but whose acknowledgement was lost.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
 the order in which it was caused, and a world is the same each time it is run. It looks through a tracer only.
@@ -15,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from weft.model.latency import Latency
-from weft.protocol.router import Deliver, Effect, Event, Packet, Received, Router, Send
+from weft.protocol.router import Deliver, Effect, Event, Packet, Received, Router, Send, Undelivered
 
 
 class Tracer(Protocol):
@@ -24,11 +27,24 @@ class Tracer(Protocol):
     def delivered(self, now: float, node: int, delivery: Deliver) -> None: ...
 
 
+class Faults:
+    def __init__(self, loss: float, timeout: float, seed: int) -> None:
+        self.loss = loss  # the share of messages, and of acknowledgements, that do not arrive
+        self.timeout = timeout  # milliseconds until a sender is told
+        self._random = np.random.default_rng(seed)
+
+    def strike(self) -> bool:
+        return bool(self._random.random() < self.loss)
+
+
 class World:
-    def __init__(self, routers: Sequence[Router], latency: Latency, tracer: Tracer) -> None:
+    def __init__(
+        self, routers: Sequence[Router], latency: Latency, tracer: Tracer, faults: Faults | None = None
+    ) -> None:
         self.routers = routers  # by node
         self.latency = latency
         self.tracer = tracer
+        self.faults = faults
         self.now = 0.0
         self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
         self._entries = count()
@@ -50,6 +66,7 @@ class World:
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
             if node in self._failed:
+                self._report(node, event)
                 continue
             router = self.routers[node]
             if event is not None:
@@ -73,9 +90,21 @@ class World:
             match effect:
                 case Send(peer, message):
                     self.tracer.sent(self.now, node, peer, message)
-                    self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
+                    self._carry(node, peer, message)
                 case Deliver():
                     self.tracer.delivered(self.now, node, effect)
+
+    def _carry(self, node: int, peer: int, message: Packet) -> None:
+        lost = self.faults is not None and self.faults.strike()
+        if not lost:
+            self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
+        if self.faults is not None and (lost or self.faults.strike()):
+            self.schedule(self.now + self.faults.timeout, node, Undelivered(peer, message))
+
+    def _report(self, failed: int, event: Event | None) -> None:
+        """What has come to a failed node, to its sender."""
+        if self.faults is not None and isinstance(event, Received):
+            self.schedule(self.now + self.faults.timeout, event.sender, Undelivered(failed, event.message))
 
     def _half_round_trip(self, node: int, peer: int) -> float:
         return float(self.latency.round_trip(np.array([node]), np.array([peer]))[0]) / 2

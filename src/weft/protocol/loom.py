@@ -1,0 +1,167 @@
+"""The master's part of Weave: it holds all trees, changes them where nodes, links or subscriptions change, and says
+which nodes need which tables then.
+
+A change touches the trees concerned, and of these the tables that it must:
+
+- who subscribes is joined to the nearest member, by relays where none is a neighbour; a relay has its table already;
+- who unsubscribes at an end of the tree is cut off, and the relays that led to it alone; in the middle, the tree is
+  joined again without it, or with it as a relay where that takes fewer relays;
+- who leaves or fails, and a link that disappears, leave the tree in parts, which are joined again.
+
+What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
+again and again are not as good as new ones: weave anew from time to time.
+
+Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.model.csr import Csr
+from weft.model.instance import Instance
+from weft.model.tree import Trees
+from weft.protocol.shared_tree import SharedTree
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A table that a node must be given."""
+
+    node: int
+    topic: int
+    neighbours: frozenset[int] | None  # None: it is in the tree no more
+
+
+class Loom:
+    """Every change returns the tables to hand out; their number is what it cost."""
+
+    def __init__(self, instance: Instance, neighbours: Csr, trees: Trees, fan_out: int) -> None:
+        """`neighbours` are the nodes at the other ends of every node's links, whoever owns these."""
+        self.links: dict[int, set[int]] = {node: set(neighbours[node].tolist()) for node in range(neighbours.rows)}
+        self.fan_out = fan_out
+        self.parted: set[int] = set()  # topics whose subscribers the overlay leaves in parts
+        self._instance = instance
+        self._woven = trees
+        self._trees: dict[int, SharedTree] = {}
+        self._interests: dict[int, set[int]] = {}
+        self._subscribers: dict[int, set[int]] = {}
+        self._relayed = _relayed(instance, trees)  # node -> topics
+
+    def table(self, node: int, topic: int) -> frozenset[int] | None:
+        neighbours = self._tree(topic).tables.get(node)
+        return None if neighbours is None else frozenset(neighbours)
+
+    def tables(self, node: int) -> dict[int, frozenset[int]]:
+        """All that a node needs to start with, by topic."""
+        found = {topic: self.table(node, topic) for topic in sorted(self._topics(node))}
+        return {topic: table for topic, table in found.items() if table is not None}
+
+    def subscribers(self, topic: int) -> set[int]:
+        if topic not in self._subscribers:
+            known = topic < self._instance.topics
+            self._subscribers[topic] = set(self._instance.subscribers[topic].tolist()) if known else set()
+        return self._subscribers[topic]
+
+    def interest(self, node: int) -> set[int]:
+        if node not in self._interests:
+            known = node < self._instance.nodes
+            self._interests[node] = set(self._instance.interest[node].tolist()) if known else set()
+        return self._interests[node]
+
+    def subscribe(self, node: int, topic: int) -> list[Assignment]:
+        self._require_known(node)
+        self.subscribers(topic).add(node)
+        self.interest(node).add(topic)
+        self._tree(topic).add(node)
+        return self._mended(topic, node)
+
+    def unsubscribe(self, node: int, topic: int) -> list[Assignment]:
+        self._require_known(node)
+        if topic not in self.interest(node):
+            return []
+        self.subscribers(topic).remove(node)
+        self.interest(node).remove(topic)
+        self._tree(topic).drop(node)
+        return self._mended(topic, node)
+
+    def join(self, node: int, peers: Iterable[int], topics: Iterable[int]) -> list[Assignment]:
+        """A node comes, with its links and its subscriptions."""
+        if node in self.links:
+            raise WeftError(f"Node {node} is there already.")
+        self.links[node] = set()
+        links = [each for peer in peers for each in self.connect(node, peer)]
+        return links + [each for topic in topics for each in self.subscribe(node, topic)]
+
+    def leave(self, node: int) -> list[Assignment]:
+        """A node goes, and says so: it is told to drop its tables."""
+        self._require_known(node)
+        for peer in self.links.pop(node):
+            self.links[peer].remove(node)
+        assignments = []
+        for topic in sorted(self._topics(node)):
+            self.subscribers(topic).discard(node)
+            self._tree(topic).drop(node)
+            assignments += self._mended(topic, node)
+        self._interests[node] = set()
+        return assignments
+
+    def fail(self, node: int) -> list[Assignment]:
+        """A node is gone without a word."""
+        return [assignment for assignment in self.leave(node) if assignment.node != node]
+
+    def connect(self, node: int, peer: int) -> list[Assignment]:
+        """A link appears; trees have no use for it but where they are in parts."""
+        self._require_known(node)
+        self._require_known(peer)
+        self.links[node].add(peer)
+        self.links[peer].add(node)
+        return [assignment for topic in sorted(self.parted) for assignment in self._mended(topic, node)]
+
+    def disconnect(self, node: int, peer: int) -> list[Assignment]:
+        """A link disappears."""
+        self.links[node].discard(peer)
+        self.links[peer].discard(node)
+        assignments = []
+        for topic in sorted(self._topics(node) & self._topics(peer)):
+            if peer in self._tree(topic).tables[node]:
+                self._tree(topic).cut(node, peer)
+                assignments += self._mended(topic, node)
+        return assignments
+
+    def _mended(self, topic: int, node: int) -> list[Assignment]:
+        """The tables to hand out after a tree was cut, or given a member, at a node."""
+        tree, subscribers = self._tree(topic), self.subscribers(topic)
+        whole = tree.join(self.links, self.fan_out, preferred=node)
+        tree.trim(subscribers)
+        (self.parted.discard if whole else self.parted.add)(topic)
+        changes = tree.changes()
+        for member in {node, *changes}:
+            relays = member in tree.tables and member not in subscribers
+            topics = self._relayed.setdefault(member, set())
+            (topics.add if relays else topics.discard)(topic)
+        return [Assignment(member, topic, table) for member, table in sorted(changes.items())]
+
+    def _topics(self, node: int) -> set[int]:
+        return self.interest(node) | self._relayed.get(node, set())
+
+    def _tree(self, topic: int) -> SharedTree:
+        if topic not in self._trees:
+            self._trees[topic] = SharedTree(self._woven.tables(topic) if topic < self._woven.topics else {})
+        return self._trees[topic]
+
+    def _require_known(self, node: int) -> None:
+        if node not in self.links:
+            raise WeftError(f"There is no node {node}.")
+
+
+def _relayed(instance: Instance, trees: Trees) -> dict[int, set[int]]:
+    topics = np.repeat(np.arange(trees.topics), trees.sizes)
+    subscriptions = instance.subscribers.row_of_each() * np.int64(instance.nodes) + instance.subscribers.indices
+    relays = ~np.isin(topics * np.int64(instance.nodes) + trees.members, subscriptions)
+    found: dict[int, set[int]] = {}
+    for node, topic in zip(trees.members[relays].tolist(), topics[relays].tolist(), strict=True):
+        found.setdefault(node, set()).add(topic)
+    return found

@@ -1,0 +1,189 @@
+"""Weave: every topic has one tree of the overlay's links, which all its publications share.
+
+A node in the tree of a topic, a subscriber or a relay, has a table: its neighbours in the tree. What comes from one of
+them goes to all others. Who publishes without a table sends the publication on to the nearest subscriber over the ring,
+and the first node with a table that it comes by lets it into the tree.
+
+Tables come from a master (weft.protocol.loom), which may change them at any time, and nodes and links may fail. Where
+a node cannot rely on its table it falls back on Pie over the whole ring, which needs no tables and reaches everyone:
+
+- it has no table, though a neighbour or a subscription of its own says it should;
+- the publication comes from somebody who is not in its table;
+- its table was changed a short time ago (`settling`), so that others may not have theirs yet;
+- its neighbour could not be given the publication.
+
+Why nobody is missed by a change: suppose that tables come to a node in the order in which they were given out, and all
+tables of a change within `settling`, less the time that a publication travels. If the publication comes to a node that
+has a changed table, that node falls back. Otherwise it comes to nodes with the tables from before alone, and these are
+a whole tree. (Who subscribes is served from when all tables of its subscription have come.) A publication may come to a
+node in several ways then, so that nodes remember for a time what they have delivered: clients get it once. While tables
+rest, each member receives it exactly once. What a node has not handed over when it fails is lost with it; what the ring
+does not carry is sent again until it does.
+
+Without a ring there is no fallback, and only members can publish.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from weft.protocol.convey import Pie, Ranged
+from weft.protocol.finger import FingerTable
+from weft.protocol.router import (
+    Assigned,
+    Deliver,
+    Effect,
+    Event,
+    Membership,
+    Message,
+    Publication,
+    Published,
+    Received,
+    Rewired,
+    Router,
+    Send,
+    Undelivered,
+)
+
+Step = Literal["delivered", "passed on", "fallen back"]
+
+
+@dataclass(frozen=True)
+class Patience:
+    settling: float = 5_000.0  # milliseconds after its change for which a table is not relied on
+    memory: float = 60_000.0  # milliseconds for which a publication is remembered; longer than any travels
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.settling <= self.memory:
+            raise ValueError(f"settling is {self.settling} and memory {self.memory}: 0 <= settling <= memory is wanted")
+
+
+DEFAULT_PATIENCE = Patience()
+
+
+@dataclass(frozen=True, slots=True)
+class Woven(Message):
+    """On its way through the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entering(Message):
+    """On its way to the tree."""
+
+
+@dataclass
+class Recall:
+    """Which steps a node has taken with the publications of late."""
+
+    memory: float  # milliseconds
+    _taken: dict[tuple[Step, int, int], float] = field(default_factory=dict)  # when, the oldest first
+
+    def is_first(self, step: Step, publication: Publication, now: float) -> bool:
+        """True once for each step and publication."""
+        while self._taken and next(iter(self._taken.values())) < now - self.memory:
+            del self._taken[next(iter(self._taken))]
+        key = step, publication.issuer, publication.number
+        if key in self._taken:
+            return False
+        self._taken[key] = now
+        return True
+
+    def __len__(self) -> int:
+        return len(self._taken)
+
+
+class Weave(Router):
+    def __init__(
+        self,
+        node: int,
+        membership: Membership,
+        fingers: FingerTable | None,
+        tables: Mapping[int, frozenset[int]] | None = None,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self.node = node
+        self.membership = membership
+        self.pie = None if fingers is None else Pie(node, fingers, membership)
+        self.tables = dict(tables or {})  # topic -> neighbours; these are relied on at once
+        self.patience = patience
+        self._recall = Recall(patience.memory)
+        self._settled: dict[int, float] = {}  # by topic, when its table can be relied on
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        match event:
+            case Published(publication):
+                self._recall.is_first("delivered", publication, now)
+                return self._enter(publication, 0, now)
+            case Received(sender, Woven(publication, hops)):
+                return self._pass_on(publication, hops, sender, now)
+            case Received(_, Entering(publication, hops)):
+                return self._enter(publication, hops, now)
+            case Undelivered(_, Woven(publication, hops)):
+                return self._fall_back(publication, hops - 1, now)
+            case Undelivered(_, Entering(publication, hops)):
+                return self._enter(publication, hops - 1, now)
+            case Received(_, Ranged()) | Undelivered(_, Ranged()) | Rewired():
+                return self._by_pie(event, now)
+            case Assigned(topic, neighbours):
+                self._assign(topic, neighbours, now)
+        return []
+
+    def check_invariants(self) -> None:
+        if self.pie is not None:
+            self.pie.check_invariants()
+        for topic, neighbours in self.tables.items():
+            assert self.node not in neighbours, f"node {self.node} is its own neighbour in the tree of topic {topic}"
+
+    def _assign(self, topic: int, neighbours: frozenset[int] | None, now: float) -> None:
+        if neighbours is None:
+            self.tables.pop(topic, None)
+            self._settled.pop(topic, None)
+        else:
+            self.tables[topic] = neighbours
+            self._settled[topic] = now + self.patience.settling
+
+    def _enter(self, publication: Publication, hops: int, now: float) -> list[Effect]:
+        if publication.topic in self.tables:
+            return self._pass_on(publication, hops, None, now)
+        if self.pie is None or self.membership.subscribes(self.node, publication.topic):
+            return self._fall_back(publication, hops, now)
+        nearest = self.membership.nearest_subscriber(publication.topic)
+        finger = None if nearest is None else self.pie.fingers.towards(nearest)
+        return [] if finger is None else [Send(finger.peer, Entering(publication, hops + 1))]
+
+    def _pass_on(self, publication: Publication, hops: int, sender: int | None, now: float) -> list[Effect]:
+        """To all neighbours but the one it came from; None where it comes into the tree here."""
+        if not self._recall.is_first("passed on", publication, now):
+            return []
+        neighbours = self.tables.get(publication.topic, frozenset())
+        effects = self._deliver(publication, hops, now)
+        effects += [Send(peer, Woven(publication, hops + 1)) for peer in sorted(neighbours) if peer != sender]
+        if self._relies_on_table(publication.topic, sender, now):
+            return effects
+        return effects + self._fall_back(publication, hops, now)
+
+    def _relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
+        known = topic in self.tables and (sender is None or sender in self.tables[topic])
+        return known and now >= self._settled.get(topic, now)
+
+    def _fall_back(self, publication: Publication, hops: int, now: float) -> list[Effect]:
+        if not self._recall.is_first("fallen back", publication, now):
+            return []
+        if self.pie is None:
+            return self._deliver(publication, hops, now)
+        ring_id = self.pie.fingers.ring_id
+        return self._by_pie(Received(self.node, Ranged(publication, hops, ring_id, ring_id)), now)
+
+    def _by_pie(self, event: Event, now: float) -> list[Effect]:
+        effects = [] if self.pie is None else self.pie.handle(event, now)
+        sends: list[Effect] = [effect for effect in effects if isinstance(effect, Send)]
+        delivers = [effect for effect in effects if isinstance(effect, Deliver)]
+        return [
+            *(each for own in delivers for each in self._deliver(own.publication, own.hops, now)),
+            *sends,
+        ]
+
+    def _deliver(self, publication: Publication, hops: int, now: float) -> list[Effect]:
+        if not self.membership.subscribes(self.node, publication.topic):
+            return []
+        return [Deliver(publication, hops)] if self._recall.is_first("delivered", publication, now) else []
