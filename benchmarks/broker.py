@@ -6,7 +6,8 @@ python benchmarks/broker.py --out src/weft/sim/broker_capacity.toml      # and s
 As in the paper (section 5.1): one broker sends 3,000 publications to the next in batches of one size, five times with
 different seeds, and the mean counts. Measured is all that the receiving broker does in Python, on one core and without
 sockets: read the bytes, match 22,000 subscriptions (110 of its own clients, the rest behind one link), decide, and
-write the bytes for the link. Content is that of `benchmarks/matching.py`.
+write the bytes for the link. Content is that of `benchmarks/matching.py`. How much of it is writing is measured too:
+that is what a publication costs for each further link or broker that it is sent to.
 """
 
 import argparse
@@ -49,8 +50,10 @@ def main() -> None:
         print(
             f"batches of {size:3d}: {rates[size]:9,.0f} publications/s, {rates[size] / rates[1]:5.2f} times", flush=True
         )
+    share = fmean(write_share(broker, options.publications, seed) for seed in range(1, options.repeats + 1))
+    print(f"of which writing: {share:.1%}")
     if options.out:
-        options.out.write_text(table(rates, options))
+        options.out.write_text(table(rates, share, options))
 
 
 def prepared(subscriptions: int, own: int) -> Broker:
@@ -75,6 +78,19 @@ def throughput(broker: Broker, size: int, count: int, seed: int) -> float:
     return count / (time.perf_counter() - start)
 
 
+def write_share(broker: Broker, count: int, seed: int) -> float:
+    """Of the time that publications take one by one."""
+    arriving = frames(1, count, seed + count)
+    start = time.perf_counter()
+    effects = [effect for data in arriving for effect in broker.handle(Received(ISSUER, decode(data)), 0.0)]
+    handled = time.perf_counter()
+    for effect in effects:
+        if isinstance(effect, Send):
+            encode(effect.message)
+    written = time.perf_counter()
+    return (written - handled) / (written - start)
+
+
 def frames(size: int, count: int, seed: int) -> list[bytes]:
     """A batch has one advertisement, that is one class here."""
     contents = sorted(drawn_contents(np.random.default_rng(seed), count), key=lambda content: content.kind)
@@ -87,7 +103,7 @@ def frames(size: int, count: int, seed: int) -> list[bytes]:
     return [encode(Batch(tuple(said[start : start + size]), 1)) for start in range(0, count, size)]
 
 
-def table(rates: dict[int, float], options: argparse.Namespace) -> str:
+def table(rates: dict[int, float], share: float, options: argparse.Namespace) -> str:
     speedup = ", ".join(f"{rates[size] / rates[1]:.3f}" for size in SIZES)
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
     return f"""# What a broker of ours can forward, measured; see docs/popsub.md.
@@ -103,6 +119,7 @@ repeats = {options.repeats}
 
 [capacity]
 publications_per_second = {rates[1]:.0f}
+further = {share:.3f}  # of a unit, for each link but the first that a publication is written for
 
 [batch]  # a batch of n takes n / speedup(n) units of capacity
 sizes = [{", ".join(map(str, SIZES))}]

@@ -1,7 +1,8 @@
 """Time and quality of topic-connected overlays, beside GM as the paper prints it; compiled code warm.
 
 python benchmarks/topic_connected.py [--twitter INSTANCE]
-python benchmarks/topic_connected.py --spark INSTANCE    # DC on local Spark, start of Java included
+python benchmarks/topic_connected.py --diameters INSTANCE  # topics of DCBC beside those of DC
+python benchmarks/topic_connected.py --spark INSTANCE      # DC on local Spark, start of Java included
 
 INSTANCE is ego-Twitter, by: weft ingest twitter_combined.txt.gz --as follows --out INSTANCE
 """
@@ -11,11 +12,13 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from textbook_gm import textbook_gm
+from weft.kernels.textbook_gm import textbook_gm
+from weft.model.csr import Int32s
 from weft.model.instance import Instance, read_instance
 from weft.overlays.catalog import design
+from weft.overlays.divide import bulk_nodes
 from weft.overlays.optimum import optimum
-from weft.overlays.quality import quality
+from weft.overlays.quality import quality, topic_diameters, topic_subgraph
 from weft.overlays.verify import topic_violations
 from weft.workloads.catalog import generate
 from weft.workloads.sample import Sampling, sample
@@ -25,6 +28,10 @@ COLUMNS = (
     *("instance", "overlay", "seconds", "of textbook", "average degree", "maximum degree"),
     *("average topic diameter", "maximum topic diameter", "partitions"),
 )
+DIAMETERS = (
+    *("sample", "seed", "gm", "dc", "dcbc", "dc, average", "dcbc, average", "topics with dcbc < dc", "dcbc > dc"),
+    *("bulk alone", "bulk alone, longest topic of dcbc"),
+)
 GAPS = ("nodes", "topics", "subscriptions", "optimum", "gm, mean of 20 seeds", "gm, best of them")
 
 
@@ -32,12 +39,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--twitter", type=Path)
     parser.add_argument("--spark", type=Path)
+    parser.add_argument("--diameters", type=Path)
     given = parser.parse_args()
-    if given.spark is None:
+    if given.spark is not None:
+        report_spark(given.spark)
+    elif given.diameters is not None:
+        report_diameters(given.diameters)
+    else:
         report_all(given.twitter)
         report_gaps()
-    else:
-        report_spark(given.spark)
 
 
 def row(*cells: object) -> None:
@@ -94,6 +104,27 @@ def report_gaps() -> None:
         fewest = optimum(instance, seconds=120).links
         greedy = [design(instance, "gm", seed=seed).links for seed in range(20)]
         row(nodes, topics, subscriptions, fewest, sum(greedy) / 20, min(greedy))
+
+
+def report_diameters(twitter: Path) -> None:
+    """Topic diameters on samples of 10,000 nodes, and in the overlay of DCBC's bulk alone."""
+    whole = read_instance(twitter)
+    row(*DIAMETERS)
+    row(*("---:" for _ in DIAMETERS))
+    for number in (1, 2, 3):
+        instance = sample(whole, Sampling(10_000, "bfs", number))
+        for seed in (1, 2, 3, 4):
+            gm, dc, dcbc = (diameters_of(instance, name, seed) for name in ("gm", "dc", "dcbc"))
+            shared = instance.subscribers.counts > 1
+            bulk = Instance(instance.interest.take(bulk_nodes(instance.interest, 0.2, seed)))
+            alone, longest = diameters_of(bulk, "gm", seed), int(dcbc.argmax())
+            shares = (f"{(dcbc < dc)[shared].mean():.0%}", f"{(dcbc > dc)[shared].mean():.0%}")
+            averages = (f"{dc[shared].mean():.2f}", f"{dcbc[shared].mean():.2f}")
+            row(number, seed, gm.max(), dc.max(), dcbc.max(), *averages, *shares, alone.max(), alone[longest])
+
+
+def diameters_of(instance: Instance, name: str, seed: int) -> Int32s:
+    return topic_diameters(instance, topic_subgraph(instance, design(instance, name, seed=seed)))
 
 
 def report_spark(twitter: Path) -> None:

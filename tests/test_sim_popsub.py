@@ -19,7 +19,8 @@ from weft.sim.stage import stage_of
 from weft.workloads.followers import zipf_popularity
 from weft.workloads.popsub import ContentWorkload, Setting, content_workload
 
-FREE = np.zeros(2)  # messages that take no time to send, as in a world
+FREE = Capacity(np.inf)  # messages take no time to send, as in a world
+SLOW = Capacity(100.0)  # 10 ms a message
 PARAMETERS = Parameters(diameter=200.0, capacity=100.0, phi=0.3, round=1_000.0, sweep_rounds=3)
 
 
@@ -126,7 +127,7 @@ def chain(publications, interval, subscriptions=1):
 def test_an_overloaded_broker_falls_behind_by_the_difference():
     # A message takes 10 ms, and one is published every pi ms: the n-th starts when n - 1 have been sent.
     publications, interval = 500, np.pi
-    outcome = simulate(stage_of(*chain(publications, interval)), Way.TREE, PARAMETERS, np.array([0.0, 10.0]))
+    outcome = simulate(stage_of(*chain(publications, interval)), Way.TREE, PARAMETERS, SLOW)
     n = np.arange(1, publications + 1)
     starts = interval + 10 * (n - 1)
     latencies = starts + 10 + 5 - interval * n
@@ -137,9 +138,18 @@ def test_an_overloaded_broker_falls_behind_by_the_difference():
 
 
 def test_a_broker_that_keeps_up_has_no_queue():
-    outcome = simulate(stage_of(*chain(50, 11.0)), Way.TREE, PARAMETERS, np.array([0.0, 10.0]))
+    outcome = simulate(stage_of(*chain(50, 11.0)), Way.TREE, PARAMETERS, SLOW)
     assert (outcome.queued, outcome.queue) == (0, 0.0)
     assert outcome.popular_latency == 15.0
+
+
+def test_further_links_cost_less():
+    # Three brokers behind the issuer: the first message takes 10 ms, the others 2 ms each.
+    _, workload = chain(1, 50.0, subscriptions=3)
+    star = BrokerTree(np.array([NO_PARENT, 0, 0, 0], np.int32), np.full((4, 4), 5.0))
+    workload = replace(workload, subscribers=np.array([1, 2, 3], np.int32))
+    direct = simulate(stage_of(star, workload), Way.TREE, PARAMETERS, replace(SLOW, further=0.2))
+    assert direct.popular_latency == 10 + 2 + 2 + 5
 
 
 def test_batches_fill_or_time_out():
@@ -179,6 +189,23 @@ def test_gossip_reaches_everybody_and_its_seed_decides_how():
     assert 0 < outcomes[0].gossip_false_positives < 1
 
 
+def test_gossip_takes_as_long_as_among_brokers_in_a_world():
+    # Lots are drawn differently, so that only the distributions agree.
+    tree = random_tree(60, seed=1)
+    setting = Setting(400, rate=1.0, seconds=60.0, classes=3)
+    workload = content_workload(zipf_popularity(6, 0.3), tree.top, 60, setting, seed=1)
+    parameters = Parameters(diameter=200.0, capacity=10.0, phi=0.01)
+    world, ledger, start = content_world(tree, workload, Way.GOSSIP, parameters, seed=1)
+    world.run(start + workload.times[-1] + 2 * parameters.sweep_time)
+    outcome = simulate(stage_of(tree, workload), Way.GOSSIP, parameters, FREE, seed=1)
+    late = [d for d in ledger.deliveries if not d.popular]
+    latencies = [d.time - start - workload.times[d.publication.number] for d in late]
+    assert outcome.unpopular_deliveries == len(late)
+    assert outcome.unpopular_latency == pytest.approx(percentile(latencies, 0.99), rel=0.1)
+    assert outcome.unpopular_latency_90 == pytest.approx(percentile(latencies, 0.9), rel=0.2)
+    assert outcome.out_of_overlay == pytest.approx(ledger.out_of_overlay, rel=0.2)
+
+
 def test_a_star_of_more_links_than_bits_is_refused():
     star = BrokerTree(np.array([NO_PARENT] + [0] * 70, np.int32), np.ones((71, 71)))
     workload = content_workload([1.0], np.zeros(1, np.int32), 71, Setting(10, 1.0, 1.0), 1)
@@ -191,4 +218,5 @@ def test_batches_cost_what_was_measured():
     assert capacity.costs().tolist() == pytest.approx([0, 1, 2 / 1.5, 3 / 1.75, 2])
     measured = measured_capacity()
     assert measured.costs()[1] == pytest.approx(1000 / measured.publications_per_second)
+    assert 0 < measured.further < 1
     assert np.all(np.diff(measured.costs()) > 0)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, locality, nsmf, popsub, vitis, weave
+from weft.experiments import beaconvey, dc, locality, nsmf, popsub, vitis, weave
 from weft.experiments.budget import BUDGET
 from weft.experiments.designed import LOCALITY
 from weft.experiments.experiment import Experiment
@@ -15,6 +15,7 @@ _ALL = (
     FIGURE,
     *beaconvey.EXPERIMENTS,
     *nsmf.EXPERIMENTS,
+    *dc.EXPERIMENTS,
     *popsub.EXPERIMENTS,
     *vitis.EXPERIMENTS,
     *locality.EXPERIMENTS,

@@ -17,11 +17,11 @@ from weft.kernels.broker import (
     Floats,
     Int64s,
     Scene,
-    cost_of,
     count_forward,
     deliver,
     end_job,
     job_start,
+    sent_at,
 )
 from weft.kernels.jit import leaf_jit
 
@@ -73,7 +73,7 @@ def send_batch(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, entr
     scene.ledger.totals[BATCHES] += 1
     count_forward(scene.ledger, size * scene.table.gains[entry], True, False)
     start = job_start(scene, broker, now)
-    end = start + cost_of(load, size)
+    end = sent_at(load, start, start, size)
     end_job(scene, agenda, broker, now, start, end)
     peer = tree.peers[entry // len(scene.traffic.issuers)]
     schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
@@ -85,7 +85,7 @@ def handle_batch(scene: Scene, buffers: Buffers, agenda: Agenda, batch: int, bro
     first = buffers.batches[batch]
     advertisement = traffic.advertisements[buffers.publications[first]]
     issuer = traffic.issuers[advertisement]
-    deliver_batch(scene, buffers, first, broker, now)
+    received = deliver_batch(scene, buffers, first, broker, now)
     start = job_start(scene, broker, now)
     end = start
     for link in range(tree.indptr[broker], tree.indptr[broker + 1]):
@@ -97,7 +97,7 @@ def handle_batch(scene: Scene, buffers: Buffers, agenda: Agenda, batch: int, bro
             entry = link * len(traffic.issuers) + advertisement
             scene.table.routed[entry] += size
             count_forward(scene.ledger, size * scene.table.gains[entry], False, matches_here)
-            end += cost_of(load, size)
+            end = sent_at(load, start, end, received if end == start else size)
             schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
     end_job(scene, agenda, broker, now, start, end)
 
@@ -117,10 +117,14 @@ def part_for(scene: Scene, buffers: Buffers, first: int, broker: int, peer: int)
 
 
 @leaf_jit
-def deliver_batch(scene: Scene, buffers: Buffers, first: int, broker: int, now: float) -> None:
+def deliver_batch(scene: Scene, buffers: Buffers, first: int, broker: int, now: float) -> int:
+    """How many publications of a batch have come to a broker."""
+    received = 0
     node = first
     while node != NONE:
         publication = buffers.publications[node]
         if scene.traffic.reach[publication, broker] >= 0:
+            received += 1
             deliver(scene, publication, broker, UNPOPULAR, now)
         node = buffers.next[node]
+    return received

@@ -1,9 +1,9 @@
 """Brokers as the simulation of PopSub sees them: a tree, what is published, what each has decided, and its queue.
 
-A broker sends one message after the other. A message of n publications takes costs[n]; those that one publication
-(or batch, or gossip round) causes are one job, and jobs wait for each other in the order of their arrival. Since the
-work of a job is known when it comes, so are the times at which its messages leave: a job that has to wait is put on the
-agenda once, to end its waiting.
+What one publication (or batch, or gossip round) has a broker send is a job. The first message of a job, of n
+publications, takes costs[n]; each further one only has to be written, and takes a share of that. Jobs wait for each
+other in the order of their arrival. Since the work of a job is known when it comes, so are the times at which its
+messages leave: a job that has to wait is put on the agenda once, to end its waiting.
 
 What a table says about a link and an advertisement is its entry link * advertisements + advertisement. Numbers of
 brokers, links, entries and the like are int64 wherever functions take them, so that each is compiled once.
@@ -97,6 +97,7 @@ class Table(NamedTuple):
 
 class Load(NamedTuple):
     costs: Floats  # milliseconds that a message of so many publications takes; beyond the last, in proportion
+    further: float  # share of that for each further message of a job
     busy: Floats  # until when, of brokers
     waiting: Int64s  # jobs, of brokers
     queued: Int64s  # [broker, jobs or lengths], of this interval
@@ -138,6 +139,12 @@ def cost_of(load: Load, size: int) -> float:
     if size <= largest:
         return float(load.costs[size])
     return float(load.costs[largest] * size / largest)
+
+
+@leaf_jit
+def sent_at(load: Load, start: float, end: float, size: int) -> float:
+    """When a message of so many publications leaves, in a job that began at `start` and whose last left at `end`."""
+    return end + cost_of(load, size) * (1.0 if end == start else load.further)
 
 
 @inline_jit

@@ -35,10 +35,10 @@ from weft.kernels.broker import (
     Floats,
     Int64s,
     Scene,
-    cost_of,
     deliver,
     end_job,
     job_start,
+    sent_at,
 )
 from weft.kernels.jit import leaf_jit
 from weft.kernels.random import advance, below, unit
@@ -169,7 +169,7 @@ def make_round(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int,
         groups.views[member, place] = groups.views[member, drawn]
         groups.views[member, drawn] = target
         if pushed > 0:
-            end += cost_of(scene.load, pushed)
+            end = sent_at(scene.load, start, end, pushed)
         scene.ledger.totals[OUT_OF_OVERLAY if pushed > 0 else CONTROLS] += 1
         what = event(GOSSIPED, target, member * ROUNDS + count % ROUNDS)
         chat(groups, agenda, end + scene.tree.delays[broker, target], what)
@@ -271,7 +271,7 @@ def handle_retrieve(scene: Scene, groups: Groups, agenda: Agenda, first: int, br
     scene.ledger.totals[OUT_OF_OVERLAY] += 1
     scene.ledger.totals[RETRIEVALS] += 1
     start = job_start(scene, broker, now)
-    end = start + cost_of(scene.load, count)
+    end = sent_at(scene.load, start, start, count)
     end_job(scene, agenda, broker, now, start, end)
     chat(groups, agenda, end + scene.tree.delays[broker, receiver], event(RETRIEVED, receiver, first))
 

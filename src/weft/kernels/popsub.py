@@ -32,6 +32,7 @@ from weft.kernels.broker import (
     end_job,
     job_start,
     record_gain,
+    sent_at,
 )
 from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.lpbcast import (
@@ -142,16 +143,16 @@ def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publ
             continue
         else:
             kind = FORWARD
-        end += scene.load.costs[1]
+        end = sent_at(scene.load, start, end, 1)
         count_forward(scene.ledger, table.gains[entry], True, False)
         send(scene, agenda, kind, publication, broker, peer, end)
     if direct_links != np.uint64(0):
-        end = send_directly(scene, publication, broker, direct_links, end)
+        end = send_directly(scene, publication, broker, direct_links, start, end)
     end_job(scene, agenda, broker, now, start, end)
 
 
 @leaf_jit
-def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64, end: float) -> float:
+def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64, start: float, end: float) -> float:
     """One message to each broker with a match beyond the links, a bit each; when the last one leaves."""
     tree, row = scene.tree, scene.traffic.reach[publication]
     count = 0
@@ -160,7 +161,7 @@ def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64,
             link = np.uint64(tree.first_link[broker, target] - tree.indptr[broker])
             if (links >> link) & np.uint64(1):
                 count += 1
-                end += scene.load.costs[1]
+                end = sent_at(scene.load, start, end, 1)
                 record_gain(scene.ledger, 1.0, True)
                 deliver(scene, publication, target, UNPOPULAR, end + tree.delays[broker, target])
     scene.ledger.totals[OUT_OF_OVERLAY] += count
@@ -209,7 +210,7 @@ def handle_forward(
             continue
         entry = link * len(traffic.issuers) + advertisement
         table.routed[entry] += 1
-        end += scene.load.costs[1]
+        end = sent_at(scene.load, start, end, 1)
         count_forward(scene.ledger, table.gains[entry], False, matches_here)
         send(scene, agenda, kind, publication, broker, peer, end)
     end_job(scene, agenda, broker, now, start, end)

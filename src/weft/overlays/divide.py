@@ -10,6 +10,7 @@ stream of its own: nothing of other partitions. `pipeline/divide.py` conquers on
 and so finds the same overlay.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,9 +53,12 @@ def dc(
         own = interest.take(nodes)
         links.append(inner_links(nodes, own, stream(seed, index), tie))
         stars.append(nodes[star_set(own, shared)])
+    start = time.perf_counter()
     all_stars = np.concatenate(stars)
     links.append(outer_links(all_stars, interest.take(all_stars), member[all_stars], stream(seed, len(stars)), tie))
-    return overlay_of(instance.nodes, links, **dc_figures(np.bincount(member), np.array([len(s) for s in stars])))
+    across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
+    figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
+    return overlay_of(instance.nodes, links, **figures, **across)
 
 
 def dcbc(

@@ -5,6 +5,7 @@ Star Merge, among the nodes of star sets, which finds nearly as few links in a f
 the interests of the star nodes only.
 """
 
+import time
 from collections.abc import Sequence
 from typing import Literal
 
@@ -29,9 +30,11 @@ def join(
         raise WeftError(f"The overlays have {firsts[-1]} nodes together and the instance {instance.nodes}.")
     for number, overlay in enumerate(overlays):
         require_connected(instance, overlay, int(firsts[number]), f"Overlay {number + 1}")
+    start = time.perf_counter()
     group = np.repeat(np.arange(len(overlays), dtype=np.int32), np.diff(firsts))
     nodes = star_nodes(instance.interest, group) if method == "star" else np.arange(instance.nodes)
     chosen = links_across(instance.interest.take(nodes), group[nodes], np.random.default_rng(seed), tie=tie)
+    seconds = time.perf_counter() - start
     given = list(zip(firsts, overlays, strict=False))
     return overlay_from_links(
         instance.nodes,
@@ -39,6 +42,7 @@ def join(
         np.concatenate([*(first + overlay.targets for first, overlay in given), nodes[chosen.others]]),
         links_across=len(chosen.owners),
         star_nodes=len(nodes),
+        seconds_across=seconds,
     )
 
 

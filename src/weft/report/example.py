@@ -10,6 +10,7 @@ SEED = 1
 SYSTEMS = {
     "Scribe on random fingers": ("random", "scribe"),
     "Pie on SWICO": ("swico-sl", "pie"),
+    "Weave on SWICO": ("swico-sl", "weave"),
 }
 
 

@@ -1,7 +1,7 @@
 """PopSub at the paper's scale: one way for what is unpopular, simulated by kernels from publication to last delivery.
 
 It decides as the brokers of weft.protocol.popsub do (docs/popsub.md says where gossip is simpler), and knows besides
-what a broker can send in a second. Every delivery is accounted for: all that match are made, and none twice.
+what a broker can send in a second. It ends when as much is delivered as matches; other than that is an error.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from weft.kernels.popsub import simulate as simulate_events
 from weft.kernels.random import stream
 from weft.model.csr import Int64s
 from weft.protocol.popsub.parameters import Parameters, Way
+from weft.sim.capacity import Capacity
 from weft.sim.stage import Stage
 
 CODES = {
@@ -60,8 +61,8 @@ class Outcome:
     seconds: float  # simulated
 
 
-def simulate(stage: Stage, way: Way, parameters: Parameters, costs: Floats, seed: int = 0) -> Outcome:
-    """A message of n publications takes costs[n] milliseconds; beyond the last n, in proportion.
+def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity, seed: int = 0) -> Outcome:
+    """Brokers plan with the capacity of the parameters, and work with the other.
 
     The seed is that of gossip: the other ways draw no lots.
     """
@@ -69,7 +70,7 @@ def simulate(stage: Stage, way: Way, parameters: Parameters, costs: Floats, seed
         stage.tree,
         stage.traffic,
         _table(stage),
-        _load(stage, costs),
+        _load(stage, capacity),
         _ledger(stage, way),
         _settings(way, parameters),
     )
@@ -100,9 +101,10 @@ def _table(stage: Stage) -> Table:
     )
 
 
-def _load(stage: Stage, costs: Floats) -> Load:
+def _load(stage: Stage, capacity: Capacity) -> Load:
     return Load(
-        costs=costs,
+        costs=capacity.costs(),
+        further=capacity.further,
         busy=np.zeros(stage.brokers),
         waiting=np.zeros(stage.brokers, np.int64),
         queued=np.zeros((stage.brokers, 2), np.int64),

@@ -96,7 +96,7 @@ def _first_links(parents: Int64s, link_to: Int64s, issuer: int) -> Int64s:
 
 def _audience(workload: ContentWorkload, parents: Int64s) -> npt.NDArray[np.int16]:
     """Of every advertisement: as if a publication matched all its subscriptions."""
-    everything = np.array([[0, 0]] * len(workload.ranges), np.int32).reshape(-1, 2)
+    everything = np.zeros_like(workload.ranges)
     count = len(workload.publishers)
     audience = np.empty((count, len(parents)), np.int16)
     advertisements, values = np.arange(count), np.zeros(count, np.int32)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from weft.errors import WeftError
 from weft.model.csr import Int32s, Int64s
 from weft.workloads.followers import apportion
+from weft.workloads.publication import schedule
 
 CONTENT = 1001  # values of an attribute, from 0
 
@@ -76,9 +77,9 @@ def content_workload(
     subscribers = random.integers(brokers, size=setting.subscriptions, dtype=np.int32)
     ranges = _half_lines(setting.subscriptions, random)
     in_order = np.lexsort((subscribers, followed))
-    times, advertisements = _schedule(count, setting, random)
-    low, high = strips[advertisements].T
-    values = np.stack([random.integers(low, high + 1), random.integers(CONTENT, size=len(times))], axis=1)
+    said = schedule(count, setting.rate, setting.seconds, seed)
+    low, high = strips[said.publishers].T
+    values = np.stack([random.integers(low, high + 1), random.integers(CONTENT, size=len(low))], axis=1)
     return ContentWorkload(
         classes,
         strips,
@@ -86,8 +87,8 @@ def content_workload(
         followed,
         ranges[in_order],
         subscribers[in_order],
-        times,
-        advertisements,
+        1000.0 * said.times,
+        said.publishers.astype(np.int64),
         values.astype(np.int32),
     )
 
@@ -106,12 +107,3 @@ def _half_lines(count: int, random: np.random.Generator) -> Int32s:
     ranges[:] = 0, CONTENT - 1
     ranges[np.arange(count), random.integers(2, size=count)] = random.integers(CONTENT, size=count)
     return ranges
-
-
-def _schedule(publishers: int, setting: Setting, random: np.random.Generator) -> tuple[Floats, Int64s]:
-    """The times of all publications, and the publisher of each."""
-    interval = 1000.0 / setting.rate
-    each = round(setting.rate * setting.seconds)
-    times = (random.uniform(0, interval, size=(publishers, 1)) + interval * np.arange(each)).ravel()
-    order = np.argsort(times, kind="stable")
-    return times[order], np.repeat(np.arange(publishers), each)[order]
