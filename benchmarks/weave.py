@@ -1,4 +1,5 @@
-"""Seconds to weave the trees of all topics on `swico-sl`, beside plain Python with networkx, and what a change touches.
+"""Seconds to weave the trees of all topics on `swico-sl`, beside plain Python with networkx; how near relays are to the
+fewest; and what a change touches.
 
     python benchmarks/weave.py                                  # generated instances
     python benchmarks/weave.py --data ../shared/data/social     # ego-Twitter as well: 10,000 nodes, and all of it
@@ -15,6 +16,9 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from snap import read_snap
 from weft.model.instance import Instance
@@ -27,6 +31,9 @@ from weft.workloads.sample import Sampling, sample
 
 PEER_TOPICS, CHANGES = 200, 300
 
+Hops = npt.NDArray[np.int64]  # [node, node]
+Nodes = npt.NDArray[np.int32]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -34,12 +41,16 @@ def main() -> None:
     options = parser.parse_args()
     row("instance", "topics", "subscriptions", "seconds", "networkx, seconds", "times", "relays", "relays of networkx")
     row(*["---"] * 8)
-    weave(*made(generate("unif", nodes=100, topics=20, seed=1)))
+    warm = generate("unif", nodes=100, topics=20, seed=1)
+    weave(warm, design(warm, "random", seed=1))
     touched = {}
-    for name, instance in instances(options.data):
-        instance, overlay = made(instance)
+    for name, instance, links in instances(options.data):
+        overlay = design(instance, links, seed=1)
         report(name, instance, overlay)
         touched[name] = changes(instance, overlay)
+    print()
+    small = generate("unif", nodes=1023, topics=10_000, seed=1)
+    report_gap(small, design(small, "swico-sl", seed=1))
     print()
     kinds = ("subscribe", "unsubscribe", "disconnect", "fail")
     row("instance", *(f"{kind}: tables" for kind in kinds), *(f"{kind}: ms" for kind in kinds))
@@ -52,17 +63,17 @@ def main() -> None:
         row(name, *means[0], *means[1])
 
 
-def instances(data: Path | None) -> Iterator[tuple[str, Instance]]:
-    yield "Unif, 1,023 nodes", generate("unif", nodes=1023, topics=10_000, seed=1)
-    yield "social, 10,000 nodes", generate("social", nodes=10_000, seed=1)
+def instances(data: Path | None) -> Iterator[tuple[str, Instance, str]]:
+    """With the overlay to weave on."""
+    social = generate("social", nodes=2_000, seed=1)
+    yield "social, 2,000 nodes, `random`", social, "random"
+    yield "social, 2,000 nodes", social, "swico-sl"
+    yield "social, 10,000 nodes", generate("social", nodes=10_000, seed=1), "swico-sl"
+    yield "Unif, 1,023 nodes", generate("unif", nodes=1023, topics=10_000, seed=1), "swico-sl"
     if data:
         twitter = read_snap(data / "twitter_combined.txt.gz", both_ways=False)
-        yield "ego-Twitter, 10,000 nodes", sample(twitter, Sampling(10_000, seed=1))
-        yield "ego-Twitter, 81,306 nodes", twitter
-
-
-def made(instance: Instance) -> tuple[Instance, Overlay]:
-    return instance, design(instance, "swico-sl", seed=1)
+        yield "ego-Twitter, 10,000 nodes", sample(twitter, Sampling(10_000, seed=1)), "swico-sl"
+        yield "ego-Twitter, 81,306 nodes", twitter, "swico-sl"
 
 
 def report(name: str, instance: Instance, overlay: Overlay) -> None:
@@ -78,6 +89,42 @@ def report(name: str, instance: Instance, overlay: Overlay) -> None:
     ours = int((trees.sizes - instance.subscribers.counts)[topics].sum())
     size = f"{instance.topics:,}", f"{instance.subscriptions:,}"
     row(name, *size, f"{seconds:.2f}", f"{peer:.0f}", f"{peer / seconds:.0f}", ours, plain)
+
+
+def report_gap(instance: Instance, overlay: Overlay) -> None:
+    """Relays of small topics on Unif, and the fewest: a tree of three or four has at most one or two branchings."""
+    links = mesh_of(overlay).neighbours
+    adjacency = sparse.csr_array((np.ones(len(links)), links.indices, links.indptr), shape=(links.rows, links.rows))
+    hops = csgraph.shortest_path(adjacency, unweighted=True).astype(np.int64)
+    counts, sizes = instance.subscribers.counts, weave(instance, overlay).sizes
+    row("subscribers", "topics", "relays", "fewest")
+    row(*["---"] * 4)
+    for count, fewest in ((2, fewest_of_two), (3, fewest_of_three), (4, fewest_of_four)):
+        topics = np.flatnonzero(counts == count)
+        least = sum(fewest(hops, instance.subscribers[topic]) for topic in topics.tolist())
+        row(count, len(topics), int((sizes - counts)[topics].sum()), least)
+    rest = np.flatnonzero(counts > 4)
+    row("more", len(rest), int((sizes - counts)[rest].sum()), "")
+
+
+def fewest_of_two(hops: Hops, nodes: Nodes) -> int:
+    return int(hops[nodes[0], nodes[1]]) - 1
+
+
+def fewest_of_three(hops: Hops, nodes: Nodes) -> int:
+    return int(hops[nodes].sum(axis=0).min()) - 2
+
+
+def fewest_of_four(hops: Hops, nodes: Nodes) -> int:
+    a, b, c, d = nodes
+    pairs = (((a, b), (c, d)), ((a, c), (b, d)), ((a, d), (b, c)))
+    return (
+        min(int((hops[one].sum(0)[:, None] + hops + hops[other].sum(0)).min()) for one, other in map(lists, pairs)) - 3
+    )
+
+
+def lists(pairs: tuple[tuple[int, int], tuple[int, int]]) -> tuple[list[int], list[int]]:
+    return list(pairs[0]), list(pairs[1])
 
 
 def plain_tree(graph: nx.Graph, subscribers: set[int]) -> int:
