@@ -63,7 +63,7 @@ class VitisNetwork:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
     def fail(self, nodes: Iterable[int] | Int64s) -> None:
-        """From the next round on nothing is heard of them."""
+        """From the next round on nothing is heard of them, for good."""
         self._failed[np.asarray(nodes)] = True
 
     def step(self) -> None:
