@@ -20,7 +20,7 @@ def test_the_meta_tells_how_the_overlay_was_made(tmp_path):
 
 
 def test_an_option_that_is_none_takes_its_default():
-    assert chosen_options("swico-l", {"tie": None, "fill": "overlap"}) == {"tie": "random", "fill": "overlap"}
+    assert chosen_options("grswico", {"tie": None, "fill": "overlap"}) == {"tie": "random", "fill": "overlap"}
 
 
 def test_the_papers_versions_are_the_default():
@@ -30,7 +30,7 @@ def test_the_papers_versions_are_the_default():
 
 def test_options_are_those_of_the_builder():
     assert list(options_of("chord")) == []
-    assert list(options_of("swico-sl")) == ["tie", "fill"]
+    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness"]
     assert options_of("swico-s")["long"].choices == ("chord", "random")
 
 

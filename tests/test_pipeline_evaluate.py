@@ -8,9 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from weft.model.instance import Instance
+from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
+from weft.overlays.weave import weave
 from weft.pipeline.evaluate import evaluate as evaluate_on_spark
+from weft.pipeline.weave import weave as weave_on_spark
 from weft.sim.bulk import evaluate
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
@@ -26,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "instance", folder / "overlay"
 
 
-@pytest.mark.parametrize(("router", "per_topic"), [("pie", True), ("scribe", False)])
+@pytest.mark.parametrize(("router", "per_topic"), [("pie", True), ("scribe", False), ("weave", True)])
 def test_spark_gives_the_same_figures(
     spark: SparkSession, folders: tuple[Path, Path], router: str, per_topic: bool
 ) -> None:
@@ -62,3 +65,20 @@ def test_no_publications_cost_nothing(spark: SparkSession, folders: tuple[Path, 
     none = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
     result = evaluate_on_spark(spark, *folders, "pie", none)
     assert (result.publications, result.messages, result.load.sent.maximum) == (0, 0, 0)
+
+
+def test_spark_weaves_the_same_trees(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    instance, overlay = Instance.read(folders[0]), Overlay.read(folders[1])
+    here, there = weave(instance, overlay), weave_on_spark(spark, *folders)
+    for name in ("indptr", "members", "parents"):
+        assert np.array_equal(getattr(here, name), getattr(there, name))
+
+
+def test_weave_on_spark_needs_no_ring(spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    instance = Instance.read(folders[0])
+    overlay = design(instance, "gm", seed=1)
+    overlay.write(tmp_path / "gm")
+    drawn = publications(instance, 300, seed=2)
+    there = evaluate_on_spark(spark, folders[0], tmp_path / "gm", "weave", drawn)
+    assert replace(there, seconds=0) == replace(evaluate(instance, overlay, "weave", drawn), seconds=0)
+    assert there.routing_overhead == 0

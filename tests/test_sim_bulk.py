@@ -248,3 +248,36 @@ def test_links_that_are_no_fingers_are_not_used():
 def test_publications_of_another_instance_are_an_error(topic, node, kind):
     with pytest.raises(WeftError, match=f"name {kind} that the instance does not have"):
         evaluate(ring_instance(1, 8, 2), chord(8), "po", Publications(np.int32([topic]), np.int32([node])))
+
+
+@pytest.mark.parametrize("name", ["gm", "dc", "dcbc", "ring-per-topic"])
+def test_weave_needs_neither_a_ring_nor_relays_where_topics_are_connected(name):
+    instance = ring_instance(6, 60, 8, 0.2)
+    said = publications(instance, 200, seed=1)
+    found = evaluate(instance, design(instance, name, seed=1), "weave", said)
+    assert found.deliveries == found.expected_deliveries == found.messages
+    assert found.routing_overhead == 0
+
+
+def test_without_a_ring_only_members_can_publish():
+    instance = ring_instance(6, 60, 8, 0.2)
+    other = next(node for node in range(60) if node not in instance.subscribers[3])
+    with pytest.raises(WeftError, match=rf"Node {other} publishes on topic 3.*the overlay gm has no ring"):
+        evaluate(instance, design(instance, "gm", seed=1), "weave", Publications(np.int32([3]), np.int32([other])))
+
+
+def test_weave_tells_how_many_table_entries_nodes_keep():
+    """A path of three: the middle one has two neighbours in the tree, the others one."""
+    instance = instance_from_pairs([0, 1, 2], [0, 0, 0])
+    path = overlay_from_links(3, [0, 1], [1, 2])
+    found = evaluate(instance, path, "weave", Publications(np.int32([0]), np.int32([0])))
+    assert (found.table_entries.mean, found.table_entries.maximum) == (4 / 3, 2)
+    assert evaluate(instance, chord(3), "pie", Publications(np.int32([0]), np.int32([0]))).table_entries is None
+
+
+def test_a_tree_that_misses_a_subscriber_is_noticed():
+    instance, overlay = ring_instance(2, 8, 1), chord(8)
+    network = network_for("weave", instance, overlay)
+    short = replace(network.trees, indptr=network.trees.indptr - [0, 1])
+    with pytest.raises(DeliveryError, match="not to"):
+        evaluate_part(replace(network, trees=short), "weave", Publications(np.int32([0]), instance.subscribers[0][:1]))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, dc, locality, nsmf, popsub, vitis
+from weft.experiments import beaconvey, dc, locality, nsmf, popsub, vitis, weave
 from weft.experiments.budget import BUDGET
 from weft.experiments.designed import LOCALITY
 from weft.experiments.experiment import Experiment
@@ -19,6 +19,7 @@ _ALL = (
     *popsub.EXPERIMENTS,
     *vitis.EXPERIMENTS,
     *locality.EXPERIMENTS,
+    *weave.EXPERIMENTS,
     OPTIONS,
     BUDGET,
     GAP,

@@ -1,4 +1,4 @@
-"""Locality in the designed overlay: SWICO with links weighed by latency, beside Vitis on the same input.
+"""Locality in the designed overlay: SWICO with links, and Weave with trees, by latency; beside Vitis on the same input.
 
 A system is an overlay with its router and how much round-trip times count, or Vitis with its exponent.
 """
@@ -45,11 +45,16 @@ class DesignedRun:
         near = Closeness(latency, self.closeness) if self.closeness else None
         overlay = gswico_sl(instance, np.random.default_rng(self.seed), "random", "random", near)
         said = publications(instance, self.publications, self.seed, by="node")
-        return evaluate_in_time(instance, overlay, self.router, latency, said, self.seed)
+        return evaluate_in_time(instance, overlay, self.router, latency, said, self.seed, by_latency=self.closeness > 0)
 
 
 # Router and closeness.
-DESIGNED = {"SWICO, Pie": ("pie", 0.0), "SWICO by latency, Pie": ("pie", CLOSENESS)}
+DESIGNED = {
+    "SWICO, Pie": ("pie", 0.0),
+    "SWICO by latency, Pie": ("pie", CLOSENESS),
+    "SWICO, Weave": ("weave", 0.0),
+    "SWICO and Weave by latency": ("weave", CLOSENESS),
+}
 GOSSIPED = {"Vitis": 0.0, "Vitis, locality": EXPONENT}
 SYSTEMS = (*GOSSIPED, *DESIGNED)
 METRICS = {

@@ -12,6 +12,7 @@ from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
 from weft.sim.bulk import evaluate
+from weft.sim.evaluation import Evaluation
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling, sample
@@ -65,20 +66,29 @@ class RoutingRun:
 
     def measure(self) -> dict[str, Any]:
         instance = instance_of(self.input, self.seed)
-        overlay = _overlay(self.input, self.overlay, self.options, self.seed)
+        overlay = overlay_of(self.input, self.overlay, self.options, self.seed)
         drawn = publications(instance, self.publications, self.seed)
-        result = evaluate(instance, overlay, self.router, drawn, seed=self.seed)
-        return {
-            "subscriptions": instance.subscriptions,
-            "design_seconds": overlay.meta["seconds"],
-            **overlay.meta["quality"],
-            "deliveries": result.deliveries,
-            "messages": result.messages,
-            "routing_overhead": result.routing_overhead,
-            "average_path": result.average_path,
-            "maximum_path": result.maximum_path,
-            "most_loaded_messages": result.load.most_loaded_messages,
-        }
+        return figures_of(instance, overlay, evaluate(instance, overlay, self.router, drawn, seed=self.seed))
+
+
+def figures_of(instance: Instance, overlay: Overlay, result: Evaluation) -> dict[str, Any]:
+    sent, entries = result.load.sent, result.table_entries
+    tables = {} if entries is None else {"table_entries": entries.mean, "most_table_entries": entries.maximum}
+    return {
+        "subscriptions": instance.subscriptions,
+        "design_seconds": overlay.meta["seconds"],
+        **overlay.meta["quality"],
+        "deliveries": result.deliveries,
+        "messages": result.messages,
+        "messages_per_delivery": result.messages / max(result.deliveries, 1),
+        "routing_overhead": result.routing_overhead,
+        "average_path": result.average_path,
+        "maximum_path": result.maximum_path,
+        "most_loaded_messages": result.load.most_loaded_messages,
+        "busiest_over_mean": sent.maximum / max(sent.mean, 1e-9),
+        "percentile_over_mean": sent.percentile_99 / max(sent.mean, 1e-9),
+        **tables,
+    }
 
 
 @dataclass(frozen=True)
@@ -127,13 +137,13 @@ def _read(folder: str) -> Instance:
 
 
 @lru_cache(maxsize=1)
-def _overlay(given: Input, name: str, options: tuple[tuple[str, str], ...], seed: int) -> Overlay:
+def overlay_of(given: Input, name: str, options: tuple[tuple[str, str], ...], seed: int) -> Overlay:
     instance = instance_of(given, seed)
     overlay = design(instance, name, seed=seed, **dict(options))
-    ratios = {
-        "tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"],
-        "whole_phases_support_ratio": link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"],
-    }
+    ratios = {"tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"]}
+    if overlay.ring_ids is not None:
+        whole = link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"]
+        ratios["whole_phases_support_ratio"] = whole
     return overlay.with_meta(quality=ratios)
 
 

@@ -17,7 +17,7 @@ def _name(router: str, tie: str, fill: str) -> str:
 
 OURS = {
     _name(router, tie, fill): System("swico-sl", router, (("tie", tie), ("fill", fill)))
-    for router, tie, fill in product(("pie",), CHOICES, CHOICES)
+    for router, tie, fill in product(("pie", "weave"), CHOICES, CHOICES)
 }
 SYSTEMS = {**OURS, BASELINE: System("random", "scribe")}
 

@@ -29,6 +29,7 @@ METRICS = {
     "time ratio": Metric("time_ratio"),
     "relay share": Metric("relay_share"),
     "relay ratio": Metric("relay_ratio"),
+    "relays a delivery": Metric("relays_per_delivery"),
     "hit ratio": Metric("hit_ratio"),
     "clusters a topic": Metric("clusters"),
     "degree": Metric("degree"),
@@ -64,7 +65,7 @@ class VitisRun:
 
     @property
     def batch(self) -> Hashable:
-        return self.surroundings, self.publications, self.seed, self.churn
+        return self.surroundings, self.publications, self.seed, self.churn, self.utility, self.floor
 
     @property
     def cost(self) -> float:
@@ -158,10 +159,21 @@ EXPONENTS: Mapping[Effort, tuple[float, ...]] = {
 SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
 
 
-def by_exponent(effort: Effort, systems: Mapping[str, tuple[Surroundings, Form]], seeds: int, settings: str) -> Plan:
+@dataclass(frozen=True)
+class Variant:
+    """A system on an axis of exponents."""
+
+    surroundings: Surroundings
+    utility: Form = "product"
+    floor: float = 1.0  # milliseconds
+
+
+def by_exponent(effort: Effort, systems: Mapping[str, Variant], seeds: int, settings: str) -> Plan:
     points = [Point(f"n={n:g}", f"locality with exponent {n:g}", n) for n in EXPONENTS[effort]]
     runs = {
-        (name, f"n={n:g}", seed): VitisRun(surroundings, 1000, n, seed, utility=utility)
-        for (name, (surroundings, utility)), n, seed in product(systems.items(), EXPONENTS[effort], range(1, seeds + 1))
+        (name, f"n={n:g}", seed): VitisRun(
+            variant.surroundings, 1000, n, seed, utility=variant.utility, floor=variant.floor
+        )
+        for (name, variant), n, seed in product(systems.items(), EXPONENTS[effort], range(1, seeds + 1))
     }
     return Plan(points, seeds, runs, settings)

@@ -5,8 +5,8 @@ Links are rows: pointers and peers. The proposals of a node stand beside its top
 
 import numpy as np
 
-from weft.kernels.gossip import NOBODY, Bools, Int32s, Int64s, Setting, apart
 from weft.kernels.jit import jit
+from weft.kernels.vitis import NOBODY, Bools, Int32s, Int64s, Setting, apart
 
 
 @jit

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.gateway import next_hop
-from weft.kernels.gossip import NOBODY, Bools, Floats, Int32s, Int64s, Setting, distance
 from weft.kernels.jit import jit
 from weft.kernels.relay import union
+from weft.kernels.vitis import NOBODY, Bools, Floats, Int32s, Int64s, Setting, distance
 
 CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from weft.kernels.gossip import Int32s, Int64s
 from weft.kernels.jit import jit
+from weft.kernels.vitis import Int32s, Int64s
 
 
 @jit

@@ -42,6 +42,7 @@ class Reach(NamedTuple):
     path_sums: Int64s  # from this member to all subscribers
     path_maxima: Int32s
     starts: Int64s  # how many publications have started here
+    reached: int  # subscribers in the tree
 
 
 @jit
@@ -108,7 +109,7 @@ def reach_of(members: Int32s, parents: Int32s, slots: Int32s) -> Reach:
         beyond = second[parent] if through else farthest[parent]
         take_path(farthest, second, place, beyond + 1 if beyond != NONE else NONE)
         path_maxima[place] = farthest[place]
-    return Reach(members, parents, degrees, path_sums, path_maxima, np.zeros(size, np.int64))
+    return Reach(members, parents, degrees, path_sums, path_maxima, np.zeros(size, np.int64), below[:1].sum())
 
 
 @leaf_jit
@@ -127,11 +128,10 @@ def publish(
     place = places[issuer]
     if len(tally.trace):
         trace_tree(reach, slots, place, hops, tally)
-    others = len(subscribers) - (slots[issuer] >= 0)
-    delivered = others + (hops > 0 and slots[issuer] >= 0)
+    delivered = reach.reached - (hops == 0 and slots[issuer] >= 0)
     reach.starts[place] += 1
     total[MESSAGES] += len(reach.members) - 1
-    total[OVERHEAD] += len(reach.members) - len(subscribers) - (slots[issuer] < 0)
+    total[OVERHEAD] += len(reach.members) - reach.reached - (slots[issuer] < 0)
     total[DELIVERIES] += delivered
     total[PATH_SUM] += delivered * hops + reach.path_sums[place]
     if delivered > 0:

@@ -12,7 +12,7 @@ To count a candidate costs a few steps of a parallel kernel, to look at a held o
 Therefore a round holds few: one for every STEPS_PER_HELD steps of counting, so that counting and draining take about
 the same time.
 
-Where candidates are weighed by distance, one that contributes little may be worth much, so that all have to be held: 20
+Where candidates are weighed by distance, one that contributes little may be worth much, so that all have to be held: 45
 bytes for every pair of nodes with a topic in common.
 """
 

@@ -44,34 +44,52 @@ def mesh_of(overlay: Overlay, latency: Latency | None = None) -> Mesh:
     return Mesh(neighbours, (latency.round_trip(*there) + latency.round_trip(*back)) / 2)
 
 
+@dataclass(frozen=True, eq=False)
+class Strand:
+    """The trees of some topics in a row."""
+
+    sizes: Int32s  # by topic
+    parts: Int32s  # by topic, those of its subscribers: 1 where there is a tree
+    members: Int32s  # of all trees, as in Trees
+    parents: Int32s
+
+
 def weave(instance: Instance, overlay: Overlay, *, fan_out: int = FAN_OUT, latency: Latency | None = None) -> Trees:
     """With latencies, paths are as short as may be in time, else in hops."""
-    return weave_some(mesh_of(overlay, latency), instance.subscribers, fan_out)
+    mesh = mesh_of(overlay, latency)
+    work = partial(strand, mesh, instance.subscribers, fan_out)
+    with ThreadPoolExecutor(thread_count()) as pool:
+        return trees_of(mesh, list(pool.map(work, ranges(instance.subscribers))))
 
 
-def weave_some(mesh: Mesh, subscribers: Csr, fan_out: int) -> Trees:
-    """The trees of the topics of `subscribers`."""
+def ranges(subscribers: Csr) -> list[tuple[int, int]]:
+    """All topics, in ranges of about the same number of subscriptions."""
+    return list(pairwise(chunk_bounds(subscribers.counts + 1).tolist()))
+
+
+def strand(mesh: Mesh, subscribers: Csr, fan_out: int, topics: tuple[int, int]) -> Strand:
+    """Of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
     if fan_out < 2:
         raise WeftError(f"A fan-out of {fan_out} is too small for a tree: give 2 or more.")
-    work = partial(_woven, mesh, subscribers, fan_out)
-    with ThreadPoolExecutor(thread_count()) as pool:
-        chunks = list(pool.map(work, pairwise(chunk_bounds(subscribers.counts + 1).tolist())))
-    sizes, parts, members, parents = (np.concatenate(arrays) for arrays in zip(*chunks, strict=True))
-    _require_joined(parts)
-    return Trees(mesh.neighbours.rows, np.append(0, np.cumsum(sizes, dtype=np.int64)), members, parents)
-
-
-def _woven(mesh: Mesh, subscribers: Csr, fan_out: int, bounds: tuple[int, int]) -> tuple[Int32s, ...]:
-    """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
-    indptr = subscribers.indptr[bounds[0] : bounds[1] + 1]
+    indptr = subscribers.indptr[topics[0] : topics[1] + 1]
     own = subscribers.indices[indptr[0] : indptr[-1]]
-    return weave_topics(mesh.neighbours.indptr, mesh.neighbours.indices, mesh.costs, indptr - indptr[0], own, fan_out)
+    links = mesh.neighbours
+    return Strand(*weave_topics(links.indptr, links.indices, mesh.costs, indptr - indptr[0], own, fan_out))
 
 
-def _require_joined(parts: Int32s) -> None:
+def trees_of(mesh: Mesh, strands: list[Strand]) -> Trees:
+    """Of all topics, in their order."""
+    parts = np.concatenate([each.parts for each in strands])
     parted = np.flatnonzero(parts > 1)
     if len(parted):
         raise WeftError(
             f"The overlay leaves the subscribers of topic {parted[0]} in {parts[parted[0]]} parts that no links join: "
             "design another."
         )
+    sizes = np.concatenate([each.sizes for each in strands])
+    return Trees(
+        mesh.neighbours.rows,
+        np.append(0, np.cumsum(sizes, dtype=np.int64)),
+        np.concatenate([each.members for each in strands]),
+        np.concatenate([each.parents for each in strands]),
+    )

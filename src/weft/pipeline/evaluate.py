@@ -19,9 +19,12 @@ from weft.model.instance import read_instance
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.stamp import Stamped, stamped
+from weft.pipeline.weave import weave
+from weft.protocol.catalog import WEAVE
 from weft.sim.bulk import evaluate_part
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_of
+from weft.sim.network import Network, network_of, woven_network_of
 
 SHARDS = 16  # each sends a few numbers a node to the driver
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
@@ -44,8 +47,10 @@ def evaluate(
     progress: Progress = SILENCE,
 ) -> Evaluation:
     """Both folders must lie where driver and executors find them under the same path."""
+    if router == WEAVE:
+        return _evaluate_woven(spark, instance, overlay, publications, per_topic, progress)
     started = perf_counter()
-    folders = _stamped(instance), _stamped(overlay)
+    folders = stamped(instance), stamped(overlay)
     network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
     count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
 
@@ -59,13 +64,27 @@ def evaluate(
     return Evaluation.from_counts(counts, router=router, overlay=network.overlay, seconds=perf_counter() - started)
 
 
-def _stamped(folder: Path) -> tuple[str, int]:
-    """The folder and when it was made, so that a worker does not go on with one that was replaced."""
-    return str(folder.absolute()), (folder / "meta.json").stat().st_mtime_ns
+def _evaluate_woven(
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path,
+    publications: Publications,
+    per_topic: bool,
+    progress: Progress,
+) -> Evaluation:
+    """Trees are woven on Spark; a publication over them is a few additions, and not worth sending away."""
+    started = perf_counter()
+    network = woven_network_of(
+        read_instance(instance), read_overlay(overlay), weave(spark, instance, overlay, progress=progress)
+    )
+    counts = evaluate_part(network, WEAVE, publications, per_topic=per_topic)
+    return Evaluation.from_counts(
+        counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
+    )
 
 
 @lru_cache(maxsize=1)
-def _network(instance: tuple[str, int], overlay: tuple[str, int]) -> Network:
+def _network(instance: Stamped, overlay: Stamped) -> Network:
     return network_of(read_instance(instance[0]), read_overlay(overlay[0]))
 
 

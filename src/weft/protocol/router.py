@@ -75,23 +75,6 @@ class Subscribed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Unsubscribed(Event):
-    topic: int
-
-
-@dataclass(frozen=True, slots=True)
-class Joined(Event):
-    """This node has entered the network."""
-
-    contact: object  # what the router needs to know of one node that is in it; None for the first
-
-
-@dataclass(frozen=True, slots=True)
-class Left(Event):
-    """This node has been told to leave the network."""
-
-
-@dataclass(frozen=True, slots=True)
 class Undelivered(Event):
     """A message of this node has not come to its peer, as far as the link can tell: it may have come all the same."""
 
@@ -112,6 +95,23 @@ class Assigned(Event):
 
     topic: int
     neighbours: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed(Event):
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Event):
+    """This node has entered the network."""
+
+    contact: object  # what the router needs to know of one node that is in it; None for the first
+
+
+@dataclass(frozen=True, slots=True)
+class Left(Event):
+    """This node has been told to leave the network."""
 
 
 @dataclass(frozen=True, slots=True)

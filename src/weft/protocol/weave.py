@@ -12,11 +12,13 @@ a node cannot rely on its table it falls back on Pie over the whole ring, which 
 - its table was changed a short time ago (`settling`), so that others may not have theirs yet;
 - its neighbour could not be given the publication.
 
-Why nobody is missed by a change: suppose that all its tables come to their nodes within `settling`, less the time that
-a publication travels. If the publication comes to a node that has a changed table, that node falls back. Otherwise it
-comes to nodes with the tables from before alone, and these are a whole tree. (Who joined by that very change is served
-from when its table has come.) A publication may come to a node in several ways then, so that nodes remember for a time
-what they have delivered: clients get it once. With tables that rest, each member receives it exactly once.
+Why nobody is missed by a change: suppose that tables come to a node in the order in which they were given out, and all
+tables of a change within `settling`, less the time that a publication travels. If the publication comes to a node that
+has a changed table, that node falls back. Otherwise it comes to nodes with the tables from before alone, and these are
+a whole tree. (Who subscribes is served from when all tables of its subscription have come.) A publication may come to a
+node in several ways then, so that nodes remember for a time what they have delivered: clients get it once. While tables
+rest, each member receives it exactly once. What a node has not handed over when it fails is lost with it; what the ring
+does not carry is sent again until it does.
 
 Without a ring there is no fallback, and only members can publish.
 """

@@ -13,7 +13,7 @@ import numpy as np
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.sim.bulk import Trace, trace
-from weft.sim.network import network_of
+from weft.sim.network import network_for
 
 LEGEND = "Green: the issuer. Blue: subscribers, and messages to them. Orange: relays, and messages that they pass on."
 SIZE = 400
@@ -33,7 +33,7 @@ STYLE = """<style>
 
 def draw_publication(instance: Instance, overlay: Overlay, router: str, topic: int, issuer: int) -> tuple[str, str]:
     """The picture, and what it shows in words."""
-    network = network_of(instance, overlay)
+    network = network_for(router, instance, overlay)
     messages = trace(network, router, topic, issuer, seed=1)
     subscribers = set(instance.subscribers[topic].tolist())
     relays = set(messages.targets.tolist()) - subscribers

@@ -41,7 +41,7 @@ from weft.model.tree import Trees
 from weft.protocol.catalog import WEAVE, require_router
 from weft.protocol.rendezvous import rendezvous
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_for
+from weft.sim.network import Network, network_for, woven_network_of
 
 PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
 DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
@@ -87,6 +87,16 @@ def evaluate(
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
     return Evaluation.from_counts(
         counts, router=router, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
+    )
+
+
+def evaluate_woven(instance: Instance, overlay: Overlay, trees: Trees, publications: Publications) -> Evaluation:
+    """Weave over given trees."""
+    started = perf_counter()
+    network = woven_network_of(instance, overlay, trees)
+    counts = evaluate_part(network, WEAVE, publications)
+    return Evaluation.from_counts(
+        counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
     )
 
 

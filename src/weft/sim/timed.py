@@ -8,19 +8,32 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
+from weft.overlays.weave import weave
+from weft.protocol.catalog import WEAVE
 from weft.protocol.router import Publication, Published
-from weft.sim.population import routers_of, subscribe_all
+from weft.sim.population import directory_of, routers_of, subscribe_all, woven_routers
 from weft.sim.record import Record
 from weft.sim.world import World
 
 
 def evaluate_in_time(
-    instance: Instance, overlay: Overlay, router: str, latency: Latency, publications: Publications, seed: int = 0
+    instance: Instance,
+    overlay: Overlay,
+    router: str,
+    latency: Latency,
+    publications: Publications,
+    seed: int = 0,
+    *,
+    by_latency: bool = False,  # Weave's trees; without, by hops
 ) -> dict[str, Any]:
     """Figures named as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
-    world = World(routers_of(instance, overlay, router, seed), latency, record)
-    subscribe_all(world, instance)
+    if router == WEAVE:
+        trees = weave(instance, overlay, latency=latency if by_latency else None)
+        world = World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
+    else:
+        world = World(routers_of(instance, overlay, router, seed), latency, record)
+        subscribe_all(world, instance)
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))

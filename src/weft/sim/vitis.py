@@ -10,17 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.gateway import elect, links_of, next_hops
-from weft.kernels.gossip import (
-    NOBODY,
-    Gossip,
-    Incoming,
-    Setting,
-    next_round,
-    nobody_knows_anybody,
-    transposed,
-)
+from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
 from weft.kernels.relay import refreshed, union
+from weft.kernels.vitis import NOBODY, Gossip, Incoming, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency
@@ -42,7 +35,7 @@ class VitisNetwork:
         rates: Floats | None = None,  # publications on every topic in some time; equal without
     ) -> None:
         nodes = instance.nodes
-        self.instance, self.latency, self.parameters = instance, latency, parameters
+        self.instance, self.parameters = instance, parameters
         self.setting = _setting(instance, latency, parameters, seed, rates)
         self.identifiers = topic_identifiers(instance.topics, seed)
         self.round = 0
@@ -70,7 +63,7 @@ class VitisNetwork:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
     def fail(self, nodes: Iterable[int] | Int64s) -> None:
-        """From the next round on nothing is heard of them."""
+        """From the next round on nothing is heard of them, for good."""
         self._failed[np.asarray(nodes)] = True
 
     def step(self) -> None:

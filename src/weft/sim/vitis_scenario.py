@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.kernels.gossip import NOBODY
+from weft.kernels.vitis import NOBODY
 from weft.model.csr import Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency

@@ -1,7 +1,8 @@
-"""A world of routers under virtual time: what is sent arrives when the latency says, unless there are faults.
+"""A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
+but what is on its way to a node that has failed, unless there are faults.
 
-A link tells its sender, some time later, what it has not carried as far as it knows: a message that was lost or came to
-a failed node, and also one that arrived but whose acknowledgement was lost.
+With faults, messages are lost, and a link tells its sender some time later what it has not carried as far as it knows:
+what was lost, what came to a failed node, and what arrived but whose acknowledgement was lost.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
 the order in which it was caused, and a world is the same each time it is run. It looks through a tracer only.
@@ -27,14 +28,13 @@ class Tracer(Protocol):
 
 
 class Faults:
-    def __init__(self, loss: float = 0.0, timeout: float = 1_000.0, seed: int = 0) -> None:
+    def __init__(self, loss: float, timeout: float, seed: int) -> None:
         self.loss = loss  # the share of messages, and of acknowledgements, that do not arrive
         self.timeout = timeout  # milliseconds until a sender is told
-        self.failed: set[int] = set()  # nodes
         self._random = np.random.default_rng(seed)
 
     def strike(self) -> bool:
-        return self.loss > 0 and bool(self._random.random() < self.loss)
+        return bool(self._random.random() < self.loss)
 
 
 class World:
@@ -44,11 +44,12 @@ class World:
         self.routers = routers  # by node
         self.latency = latency
         self.tracer = tracer
-        self.faults = Faults() if faults is None else faults
+        self.faults = faults
         self.now = 0.0
         self._agenda: list[tuple[float, int, int, Event | None]] = []  # time, sequence, node; None is a timer
         self._entries = count()
         self._one_way = cache(self._half_round_trip)
+        self._failed: set[int] = set()
         self._armed: dict[int, float] = {}  # the deadline that each node's latest timer is for
         for node in range(len(routers)):
             self._arm(node)
@@ -58,13 +59,13 @@ class World:
 
     def fail(self, node: int) -> None:
         """From now on the node neither hears nor does anything."""
-        self.faults.failed.add(node)
+        self._failed.add(node)
 
     def run(self, until: float = inf) -> None:
         """Until nothing is left to happen, or a time has come."""
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
-            if node in self.faults.failed:
+            if node in self._failed:
                 self._report(node, event)
                 continue
             router = self.routers[node]
@@ -94,15 +95,15 @@ class World:
                     self.tracer.delivered(self.now, node, effect)
 
     def _carry(self, node: int, peer: int, message: Packet) -> None:
-        lost = self.faults.strike()
+        lost = self.faults is not None and self.faults.strike()
         if not lost:
             self.schedule(self.now + self._one_way(node, peer), peer, Received(node, message))
-        if lost or self.faults.strike():
+        if self.faults is not None and (lost or self.faults.strike()):
             self.schedule(self.now + self.faults.timeout, node, Undelivered(peer, message))
 
     def _report(self, failed: int, event: Event | None) -> None:
         """What has come to a failed node, to its sender."""
-        if isinstance(event, Received):
+        if self.faults is not None and isinstance(event, Received):
             self.schedule(self.now + self.faults.timeout, event.sender, Undelivered(failed, event.message))
 
     def _half_round_trip(self, node: int, peer: int) -> float:

@@ -1,0 +1,57 @@
+"""Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.overlays.weave`.
+
+A task is told two numbers: instance and overlay it reads from their folders, which a worker keeps for all its tasks.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from weft.model.csr import Csr
+from weft.model.instance import read_instance
+from weft.model.overlay import read_overlay
+from weft.model.tree import Trees
+from weft.overlays.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, strand, trees_of
+from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.stamp import Stamped, stamped
+
+TASKS = 16  # each weaves some of the ranges, one after the other
+
+_ARRAYS = ("sizes", "parts", "members", "parents")
+_SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
+
+
+def weave(
+    spark: SparkSession, instance: Path, overlay: Path, *, fan_out: int = FAN_OUT, progress: Progress = SILENCE
+) -> Trees:
+    """Both folders must lie where driver and executors find them under the same path."""
+    folders = stamped(instance), stamped(overlay)
+    mesh, subscribers = _given(*folders)
+
+    def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for topics in (row for batch in batches for row in batch.to_pylist()):
+            yield _row(topics["first"], strand(*_given(*folders), fan_out, (topics["first"], topics["last"])))
+
+    firsts, lasts = zip(*ranges(subscribers), strict=True)
+    rows = spark.createDataFrame(pa.table({"first": pa.array(firsts), "last": pa.array(lasts)}))
+    with progress.step(f"Weaving {subscribers.rows:,} topics", spark_tasks(spark)):
+        done = rows.repartition(TASKS).mapInArrow(weave_ranges, _SCHEMA).toArrow()
+    return trees_of(mesh, [_strand(done, row) for row in np.argsort(done["first"].to_numpy(), kind="stable").tolist()])
+
+
+@lru_cache(maxsize=1)
+def _given(instance: Stamped, overlay: Stamped) -> tuple[Mesh, Csr]:
+    return mesh_of(read_overlay(overlay[0])), read_instance(instance[0]).subscribers
+
+
+def _row(first: int, woven: Strand) -> pa.RecordBatch:
+    columns = {name: pa.array([getattr(woven, name)], pa.list_(pa.int32())) for name in _ARRAYS}
+    return pa.RecordBatch.from_pydict({"first": pa.array([first], pa.int64()), **columns})
+
+
+def _strand(table: pa.Table, row: int) -> Strand:
+    return Strand(**{name: table[name][row].values.to_numpy() for name in _ARRAYS})

@@ -1,0 +1,63 @@
+"""Runs of Vitis' experiments, on tiny networks."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from weft.experiments.designed import DesignedRun
+from weft.experiments.vitis_run import TWITTER, FailureRun, Surroundings, VitisRun, surroundings_of
+from weft.protocol.vitis.parameters import Parameters
+from weft.sim.vitis_scenario import Scenario, simulate
+from weft.workloads.catalog import generate
+
+SMALL = Surroundings("high", 80)
+
+
+def test_ratios_are_against_the_same_network_without_locality():
+    run = VitisRun(SMALL, 40, 0.5, seed=3)
+    plain, local = (
+        simulate(*surroundings_of(SMALL, 3), Parameters(exponent=n), Scenario(publications=40), 3) for n in (0.0, 0.5)
+    )
+    figures = run.measure()
+    assert figures["time_ratio"] == local["delivery_time"] / plain["delivery_time"] != 1
+    assert figures["relay_ratio"] == local["relays_per_delivery"] / plain["relays_per_delivery"]
+    assert figures["delivery_time"] == local["delivery_time"]
+    assert VitisRun(SMALL, 40, 0.0, seed=3).measure()["time_ratio"] == 1
+    assert pickle.loads(pickle.dumps(run)) == run
+
+
+def test_twitter_is_a_sample_by_closure(tmp_path):
+    generate("social", nodes=400, seed=1).write(tmp_path / "whole")
+    for folder in (str(tmp_path / "whole"), None):
+        instance, latency = surroundings_of(Surroundings(TWITTER, 100, folder), 1)
+        assert instance.meta["sampled"]["method"] == "closure"
+        assert 50 < instance.nodes <= 100
+        assert instance.interest.counts.min() > 0  # all follow somebody
+        assert latency.nodes == instance.nodes
+
+
+def test_of_many_hosts_as_many_are_taken_as_there_are_nodes(tmp_path):
+    trips = np.random.default_rng(1).uniform(1, 300, (50, 50))
+    np.savetxt(tmp_path / "trips.txt", trips)
+    _, latency = surroundings_of(Surroundings("random", 20, hosts=str(tmp_path / "trips.txt"), access=(0, 0)), 1)
+    assert latency.hosts.nodes == 20
+    v, w = np.nonzero(~np.eye(20, dtype=bool))
+    assert np.isin(latency.round_trip(v, w).round(6), trips.round(6)).all()
+
+
+def test_failures_heal():
+    figures = FailureRun(Surroundings("random", 80), 0.2, 0.25, seed=1).measure()
+    assert figures["rounds_to_heal"] is not None
+    assert figures["lowest_hit_ratio"] <= 1.0
+
+
+@pytest.mark.parametrize("closeness", [0.0, 0.5])
+def test_designed_overlays_deliver_everything(closeness):
+    figures = DesignedRun(SMALL, "pie", closeness, 20, seed=1).measure()
+    assert figures["hit_ratio"] == 1.0
+
+
+def test_weighing_by_latency_saves_time():
+    plain, near = (DesignedRun(Surroundings("random", 120), "pie", n, 60, seed=1).measure() for n in (0.0, 0.5))
+    assert near["delivery_time"] < 0.8 * plain["delivery_time"]
