@@ -35,17 +35,17 @@ def content_world(
 
 
 def _advertised(workload: ContentWorkload, number: int) -> Filter:
-    low, high = workload.strips[number]
+    low, high = workload.strips[number].tolist()
     return Filter(f"class {workload.classes[number]}", {"first": Range(low, high)})
 
 
 def _wanted(workload: ContentWorkload, number: int) -> Filter:
-    followed = _advertised(workload, workload.followed[number])
-    low, high = workload.ranges[number]
+    followed = _advertised(workload, int(workload.followed[number]))
+    low, high = workload.ranges[number].tolist()
     return Filter(followed.kind, {**followed.predicates, "second": Range(low, high)})
 
 
 def _said(workload: ContentWorkload, number: int) -> Content:
-    first, second = workload.values[number]
+    first, second = workload.values[number].tolist()
     kind = f"class {workload.classes[workload.advertisements[number]]}"
-    return Content(kind, {"first": int(first), "second": int(second)})
+    return Content(kind, {"first": first, "second": second})
