@@ -1,4 +1,4 @@
-"""What `tie` and `fill` do to swico-sl: TcoSuppR, and Pie's overhead and path relative to Scribe on random fingers.
+"""What `tie` and `fill` do to swico-sl: TcoSuppR, and overhead and path of Pie and Weave relative to Scribe on random.
 
     python benchmarks/swico_options.py --data ../shared/data/social
 
@@ -26,12 +26,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with SNAP's facebook_combined and twitter_combined .txt.gz")
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    print("| instance | tie | fill | TcoSuppR | overhead / Scribe's | path / Scribe's |\n|---|---|---|---|---|---|")
+    print("| instance | tie | fill | TcoSuppR | Pie: overhead | path | Weave: overhead | path |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, made in instances(options.data).items():
         for tie, fill in product(CHOICES, CHOICES):
             rows = [figures(made(seed), tie, fill, seed) for seed in range(1, options.seeds + 1)]
-            support, overhead, path = np.mean(rows, axis=0)
-            print(f"| {name} | {tie} | {fill} | {support:.4f} | {overhead:.3f} | {path:.3f} |", flush=True)
+            support, *pie, relays, path = np.mean(rows, axis=0)
+            ratios = f"{pie[0]:.3f} | {pie[1]:.3f} | {relays:.4f} | {path:.3f}"
+            print(f"| {name} | {tie} | {fill} | {support:.4f} | {ratios} |", flush=True)
 
 
 def instances(data: Path | None) -> dict[str, Callable[[int], weft.Instance]]:
@@ -47,13 +49,16 @@ def instances(data: Path | None) -> dict[str, Callable[[int], weft.Instance]]:
     return made
 
 
-def figures(instance: weft.Instance, tie: str, fill: str, seed: int) -> tuple[float, float, float]:
+def figures(instance: weft.Instance, tie: str, fill: str, seed: int) -> tuple[float, ...]:
+    """TcoSuppR, then overhead and path of each router."""
     publications = weft.publications(instance, PUBLICATIONS, seed)
     overlay = weft.design(instance, "swico-sl", seed=seed, tie=tie, fill=fill)
-    ours = weft.evaluate(instance, overlay, "pie", publications, seed=seed)
     scribe = weft.evaluate(instance, weft.design(instance, "random", seed=seed), "scribe", publications, seed=seed)
-    support = link_quality(instance, overlay)["tco_support_ratio"]
-    return support, ours.routing_overhead / scribe.routing_overhead, ours.average_path / scribe.average_path
+    found = [link_quality(instance, overlay)["tco_support_ratio"]]
+    for router in ("pie", "weave"):
+        ours = weft.evaluate(instance, overlay, router, publications, seed=seed)
+        found += [ours.routing_overhead / scribe.routing_overhead, ours.average_path / scribe.average_path]
+    return tuple(found)
 
 
 if __name__ == "__main__":

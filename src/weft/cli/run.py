@@ -27,7 +27,7 @@ def run(
     nodes: Annotated[int | None, typer.Option(help="Sample so many nodes. Default: take all.")] = None,
     method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
     overlay: o.OverlayName = "swico-sl",
-    router: o.RouterName = "pie",
+    router: o.RouterName = "weave",
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,

@@ -7,8 +7,8 @@ subscribers below it is on b (k - b) of these paths, so that
     cost = sum over links of  cost of the link  x  b (k - b).
 
 1. Shortest ways from a root to all others make a tree whose cost is at most twice the least, for the best root (Wong,
-   SIAM J. Computing 1980). The roots tried are the best connected member, the middle of the longest path, and the
-   median of the best tree so far, as long as that makes it better.
+   SIAM J. Computing 1980). The roots tried are the middle of a longest path, the best connected members, and the
+   median of the best tree so far.
 2. Members move: one that is cheaper to hang, with all below it, from another neighbour is hung there. A move changes b
    on the way between its old and its new parent only. Nobody takes more than `fan_out` neighbours, and a member with
    more gives away those it can, at the least cost: members whose only link is to it must stay.
@@ -23,6 +23,7 @@ import numpy as np
 from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.party import NOBODY, Floats, Int32s, Int64s, Party
 
+CONNECTED = 8  # roots tried that are the best connected
 MEDIANS = 2  # roots tried that are medians
 ROUNDS = 3  # of moves; later ones find little
 
@@ -69,15 +70,16 @@ def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
     """A tree of all members, who are connected; the first of them are the subscribers."""
     count = len(graph.starts) - 1
     distances, best, trial = np.empty(count, np.float64), empty_tree(count), empty_tree(count)
-    cost = grow(graph, int(np.argmax(np.diff(graph.starts))), subscribers, best, distances)
+    connected = np.argsort(-np.diff(graph.starts), kind="mergesort")[:CONNECTED]
+    find_ways(graph, connected[0], trial, distances)
     find_ways(graph, int(np.argmax(distances)), trial, distances)
-    root = middle(trial, distances)
-    for _ in range(1 + MEDIANS):
+    cost = grow(graph, middle(trial, distances), subscribers, best, distances)
+    for attempt in range(len(connected) + MEDIANS):
+        root = connected[attempt] if attempt < len(connected) else median(best, subscribers)
         tried = grow(graph, root, subscribers, trial, distances)
         if tried < cost:
             cost = tried
             best, trial = trial, best
-        root = median(best, subscribers)
     for _ in range(ROUNDS):
         if not move_members(graph, best, subscribers, fan_out):
             break
