@@ -1,8 +1,8 @@
 """What a paper says of an experiment, and whether our figures agree.
 
 A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
-papers/*.toml with the section it was taken from. A number or range agrees within a tenth; an order when ours is the
-same; a trend when three quarters of all pairs of points go its way.
+papers/*.toml with the section it was taken from. A number or range agrees within a tenth, or the tolerance that stands
+there; an order when ours is the same; a trend when three quarters of all pairs of points go its way.
 """
 
 import math
@@ -30,6 +30,7 @@ class Claim:
     low: float = math.nan  # of the range; the same as high where the paper gives a number
     high: float = math.nan
     trend: Trend | None = None  # along the axis; `at` is then MEAN
+    tolerance: float = TOLERANCE  # of a number or range
 
     @property
     def is_order(self) -> bool:
@@ -77,7 +78,8 @@ def _claim(told: Mapping[str, Any]) -> Claim:
     if "order" in told:
         return Claim(*where, tuple(told["order"]))
     low, high = told.get("range") or (told["value"], told["value"])
-    return Claim(*where, (told["system"],), float(low), float(high))
+    tolerance = told.get("tolerance", TOLERANCE)
+    return Claim(*where, (told["system"],), float(low), float(high), tolerance=tolerance)
 
 
 def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
@@ -93,10 +95,10 @@ def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
         return _compare_trend(claim, [figures[claim.metric, claim.systems[0], at] for at in axis])
     if claim.is_order:
         return _compare_order(claim, ours)
-    if ours[0] < claim.low * (1 - TOLERANCE):
-        return Comparison(claim, ours, "differs", f"{1 - ours[0] / claim.low:.0%} lower than the paper's.")
-    if ours[0] > claim.high * (1 + TOLERANCE):
-        return Comparison(claim, ours, "differs", f"{ours[0] / claim.high - 1:.0%} higher than the paper's.")
+    if ours[0] < claim.low * (1 - claim.tolerance):
+        return Comparison(claim, ours, "differs", f"{1 - ours[0] / claim.low:.0%} lower than stated.")
+    if ours[0] > claim.high * (1 + claim.tolerance):
+        return Comparison(claim, ours, "differs", f"{ours[0] / claim.high - 1:.0%} higher than stated.")
     return Comparison(claim, ours, "agrees")
 
 
