@@ -2,7 +2,7 @@
 
 from weft.overlays.catalog import design
 from weft.report.page import figure
-from weft.report.ring import draw_publication, telling_topic
+from weft.report.ring import SIZE, draw_publication, telling_topic
 from weft.workloads.catalog import generate
 
 NODES = 120
@@ -15,13 +15,32 @@ SYSTEMS = {
 
 
 def example_pictures() -> str:
-    instance = generate("social", nodes=NODES, seed=SEED)
-    topic, issuer = telling_topic(instance)
-    figures = []
-    for name, (overlay, router) in SYSTEMS.items():
-        picture, told = draw_publication(instance, design(instance, overlay, seed=SEED), router, topic, issuer)
-        figures.append(figure(picture, f"{name}: {told}."))
+    """A paragraph, and a figure for every system."""
+    figures = "".join(figure(picture, f"{name}: {told}.") for name, picture, told in _drawn())
     return f"""<p>{NODES} users of a generated social graph stand on a ring. One of them (green) publishes to the others
 that follow it (blue). Users who do not care but must pass the message on are relays (orange): the fewer, the
 better.</p>
-<div class="panels">{"".join(figures)}</div>"""
+<div class="panels">{figures}</div>"""
+
+
+def example_strip() -> str:
+    """All of them in one picture."""
+    parts = []
+    for number, (name, picture, told) in enumerate(_drawn()):
+        placed = picture.replace("<svg ", f'<svg x="{number * (SIZE + 20)}" y="50" width="{SIZE}" height="{SIZE}" ', 1)
+        middle = number * (SIZE + 20) + SIZE / 2
+        parts.append(f'<text x="{middle}" y="18">{name}</text><text x="{middle}" y="38">{told}</text>{placed}')
+    width = len(SYSTEMS) * (SIZE + 20) - 20
+    style = 'font-family="sans-serif" font-size="14" text-anchor="middle" fill="#7d7d7d"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {SIZE + 50}" {style}>'
+    return f"{head}{''.join(parts)}</svg>\n"
+
+
+def _drawn() -> list[tuple[str, str, str]]:
+    """The name of each system, its picture, and what that shows."""
+    instance = generate("social", nodes=NODES, seed=SEED)
+    topic, issuer = telling_topic(instance)
+    return [
+        (name, *draw_publication(instance, design(instance, overlay, seed=SEED), router, topic, issuer))
+        for name, (overlay, router) in SYSTEMS.items()
+    ]
