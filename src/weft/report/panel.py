@@ -5,6 +5,8 @@ out. Every mark carries its value, which a page shows under the pointer.
 """
 
 import math
+from itertools import cycle
+from textwrap import fill
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -20,6 +22,7 @@ from weft.report.markdown import number
 MARKERS = "osD^vPX*"
 DOTTED = (0, (1, 3))
 COLUMNS = 4
+TITLE, TITLE_OVER_NAMES = 40, 30  # letters a line
 
 
 def draw_panels(results: Results, figures: Figures) -> str:
@@ -54,7 +57,8 @@ def _height(results: Results) -> float:
 def _draw(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
     draw = _draw_names if results.points[0].x is None else _draw_lines
     tips = draw(axes, results, panel, figures)
-    axes.set_title(panel.title, color=INK, fontsize="medium")
+    width = TITLE_OVER_NAMES if results.points[0].x is None else TITLE
+    axes.set_title(fill(panel.title, width), color=INK, fontsize="medium")
     axes.grid(True)
     _explain(axes, results, panel)
     return tips
@@ -63,7 +67,9 @@ def _draw(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
 def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) -> Tips:
     tips: Tips = []
     x_of: dict[str, float] = {point.label: point.x for point in results.points if point.x is not None}
-    for colour, marker, system in zip(COLOURS, MARKERS, panel.systems, strict=False):
+    looks = _looks(results.experiment, panel)
+    for system in panel.systems:
+        colour, marker = looks[system]
         ours = [figures.get((panel.metric, system, label), math.nan) for label in x_of]
         (line,) = axes.plot(list(x_of.values()), ours, marker=marker, ms=4, lw=1.2, color=colour, label=system)
         tips.append((line, [_tip(system, at, y) for at, y in zip(x_of, ours, strict=True) if math.isfinite(y)]))
@@ -75,6 +81,8 @@ def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
     axes.set_xlabel(results.experiment.axis)
     if results.experiment.logarithmic_axis:
         axes.set_xscale("log")
+    else:
+        axes.locator_params(axis="x", nbins=6)
     if panel.logarithmic:
         axes.set_yscale("log")
     else:
@@ -101,6 +109,12 @@ def _draw_names(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
     if panel.logarithmic:
         axes.set_xscale("log")
     return tips
+
+
+def _looks(experiment: Experiment, panel: Panel) -> dict[str, tuple[str, str]]:
+    """The colour and the marker of each system: the same in all panels, unless there are too many systems for that."""
+    systems = experiment.systems if len(experiment.systems) <= len(COLOURS) else panel.systems
+    return dict(zip(systems, zip(cycle(COLOURS), cycle(MARKERS), strict=False), strict=False))
 
 
 def _hollow(axes: Axes, x: float, y: float, marker: str, colour: str, claim: Claim) -> tuple[Line2D, list[str]]:
