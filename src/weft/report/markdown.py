@@ -77,5 +77,6 @@ def _matrix(results: Results, figures: Figures, metric: str) -> str:
     rows = (
         [system, *(number(figures[metric, system, at]) if (metric, system, at) in figures else "-" for at in labels)]
         for system in results.experiment.systems
+        if any((metric, system, at) in figures for at in labels)
     )
     return table(["system", *labels], rows)

@@ -71,6 +71,8 @@ def _draw_lines(axes: Axes, results: Results, panel: Panel, figures: Figures) ->
     for system in panel.systems:
         colour, marker = looks[system]
         ours = [figures.get((panel.metric, system, label), math.nan) for label in x_of]
+        if all(map(math.isnan, ours)):
+            continue
         (line,) = axes.plot(list(x_of.values()), ours, marker=marker, ms=4, lw=1.2, color=colour, label=system)
         tips.append((line, [_tip(system, at, y) for at, y in zip(x_of, ours, strict=True) if math.isfinite(y)]))
         for claim in _stated(results.experiment, panel, system):
