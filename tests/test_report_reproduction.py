@@ -34,7 +34,7 @@ def done(name: str = "nsmf-fig2", made: dict[str, str] = MADE) -> Done:
 
 def test_orders_and_trends_are_counted_apart_from_numbers() -> None:
     assert tally([done(), done()]) == ("2", "4 of 6", "2 of 4", "2")
-    assert in_words([done()]) == "Of the papers' orders and trends 2 of 3 hold here, and 1 of 2 numbers agree."
+    assert in_words([done()]) == "Of the orders and trends that are stated 2 of 3 hold here, and 1 of 2 numbers agree."
 
 
 def test_a_headline_has_our_figure_or_is_left_out() -> None:

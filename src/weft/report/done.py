@@ -55,7 +55,7 @@ def _read(name: str, folder: Path) -> Done:
 
 def in_words(done: Iterable[Done]) -> str:
     shapes, numbers = _shapes_and_numbers(done)
-    return f"Of the papers' orders and trends {_share(shapes)} hold here, and {_share(numbers)} numbers agree."
+    return f"Of the orders and trends that are stated {_share(shapes)} hold here, and {_share(numbers)} numbers agree."
 
 
 def tally(parts: Sequence[Done]) -> tuple[str, ...]:
