@@ -15,6 +15,7 @@ from weft.experiments.vitis_run import (
     by_exponent,
     hosts_in,
     settings,
+    trade,
 )
 
 FAR = (20.0, 60.0)  # milliseconds of access delay
@@ -92,10 +93,7 @@ CAUSE = Experiment(
     systems=CAUSES,
     metrics=METRICS,
     plan=_cause_plan,
-    panels=(
-        Panel("delivery time / that without locality", "time ratio", CAUSES),
-        Panel("relay traffic / that without locality", "relay ratio", CAUSES),
-    ),
+    panels=trade(CAUSES),
     extra_metrics=("hit ratio",),
     datasets=("planetlab", "wonderproxy", "oversim"),
 )

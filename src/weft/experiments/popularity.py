@@ -57,8 +57,7 @@ def _plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
 
 def _input(key: str, nodes: int | None, folder: str | None) -> Input:
     whole = DATASETS[key].nodes if folder else GENERATED
-    given = social_input("", key, min(nodes or whole, whole), folder)[1]
-    return given
+    return social_input("", key, min(nodes or whole, whole), folder)[1]
 
 
 SYSTEMS = tuple(_system(site, size, side) for site in SITES for size in SIZES for side in SIDES)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
-from weft.experiments.experiment import Effort, Metric, Plan, Point
+from weft.experiments.experiment import Effort, Metric, Plan, Point, Run
 from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
@@ -39,13 +39,6 @@ class Input:
 
 
 @dataclass(frozen=True)
-class System:
-    overlay: str
-    router: str
-    options: tuple[tuple[str, str], ...] = ()  # of the overlay
-
-
-@dataclass(frozen=True)
 class RoutingRun:
     """The seed is that of instance, overlay, publications and rendezvous points."""
 
@@ -69,6 +62,22 @@ class RoutingRun:
         overlay = overlay_of(self.input, self.overlay, self.options, self.seed)
         drawn = publications(instance, self.publications, self.seed)
         return figures_of(instance, overlay, evaluate(instance, overlay, self.router, drawn, seed=self.seed))
+
+
+class Routed(Protocol):
+    """A system that publications are routed on."""
+
+    def run(self, given: Input, publications: int, seed: int) -> Run: ...
+
+
+@dataclass(frozen=True)
+class System:
+    overlay: str
+    router: str
+    options: tuple[tuple[str, str], ...] = ()  # of the overlay
+
+    def run(self, given: Input, publications: int, seed: int) -> RoutingRun:
+        return RoutingRun(given, self.overlay, self.router, publications, seed, self.options)
 
 
 def figures_of(instance: Instance, overlay: Overlay, result: Evaluation) -> dict[str, Any]:
@@ -107,18 +116,16 @@ SCALES: Mapping[Effort, Scale] = {
 Inputs = Callable[[Scale, Mapping[str, str]], list[tuple[Point, Input]]]
 
 
-def routing_plan(inputs: Inputs, systems: Mapping[str, System]) -> Callable[[Effort, Mapping[str, str]], Plan]:
+def routing_plan(inputs: Inputs, systems: Mapping[str, Routed]) -> Callable[[Effort, Mapping[str, str]], Plan]:
     """Every system on every input."""
     return lambda effort, folders: plan_at(SCALES[effort], inputs, systems, folders)
 
 
-def plan_at(scale: Scale, inputs: Inputs, systems: Mapping[str, System], folders: Mapping[str, str]) -> Plan:
+def plan_at(scale: Scale, inputs: Inputs, systems: Mapping[str, Routed], folders: Mapping[str, str]) -> Plan:
     places = inputs(scale, folders)
     seeds = range(1, scale.seeds + 1)
     runs = {
-        (name, point.label, seed): RoutingRun(
-            given, system.overlay, system.router, scale.publications, seed, system.options
-        )
+        (name, point.label, seed): system.run(given, scale.publications, seed)
         for (point, given), seed, (name, system) in product(places, seeds, systems.items())
     }
     return Plan([point for point, _ in places], scale.seeds, runs, f"{scale.publications:,} publications a run")

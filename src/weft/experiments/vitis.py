@@ -14,6 +14,7 @@ from weft.experiments.vitis_run import (
     by_exponent,
     hosts_in,
     settings,
+    trade,
 )
 from weft.protocol.vitis.parameters import LOCALITY
 
@@ -40,10 +41,7 @@ FIG3 = Experiment(
     systems=FORMS,
     metrics=METRICS,
     plan=_fig3_plan,
-    panels=(
-        Panel("delivery time / that without locality", "time ratio", FORMS),
-        Panel("relay traffic / that without locality", "relay ratio", FORMS),
-    ),
+    panels=trade(FORMS),
     extra_metrics=("delivery time", "relay share", "hit ratio", "clusters a topic"),
     datasets=("planetlab", "wonderproxy"),
     logarithmic_axis=True,

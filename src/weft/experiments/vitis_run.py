@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.experiments.dataset import LATENCIES
-from weft.experiments.experiment import Effort, Metric, Plan, Point
+from weft.experiments.experiment import Effort, Metric, Panel, Plan, Point
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, MatrixLatency, PlacedLatency, place, read_latency
 from weft.protocol.vitis.parameters import Parameters
@@ -38,6 +38,14 @@ METRICS = {
     "rounds to heal": Metric("rounds_to_heal"),
     "lowest hit ratio": Metric("lowest_hit_ratio"),
 }
+
+
+def trade(systems: tuple[str, ...]) -> tuple[Panel, ...]:
+    """What locality gains, and what it costs."""
+    return (
+        Panel("delivery time / that without locality", "time ratio", systems),
+        Panel("relay traffic / that without locality", "relay ratio", systems),
+    )
 
 
 @dataclass(frozen=True)

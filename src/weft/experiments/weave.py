@@ -1,13 +1,12 @@
 """Weave beside Pie and Scribe, on all overlays, and what a bound on the degree of its trees costs."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
-from weft.experiments.experiment import Effort, Experiment, Metric, Panel, Plan, Point, Run
+from weft.experiments.experiment import Experiment, Metric, Panel, Point
 from weft.experiments.point import social_input
-from weft.experiments.routing import SCALES, Input, RoutingRun, figures_of, instance_of, overlay_of
+from weft.experiments.routing import Input, Routed, Scale, System, figures_of, instance_of, overlay_of, routing_plan
 from weft.overlays.weave import FAN_OUT, mesh_of, weave
 from weft.sim.bulk import evaluate_woven
 from weft.sim.issuer_tree import average_path
@@ -26,8 +25,6 @@ METRICS = {
 }
 SCRIBE, ISSUER = "Scribe on random", "a tree from each issuer"
 DATASETS = ("facebook", "twitter", "wiki-vote")
-
-MakeRun = Callable[[Input, int, int], Run]  # of an input, a number of publications and a seed
 
 
 @dataclass(frozen=True)
@@ -61,33 +58,35 @@ class WovenRun:
         return {"average_path": path} | {name: figures[name] for name in kept}
 
 
-def _routed(overlay: str, router: str) -> MakeRun:
-    return lambda given, count, seed: RoutingRun(given, overlay, router, count, seed)
+@dataclass(frozen=True)
+class Woven:
+    overlay: str
+    fan_out: int = FAN_OUT
+    from_issuers: bool = False
+
+    def run(self, given: Input, publications: int, seed: int) -> WovenRun:
+        return WovenRun(given, self.overlay, self.fan_out, publications, seed, self.from_issuers)
 
 
-def _woven(overlay: str, fan_out: int = FAN_OUT, *, from_issuers: bool = False) -> MakeRun:
-    return lambda given, count, seed: WovenRun(given, overlay, fan_out, count, seed, from_issuers)
-
-
-ROUTERS = {
-    "Weave": _woven("swico-sl"),
-    ISSUER: _woven("swico-sl", from_issuers=True),
-    "Pie": _routed("swico-sl", "pie"),
-    SCRIBE: _routed("random", "scribe"),
+ROUTERS: Mapping[str, Routed] = {
+    "Weave": Woven("swico-sl"),
+    ISSUER: Woven("swico-sl", from_issuers=True),
+    "Pie": System("swico-sl", "pie"),
+    SCRIBE: System("random", "scribe"),
 }
-OVERLAYS = {
-    **{f"Weave on {name}": _woven(name) for name in ("swico-sl", "swico-l", "grswico", "random", "chord", "gm", "dc")},
+OVERLAYS: Mapping[str, Routed] = {
+    **{f"Weave on {name}": Woven(name) for name in ("swico-sl", "swico-l", "grswico", "random", "chord", "gm", "dc")},
     SCRIBE: ROUTERS[SCRIBE],
 }
 NO_BOUND = 2**31 - 1
-FAN_OUTS = {
-    **{f"at most {bound}": _woven("swico-sl", bound) for bound in (8, 16, 32, 64)},
-    "no bound": _woven("swico-sl", NO_BOUND),
+FAN_OUTS: Mapping[str, Routed] = {
+    **{f"at most {bound}": Woven("swico-sl", bound) for bound in (8, 16, 32, 64)},
+    "no bound": Woven("swico-sl", NO_BOUND),
     ISSUER: ROUTERS[ISSUER],
 }
 
 
-def _inputs(folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+def _inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
     """wiki-Vote only where its data is given: nothing is generated like it."""
     facebook, twitter, votes = (folders.get(key) for key in DATASETS)
     return [
@@ -100,20 +99,7 @@ def _inputs(folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
     ]
 
 
-def _plan(systems: Mapping[str, MakeRun]) -> Callable[[Effort, Mapping[str, str]], Plan]:
-    def plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
-        scale, places = SCALES[effort], _inputs(folders)
-        seeds = range(1, scale.seeds + 1)
-        runs = {
-            (name, point.label, seed): make(given, scale.publications, seed)
-            for (point, given), seed, (name, make) in product(places, seeds, systems.items())
-        }
-        return Plan([point for point, _ in places], scale.seeds, runs, f"{scale.publications:,} publications a run")
-
-    return plan
-
-
-def _experiment(name: str, title: str, systems: Mapping[str, MakeRun], baseline: str, *extra: str) -> Experiment:
+def _experiment(name: str, title: str, systems: Mapping[str, Routed], baseline: str, *extra: str) -> Experiment:
     ours = tuple(system for system in systems if system != baseline)
     return Experiment(
         name=name,
@@ -122,7 +108,7 @@ def _experiment(name: str, title: str, systems: Mapping[str, MakeRun], baseline:
         axis="instance",
         systems=tuple(systems),
         metrics=METRICS,
-        plan=_plan(systems),
+        plan=routing_plan(_inputs, systems),
         baseline=baseline,
         panels=(
             Panel(f"routing overhead / that of {baseline}", "overhead ratio", ours),
