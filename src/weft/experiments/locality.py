@@ -22,38 +22,42 @@ FAR = (20.0, 60.0)  # milliseconds of access delay
 
 # What n trades, for each pattern, size and set of latencies.
 
-TRADE_SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (500,), "full": (500, 2000)}
+TRADE_SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (500,), "full": (500, 1000, 2000, 4000)}
 TRADE_LATENCIES = {"planetlab": "PL", "wonderproxy": "WP"}
 
 
-def _trade_names(latencies: str) -> tuple[str, ...]:
-    return tuple(f"{pattern}, {nodes}, {latencies}" for pattern, nodes in product(PATTERNS, TRADE_SIZES["full"]))
+def _trade_systems(pattern: str, latencies: str, effort: Effort) -> dict[int, str]:
+    """By size."""
+    return {nodes: f"{pattern}, {nodes}, {latencies}" for nodes in TRADE_SIZES[effort]}
 
 
 def _trade_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     systems = {
-        f"{pattern}, {nodes}, {short}": Variant(Surroundings(pattern, nodes, hosts=folders.get(key)))
-        for (key, short), pattern, nodes in product(TRADE_LATENCIES.items(), PATTERNS, TRADE_SIZES[effort])
+        system: Variant(Surroundings(pattern, nodes, hosts=folders.get(key)))
+        for (key, short), pattern in product(TRADE_LATENCIES.items(), PATTERNS)
+        for nodes, system in _trade_systems(pattern, short, effort).items()
     }
     return by_exponent(effort, systems, 1, "PL: PlanetLab, WP: WonderProxy; without their files both are generated")
 
 
+TRADE_PANELS = tuple(
+    Panel(f"{title}, {pattern}, {short}", metric, tuple(_trade_systems(pattern, short, "full").values()))
+    for short, pattern in product(TRADE_LATENCIES.values(), PATTERNS)
+    for title, metric in (("delivery time", "time ratio"), ("relay traffic", "relay ratio"))
+)
 TRADE = Experiment(
     name="vitis-trade",
     title="Vitis: what n trades, by pattern, size and latencies",
     paper="vitis",
     axis="n",
-    systems=tuple(name for short in TRADE_LATENCIES.values() for name in _trade_names(short)),
+    systems=tuple(dict.fromkeys(system for panel in TRADE_PANELS for system in panel.systems)),
     metrics=METRICS,
     plan=_trade_plan,
-    panels=tuple(
-        Panel(f"{title} / that without locality, {short}", metric, _trade_names(short))
-        for short in TRADE_LATENCIES.values()
-        for title, metric in (("delivery time", "time ratio"), ("relay traffic", "relay ratio"))
-    ),
+    panels=TRADE_PANELS,
     extra_metrics=("hit ratio",),
     datasets=tuple(TRADE_LATENCIES),
     logarithmic_axis=True,
+    note="Times and relays are relative to the same network without locality.",
 )
 
 # What the gain depends on.
