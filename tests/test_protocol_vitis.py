@@ -341,3 +341,37 @@ def test_an_issuer_without_interest_sends_up():
     assert {peer: message.way for peer, message in sent(effects, Notification).items()} == (
         {} if up is None else {up: Way.UP}
     )
+
+
+def test_who_comes_back_has_forgotten_the_network():
+    """What it knew was fresh when it left, and would pass for fresh now."""
+    vitis, _ = joined()
+    vitis.handle(heartbeat(1, relayed=(3,)), 3100.0)
+    vitis.on_timer(4000.0)
+    vitis.handle(Left(), 4100.0)
+    vitis.handle(Joined(friend(2)), 90_500.0)
+    effects = vitis.on_timer(vitis.next_deadline())
+    assert sent(effects, Heartbeat).keys() == vitis.neighbourhood.lately.keys() == {2}
+    assert not vitis.neighbourhood.relays.children(3)
+    vitis.check_invariants()
+
+
+def test_who_left_and_comes_back_at_once_is_taken_back():
+    vitis, _ = joined()
+    vitis.handle(Received(1, Leave()), 3100.0)
+    vitis.handle(heartbeat(1), 3200.0)
+    vitis.on_timer(4000.0)
+    assert 1 in vitis.neighbourhood.table.peers
+
+
+def test_a_new_subscriber_without_a_cluster_speaks_for_itself():
+    """In the round before it has elected anybody."""
+    vitis, _ = joined(interest=())
+    topic = next(topic for topic in range(10) if vitis.neighbourhood.next_hop(topic) is not None)
+    vitis.handle(heartbeat(1, interest=()), 3100.0)
+    vitis.on_timer(4000.0)
+    vitis.handle(Subscribed(topic), 4100.0)
+    effects = vitis.handle(Published(Publication(0, 0, topic)), 4200.0)
+    assert sent(effects, Notification)[1].way is Way.UP
+    vitis.handle(Unsubscribed(topic), 4300.0)
+    assert not vitis.neighbourhood.is_gateway(topic)

@@ -50,14 +50,17 @@ class Neighbourhood:
         self.rates, self.distance, self.rendezvous = rates, distance, rendezvous
         self.seed = seed
         self.ring_id = ring_id_of(seed, node)
-        self.sampling = Sampling(node, seed, parameters)
+        self._targets = small_world_targets(seed, node, parameters)
+        self._utility = self._new_utility()
+        self._know_nobody()
+
+    def _know_nobody(self) -> None:
+        self.sampling = Sampling(self.node, self.seed, self.parameters)
         self.table = Table()
         self.links: dict[int, Descriptor] = {}
         self.lately: dict[int, Descriptor] = {}  # links, and those that were until lately
         self.proposals: dict[int, Proposal] = {}  # by topic
-        self.relays = Relays(parameters.expiry)
-        self._targets = small_world_targets(seed, node, parameters)
-        self._utility = self._new_utility()
+        self.relays = Relays(self.parameters.expiry)
         self._heartbeats: dict[int, Heartbeat] = {}  # came in this round
         self._exchanged: list[Descriptor] = []  # came in this round
         self._linked: dict[int, int] = {}  # peer -> the last round in which it was a link
@@ -78,14 +81,19 @@ class Neighbourhood:
 
     def subscribe(self, topic: int) -> None:
         self.interest.add(topic)
+        self.proposals.setdefault(topic, self._own_proposal())
         self._utility = self._new_utility()
 
     def unsubscribe(self, topic: int) -> None:
         self.interest.discard(topic)
+        self.proposals.pop(topic, None)
         self._utility = self._new_utility()
 
     def leave(self) -> list[Effect]:
-        return [Send(peer, Leave()) for peer in sorted(self.links)]
+        """And forgets the network: what it knows would be too old, and say that it is not, if the node came back."""
+        told = sorted(self.links)
+        self._know_nobody()
+        return [Send(peer, Leave()) for peer in told]
 
     def begin(self, when: int) -> list[Effect]:
         """A round."""
@@ -103,6 +111,7 @@ class Neighbourhood:
 
     def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
         """In the course of a round."""
+        self._gone.pop(sender, None)  # it is back, unless this is its goodbye
         match message:
             case Shuffle(descriptors):
                 self.sampling.receive(descriptors)
@@ -162,8 +171,10 @@ class Neighbourhood:
             for peer, heartbeat in self._heartbeats.items()
             if peer in self.links and topic in heartbeat.proposals
         )
-        own = Proposal(self.node, self.ring_id, 0)
-        return elected(own, heard, self.rendezvous(topic), self.parameters.gateway_hops)
+        return elected(self._own_proposal(), heard, self.rendezvous(topic), self.parameters.gateway_hops)
+
+    def _own_proposal(self) -> Proposal:
+        return Proposal(self.node, self.ring_id, 0)
 
     def _refresh_relays(self, when: int) -> None:
         for peer, heartbeat in self._heartbeats.items():
