@@ -202,11 +202,14 @@ def test_small_world_distances_are_harmonic():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"table": 2}, "table is 2: give at least 3"),
+        ({"table": 2}, "table is 2: give a finite number from 3"),
         ({"small_world": 13}, "leave no friend"),
         ({"shuffle": 30}, "larger than the view"),
         ({"period": 0.0}, "period is 0.0"),
+        ({"period": float("inf")}, "period is inf"),
         ({"exponent": -1.0}, "exponent is -1.0"),
+        ({"exponent": float("inf")}, "exponent is inf"),
+        ({"utility": "mean"}, "give one of product, sum"),
     ],
 )
 def test_wrong_parameters_are_errors(wrong, words):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, MatrixLatency
 from weft.overlays.catalog import design
 from weft.sim.bulk import evaluate
@@ -43,3 +44,10 @@ def test_trees_by_latency_save_time():
     )
     assert by_latency["hit_ratio"] == by_hops["hit_ratio"] == 1.0
     assert by_latency["delivery_time"] < by_hops["delivery_time"]
+
+
+def test_where_nobody_else_listens_nothing_is_missed():
+    instance = instance_from_pairs([0, 1, 2], [0, 1, 2])
+    overlay, said = design(instance, "chord", seed=1), publications(instance, 5, 1)
+    figures = evaluate_in_time(instance, overlay, "po", ConstantLatency(3), said)
+    assert (figures["hit_ratio"], figures["deliveries"], figures["delivery_time"]) == (1.0, 0, 0.0)

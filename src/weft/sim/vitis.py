@@ -4,11 +4,12 @@ What nodes send in a round arrives in the same round, as it does in a world whos
 period. A publication spreads over the network as it stands in its round.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from weft.errors import WeftError
 from weft.kernels.gateway import elect, links_of, next_hops
 from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
@@ -62,9 +63,9 @@ class VitisNetwork:
         if contact is not None:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
-    def fail(self, nodes: Iterable[int] | Int64s) -> None:
+    def fail(self, nodes: Sequence[int] | Int64s) -> None:
         """From the next round on nothing is heard of them, for good."""
-        self._failed[np.asarray(nodes)] = True
+        self._failed[np.asarray(nodes, np.int64)] = True
 
     def step(self) -> None:
         before, there_before = self.gossip, self.there
@@ -171,6 +172,10 @@ def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
 
 def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed: int, rates: Floats | None) -> Setting:
     nodes, interest = range(instance.nodes), instance.interest
+    if latency.nodes < instance.nodes:
+        raise WeftError(
+            f"Latencies are known of {latency.nodes} nodes, but there are {instance.nodes}: place several on a host."
+        )
     rates = np.ones(instance.topics) if rates is None else rates
     trips, host, access = host_arrays(latency)
     targets = [small_world_targets(seed, node, parameters) for node in nodes]
