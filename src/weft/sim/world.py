@@ -65,6 +65,8 @@ class World:
         """A node that has failed, as a new router that knows nothing of what was."""
         self._failed.remove(node)
         self.routers[node] = router
+        self._armed.pop(node, None)
+        self._arm(node)
 
     def run(self, until: float = inf) -> None:
         """Until nothing is left to happen, or a time has come."""
