@@ -110,7 +110,7 @@ class Twins:
             "ring": tuple(int(peer) if peer >= 0 else None for peer in (gossip.successor[v], gossip.predecessor[v])),
             "links": set(network.links(v).tolist()),
             "lately": set(lately.tolist()),
-            "gateways": list(zip(network.gateway[own].tolist(), network.gateway_hops[own].tolist(), strict=True)),
+            "gateways": list(zip(*(proposed[own].tolist() for proposed in network.proposals), strict=True)),
             "relays": {divmod(int(key), nodes) for key in keys},
         }
 

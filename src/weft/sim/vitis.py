@@ -14,7 +14,7 @@ from weft.kernels.gateway import elect, links_of, next_hops
 from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
 from weft.kernels.relay import refreshed, union
-from weft.kernels.vitis import NOBODY, Gossip, Incoming, Setting, nobody_knows_anybody
+from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency
@@ -44,8 +44,7 @@ class VitisNetwork:
         self.gossip: Gossip = nobody_knows_anybody(nodes, parameters.view, parameters.table)
         self.link_starts = np.zeros(nodes + 1, np.int64)
         self.link_peers = np.empty(0, np.int32)
-        self.gateway = np.full(instance.subscriptions, NOBODY, np.int32)  # of every subscription
-        self.gateway_hops = np.zeros(instance.subscriptions, np.int32)
+        self.proposals = self._no_proposals()
         self.upkeep = 0  # messages of the last round
         self._joining: list[int] = []
         self._failed = np.zeros(nodes, np.bool_)
@@ -91,7 +90,7 @@ class VitisNetwork:
             self.link_starts,
             self.link_peers,
             self.linked_lately,
-            self.gateway,
+            self.proposals.gateway,
             self.identifiers,
             self.relay_children,
         )
@@ -108,7 +107,7 @@ class VitisNetwork:
         )
 
     def _elect(self, came: Incoming) -> None:
-        gateway, hops = np.empty_like(self.gateway), np.empty_like(self.gateway_hops)
+        before, self.proposals = self.proposals, self._no_proposals()
         elect(
             self.setting,
             self.identifiers,
@@ -116,14 +115,14 @@ class VitisNetwork:
             self.there,
             self.link_starts,
             self.link_peers,
-            came.heartbeats,
-            came.beating,
-            self.gateway,
-            self.gateway_hops,
-            gateway,
-            hops,
+            came,
+            before,
+            self.proposals,
         )
-        self.gateway, self.gateway_hops = gateway, hops
+
+    def _no_proposals(self) -> Proposals:
+        count = self.instance.subscriptions
+        return Proposals(np.full(count, NOBODY, np.int32), np.zeros(count, np.int32))
 
     def _remember_links(self) -> None:
         nodes = np.int64(len(self.there))
@@ -150,7 +149,7 @@ class VitisNetwork:
         """node * topics + topic of all gateways."""
         interest = self.instance.interest
         node = interest.row_of_each()
-        own = self.gateway == node
+        own = self.proposals.gateway == node
         pairs: Int64s = node[own].astype(np.int64) * self.instance.topics + interest.indices[own]
         return pairs
 
