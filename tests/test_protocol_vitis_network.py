@@ -115,9 +115,11 @@ class Network(RuleBasedStateMachine):
         self.tell(node, Unsubscribed(topic) if topic in self.interest[node] else Subscribed(topic))
         self.interest[node] ^= {topic}
 
-    @rule(data=st.data(), topic=TOPIC)
-    def publish(self, data, topic):
-        self.say(data.draw(st.sampled_from(sorted(self.living))), topic)
+    @rule(data=st.data(), topic=TOPIC, twice=st.booleans())
+    def publish(self, data, topic, twice):
+        publication = self.say(data.draw(st.sampled_from(sorted(self.living))), topic)
+        if twice:
+            self.tell(publication.issuer, Published(publication))
 
     def teardown(self):
         if not hasattr(self, "world"):
@@ -155,4 +157,4 @@ class Network(RuleBasedStateMachine):
 
 
 TestNetwork = Network.TestCase
-TestNetwork.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+TestNetwork.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)
