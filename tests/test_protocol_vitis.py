@@ -176,11 +176,12 @@ def test_shuffling_replaces_what_was_sent():
 
 def test_the_next_notifier_is_asked_when_the_first_does_not_answer():
     stories = Stories(patience=2, memory=10)
-    stories.begin((4, 0), topic=1, hops=2, when=5).notifiers += [7, 8]
+    stories.begin((4, 0), topic=1, hops=2, when=5).notifiers += [6, 7, 8]  # 6 is asked when it comes
     assert stories.next_pulls(6) == []
     assert stories.next_pulls(7) == [(7, (4, 0))]
     assert stories.next_pulls(8) == []
     assert stories.next_pulls(9) == [(8, (4, 0))]
+    assert stories.next_pulls(11) == [(6, (4, 0))]
     assert stories.next_pulls(15) == []
     assert not stories.known
 
@@ -384,3 +385,13 @@ def test_a_new_subscriber_without_a_cluster_speaks_for_itself():
     assert sent(effects, Notification)[1].way is Way.UP
     vitis.handle(Unsubscribed(topic), 4300.0)
     assert not vitis.neighbourhood.is_gateway(topic)
+
+
+def test_who_has_heard_of_a_publication_goes_on_asking_for_it():
+    """The only notifier is asked again, as the pull or its answer may have been lost."""
+    vitis, _ = joined(patience=2)
+    vitis.handle(Received(1, Notification(1, 7, 0, 1, Way.CLUSTER)), 3100.0)
+    assert 1 not in sent(vitis.on_timer(4000.0), Pull)
+    assert sent(vitis.on_timer(5000.0), Pull) == {1: Pull(1, 7, 0)}
+    assert vitis.handle(Received(1, Pulled(Publication(7, 0, 1), 1)), 5100.0) == [Deliver(Publication(7, 0, 1), 1)]
+    assert not sent([*vitis.on_timer(6000.0), *vitis.on_timer(7000.0)], Pull)

@@ -6,7 +6,7 @@ interest, be it the issuer, sends it up.
 
 A node passes a notification on as soon as it comes, and asks the peer that sent it first for the content. That peer
 answers when it has the content itself. If it does not answer for some rounds, the next that has sent the notification
-is asked.
+is asked, and after the last the first again: it may be the pull that was lost.
 """
 
 from dataclasses import dataclass, field
@@ -25,11 +25,12 @@ class Story:
     topic: int
     hops: int
     since: int  # round
-    notifiers: list[int] = field(default_factory=list)  # not asked yet, in the order they came
+    notifiers: list[int] = field(default_factory=list)  # in the order they came, which is that of asking them
     waiting: set[int] = field(default_factory=set)  # for the content
     publication: Publication | None = None
     risen: bool = False  # sent on towards the rendezvous node
     asked: int = 0  # the round of the last pull
+    pulls: int = 1  # sent so far
 
 
 class Stories:
@@ -47,8 +48,8 @@ class Stories:
         pulls = []
         for key, story in self.known.items():
             if story.publication is None and story.notifiers and when - story.asked >= self.patience:
-                story.asked = when
-                pulls.append((story.notifiers.pop(0), key))
+                pulls.append((story.notifiers[story.pulls % len(story.notifiers)], key))
+                story.asked, story.pulls = when, story.pulls + 1
         return pulls
 
 
@@ -68,6 +69,7 @@ class Dissemination:
         known = self.stories.known.get(found)
         if known is None:
             story = self.stories.begin(found, notification.topic, notification.hops, when)
+            story.notifiers.append(sender)
             pull = Send(sender, Pull(notification.topic, *found))
             return [pull, *self._notify(found, story, sender, notification.way)]
         known.notifiers.append(sender)
