@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from weft.errors import WeftError
+from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, MatrixLatency, placed_latency
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
@@ -126,3 +127,10 @@ def test_nodes_are_where_the_design_placed_them(tmp_path):
     with pytest.raises(WeftError, match="seed 7 places on hosts, and the seed is 1: give the same one"):
         latency_for(overlay, tmp_path / "hosts.txt", 1)
     assert latency_for(design(instance, "chord", seed=7), tmp_path / "hosts.txt", 1).nodes == 20
+
+
+def test_where_nobody_else_listens_nothing_is_missed():
+    instance = instance_from_pairs([0, 1, 2], [0, 1, 2])
+    overlay, said = design(instance, "chord", seed=1), publications(instance, 5, 1)
+    figures = evaluate_in_time(instance, overlay, "po", ConstantLatency(3), said)
+    assert (figures["hit_ratio"], figures["deliveries"], figures["delivery_time"]) == (1.0, 0, 0.0)

@@ -18,6 +18,7 @@ from weft.protocol.router import Publication, Published
 from weft.sim.evaluation import Evaluation, Times, distribution
 from weft.sim.population import directory_of, routers_of, subscribe_all, woven_routers
 from weft.sim.record import Record
+from weft.sim.tally import Tally
 from weft.sim.world import World
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
@@ -65,32 +66,26 @@ def evaluate_in_time(
     *,
     by_latency: bool = False,  # Weave's trees; without, by hops
 ) -> dict[str, Any]:
-    """Figures named as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
+    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
     trees = weave(instance, overlay, latency=latency if by_latency else None) if router == WEAVE else None
     start = _publish(_world_at_rest(instance, overlay, router, latency, record, seed, trees), publications)
-    wanted, relayed = np.zeros(instance.nodes, np.int64), np.zeros(instance.nodes, np.int64)
-    for delivery in record.deliveries:
-        wanted[delivery.node] += 1
+    tally = _tally(instance, publications, record, start)
+    return {**tally.figures(), "messages_per_delivery": len(record.hops) / max(tally.deliveries, 1)}
+
+
+def _tally(instance: Instance, publications: Publications, record: Record, start: float) -> Tally:
+    tally = Tally(instance.nodes)
     subscribers = [set(instance.subscribers[topic].tolist()) for topic in range(instance.topics)]
+    for topic, issuer in zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True):
+        tally.expected += len(subscribers[topic] - {issuer})
     for hop in record.hops:
-        relayed[hop.receiver] += hop.receiver not in subscribers[hop.publication.topic]
-    busy = wanted + relayed > 0
-    times = [delivery.time - start for delivery in record.deliveries]
-    expected = sum(
-        len(subscribers[topic] - {node})
-        for topic, node in zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)
-    )
-    return {
-        "deliveries": len(times),
-        "hit_ratio": len(times) / max(expected, 1),
-        "delivery_time": float(np.mean(times)),
-        "notification_time": float(np.mean(times)),
-        "average_hops": float(np.mean([delivery.hops for delivery in record.deliveries])),
-        "relay_share": float((relayed[busy] / (wanted + relayed)[busy]).mean()),
-        "relays_per_delivery": int(relayed.sum()) / len(times),
-        "messages_per_delivery": len(record.hops) / len(times),
-    }
+        tally.relayed[hop.receiver] += hop.receiver not in subscribers[hop.publication.topic]
+    nodes = np.array([delivery.node for delivery in record.deliveries], np.int64)
+    hops = np.array([delivery.hops for delivery in record.deliveries], np.int64)
+    times = np.array([delivery.time - start for delivery in record.deliveries], np.float64)
+    tally.deliver(nodes, hops, times, notified=times)
+    return tally
 
 
 def _world_at_rest(
