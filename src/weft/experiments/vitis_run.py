@@ -160,7 +160,7 @@ def settings(folders: Mapping[str, str], publications: int) -> str:
 
 EXPONENTS: Mapping[Effort, tuple[float, ...]] = {
     "quick": (0.1, 0.25, 0.5, 1.0, 2.0, 3.0),
-    "full": (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0),
+    "full": (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0),
 }
 SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
 

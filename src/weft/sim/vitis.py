@@ -13,7 +13,7 @@ from weft.errors import WeftError
 from weft.kernels.gateway import elect, links_of, next_hops
 from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
-from weft.kernels.relay import refreshed, union
+from weft.kernels.relay import missing, refreshed, union
 from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
@@ -55,6 +55,7 @@ class VitisNetwork:
         self.relay_children = np.empty(0, np.int64)  # who has asked for a relay path and is remembered
         self._asked_at = np.empty(0, np.int32)  # the round of each
         self._asked = np.empty(0, np.int64)  # in the last round
+        self._new_requests = 0  # of them beside the heartbeats
 
     def join(self, node: int, contact: int | None) -> None:
         """From the next round on; a contact is a node that is there."""
@@ -132,18 +133,29 @@ class VitisNetwork:
         )
 
     def _ask_for_relays(self) -> None:
-        """Gateways and relays ask their next hops; those that are there will remember it."""
+        """Gateways and relays ask their next hops; these will remember it, and ask theirs at once if it is new."""
         nodes, topics = self.instance.nodes, self.instance.topics
         self.relay_children, self._asked_at = refreshed(
             self.relay_children, self._asked_at, self._asked, self.round, self.parameters.expiry
         )
         relaying = self.relay_children[self._asked_at == self.round] // nodes
         relaying = relaying[self.there[relaying // topics]]
-        askers = union(self.gateway_pairs(), relaying)
+        asking = union(self.gateway_pairs(), relaying)
+        requests = [self._requests_of(asking)]
+        while len(askers := missing(requests[-1] // nodes, asking)):
+            asking = union(asking, askers)
+            requests.append(self._requests_of(askers))
+        self._asked = np.sort(np.concatenate(requests))
+        self._new_requests = len(self._asked) - len(requests[0])
+
+    def _requests_of(self, askers: Int64s) -> Int64s:
+        """Those that are heard."""
+        nodes, topics = self.instance.nodes, self.instance.topics
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
         heard = (hop != NOBODY) & self.there[hop]
-        self._asked = np.sort((hop[heard] * topics + topic[heard]) * nodes + node[heard])
+        requests: Int64s = (hop[heard] * topics + topic[heard]) * nodes + node[heard]
+        return requests
 
     def gateway_pairs(self) -> Int64s:
         """node * topics + topic of all gateways."""
@@ -156,7 +168,7 @@ class VitisNetwork:
     def _messages(self, now: Gossip) -> int:
         asked = [partners[partners != NOBODY] for partners in (now.shuffled, now.exchanged)]
         answers = [self.there[partners].sum() for partners in asked]
-        return int(sum(map(len, asked)) + sum(answers)) + len(self.link_peers)
+        return int(sum(map(len, asked)) + sum(answers)) + len(self.link_peers) + self._new_requests
 
 
 def topic_identifiers(topics: int, seed: int) -> Int64s:

@@ -25,7 +25,7 @@ from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_targets
 from weft.protocol.vitis.chance import ring_id as ring_id_of
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.gateway import Proposal, elected
-from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, Shuffle, ShuffleAnswer
+from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, RelayRequest, Shuffle, ShuffleAnswer
 from weft.protocol.vitis.parameters import Parameters
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.sampling import Sampling
@@ -62,6 +62,8 @@ class Neighbourhood:
         self.proposals: dict[int, Proposal] = {}  # by topic
         self.relays = Relays(self.parameters.expiry)
         self._heartbeats: dict[int, Heartbeat] = {}  # came in this round
+        self._requested: dict[int, set[int]] = {}  # peer -> topics that it has asked to relay in this round
+        self._requesting: set[int] = set()  # topics for which the next hop has been asked in this round
         self._exchanged: list[Descriptor] = []  # came in this round
         self._linked: dict[int, int] = {}  # peer -> the last round in which it was a link
         self._gone: dict[int, int] = {}  # who has left, and in which round
@@ -106,7 +108,7 @@ class Neighbourhood:
         if not self.sampling.view:
             self.sampling.view = dict(list(self.table.peers.items())[: self.parameters.view])
         effects = [*self._shuffle(when), *self._exchange(when), *self._beat(when)]
-        self._heartbeats, self._exchanged = {}, []
+        self._heartbeats, self._exchanged, self._requested = {}, [], {}
         return effects
 
     def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
@@ -125,6 +127,9 @@ class Neighbourhood:
                 self._exchanged += descriptors
             case Heartbeat():
                 self._heartbeats[sender] = message
+                return self._asked_to_relay(sender, message.relayed)
+            case RelayRequest(topic):
+                return self._asked_to_relay(sender, [topic])
             case Leave():
                 self._forget(sender, when)
         return []
@@ -177,9 +182,15 @@ class Neighbourhood:
         return Proposal(self.node, self.ring_id, 0)
 
     def _refresh_relays(self, when: int) -> None:
-        for peer, heartbeat in self._heartbeats.items():
-            self.relays.refresh(peer, heartbeat.relayed, when)
+        for peer, topics in self._requested.items():
+            self.relays.refresh(peer, topics, when)
         self.relays.expire(when)
+
+    def _asked_to_relay(self, peer: int, topics: Iterable[int]) -> list[Effect]:
+        self._requested.setdefault(peer, set()).update(topics)
+        new = [topic for topic in topics if topic not in self._requesting]
+        self._requesting.update(new)
+        return [Send(hop, RelayRequest(topic)) for topic in new if (hop := self.next_hop(topic)) is not None]
 
     def _shuffle(self, when: int) -> list[Effect]:
         request = self.sampling.request(when, self.profile())
@@ -199,7 +210,8 @@ class Neighbourhood:
 
     def _beat(self, when: int) -> list[Effect]:
         relayed: dict[int, list[int]] = {peer: [] for peer in self.links}
-        for topic in sorted(self.relays.topics(when) | {topic for topic in self.proposals if self.is_gateway(topic)}):
+        self._requesting = self.relays.topics(when) | {topic for topic in self.proposals if self.is_gateway(topic)}
+        for topic in sorted(self._requesting):
             hop = self.next_hop(topic)
             if hop is not None:
                 relayed[hop].append(topic)
@@ -212,6 +224,7 @@ class Neighbourhood:
     def _forget(self, peer: int, when: int) -> None:
         self._gone[peer] = when
         self._heartbeats.pop(peer, None)
+        self._requested.pop(peer, None)
         for peers in (self.links, self.lately, self._linked):
             peers.pop(peer, None)
         self.table.peers.pop(peer, None)

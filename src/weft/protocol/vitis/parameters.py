@@ -22,7 +22,7 @@ class Parameters:
     period: float = 1000.0  # milliseconds of a round, above 0
     patience: int = 5  # rounds without a sign of life after which a node counts as failed, from 2
     gateway_hops: int = 5  # between a node and its gateway at most, from 0
-    expiry: int = 10  # rounds that an unrenewed relay path or link stays in use, from 1; new paths need some to grow
+    expiry: int = 8  # rounds that an unrenewed relay path or link stays in use, from 1: see docs/vitis.md
     memory: int = 60  # rounds that a publication is remembered, from 1
     exponent: float = 0.0  # n in formula (1), from 0: 0 is without locality, LOCALITY with it
     utility: Form = "product"
