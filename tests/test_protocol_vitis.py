@@ -25,7 +25,17 @@ from weft.protocol.vitis.chance import key, ring_id, small_world_targets
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.dissemination import Stories
 from weft.protocol.vitis.gateway import Proposal, elected
-from weft.protocol.vitis.message import Exchange, Heartbeat, Leave, Notification, Pull, Pulled, Shuffle, Way
+from weft.protocol.vitis.message import (
+    Exchange,
+    Heartbeat,
+    Leave,
+    Notification,
+    Pull,
+    Pulled,
+    RelayRequest,
+    Shuffle,
+    Way,
+)
 from weft.protocol.vitis.parameters import RING, Parameters
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.router import Vitis
@@ -344,6 +354,23 @@ def test_a_relay_serves_those_who_asked_and_asks_on():
     assert vitis.handle(Received(2, Pulled(said, 1)), 4200.0) == [Send(1, Pulled(said, 2))]  # and no delivery
     effects = vitis.handle(Received(1, Notification(topic, 8, 0, 1, Way.UP)), 4300.0)  # from a cluster
     assert effects == [Send(1, Pull(topic, 8, 0)), Send(2, Notification(topic, 8, 0, 2, Way.UP))]
+
+
+def test_a_request_that_is_new_is_passed_on_at_once_and_renewed_by_heartbeats():
+    topic = first_topic_by_way_of(2)
+    vitis, _ = joined(interest=())
+    for number in (1, 2, 3):
+        vitis.handle(heartbeat(number, interest=()), 3100.0)
+    vitis.on_timer(4000.0)
+    assert vitis.handle(heartbeat(1, interest=(), relayed=(topic,)), 4100.0) == [Send(2, RelayRequest(topic))]
+    assert vitis.handle(Received(3, RelayRequest(topic)), 4200.0) == []  # another path joins the first
+    assert vitis.neighbourhood.relays.children(topic) == set()  # in this round
+    for number in (2, 3):
+        vitis.handle(heartbeat(number, interest=()), 4300.0)
+    effects = vitis.on_timer(5000.0)
+    assert vitis.neighbourhood.relays.children(topic) == {1, 3}
+    assert sent(effects, Heartbeat)[2].relayed == (topic,)
+    assert vitis.handle(heartbeat(1, interest=(), relayed=(topic,)), 5100.0) == []
 
 
 def test_an_issuer_without_interest_sends_up():

@@ -14,7 +14,7 @@ from weft.protocol.router import Left, Publication, Published
 from weft.protocol.vitis.message import Notification
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.record import Record
-from weft.sim.vitis import VitisNetwork, host_arrays
+from weft.sim.vitis import VitisNetwork, host_arrays, topic_identifiers
 from weft.sim.vitis_scenario import Scenario, after_failure, drawn, join_all, simulate
 from weft.sim.vitis_world import schedule_join, vitis_world
 from weft.workloads.catalog import generate
@@ -351,6 +351,21 @@ def test_some_nodes_have_to_survive(share):
 def test_all_latencies_have_to_be_known():
     with pytest.raises(WeftError, match="known of 2 nodes, but there are 3: place several on a host"):
         VitisNetwork(small({0}, {0}, {0}, topics=1), ConstantLatency(2), Parameters(), 1)
+
+
+def test_a_relay_path_grows_within_a_round():
+    """Each topic has one subscriber, and all at once another rendezvous node: a round later all are found again."""
+    instance = instance_from_pairs(np.arange(100), np.arange(100))
+    network = VitisNetwork(instance, ConstantLatency(100), Parameters(table=5), 1)
+    join_all(network, np.arange(100), 100.0, np.random.default_rng(1))
+    for _ in range(25):
+        network.step()
+    network.identifiers = topic_identifiers(100, seed=2)  # every topic has another rendezvous node now
+    network.step()
+    network.step()
+    reached = [network.publish(topic, issuer=(topic + 50) % 100).hops[topic] for topic in range(100)]
+    assert min(reached) > 0
+    assert max(reached) > 4  # some paths are long
 
 
 def test_only_nodes_that_are_there_publish():
