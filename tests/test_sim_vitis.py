@@ -349,7 +349,7 @@ def test_some_nodes_have_to_survive(share):
 
 
 def test_all_latencies_have_to_be_known():
-    with pytest.raises(WeftError, match="known of 2 nodes, but there are 3: place several on a host"):
+    with pytest.raises(WeftError, match="are of 2 nodes and not of 3: place"):
         VitisNetwork(small({0}, {0}, {0}, topics=1), ConstantLatency(2), Parameters(), 1)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from weft.errors import WeftError
 from weft.kernels.gateway import elect, links_of, next_hops
 from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
@@ -17,7 +16,7 @@ from weft.kernels.relay import missing, refreshed, union
 from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
-from weft.model.latency import Latency, PlacedLatency
+from weft.model.latency import Latency, PlacedLatency, require_latency_of
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_targets
 from weft.protocol.vitis.parameters import RING, Parameters
@@ -183,10 +182,7 @@ def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
 
 def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed: int, rates: Floats | None) -> Setting:
     nodes, interest = range(instance.nodes), instance.interest
-    if latency.nodes < instance.nodes:
-        raise WeftError(
-            f"Latencies are known of {latency.nodes} nodes, but there are {instance.nodes}: place several on a host."
-        )
+    require_latency_of(latency, instance.nodes)
     rates = np.ones(instance.topics) if rates is None else rates
     trips, host, access = host_arrays(latency)
     targets = [small_world_targets(seed, node, parameters) for node in nodes]
