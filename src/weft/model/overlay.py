@@ -112,6 +112,9 @@ def read_overlay(path: str | Path) -> Overlay:
     count = meta.pop("nodes")
     if not np.array_equal(np.sort(int64_column(nodes, "node")), np.arange(count)):
         raise WeftError(f"{folder}: nodes.parquet does not have the nodes 0 to {count - 1}, each once.")
+    ring_size = meta.pop("ring_size", None)
+    if not isinstance(ring_size, int | None):
+        raise WeftError(f"{folder}/meta.json: ring_size is {ring_size!r}, not a number of ring ids.")
     if meta.pop("links") != len(links):
         raise WeftError(f"{folder}: links.parquet and meta.json disagree on the number of links.")
     nodes = nodes.sort_by("node")
@@ -125,7 +128,7 @@ def read_overlay(path: str | Path) -> Overlay:
             int64_column(links, "target"),
             links["phase"].fill_null(NO_PHASE).to_numpy(),
             ring_ids=int64_column(nodes, "ring_id") if on_ring else None,
-            ring_size=meta.pop("ring_size", None),
+            ring_size=ring_size,
             **meta,
         )
     except WeftError as error:
