@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from weft.errors import WeftError
 from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 
 NO_PHASE = -1
@@ -101,6 +102,15 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
     if ring_ids.min() < 0 or ring_ids.max() >= ring_size:
         raise WeftError(f"ring ids must lie in 0..{ring_size - 1}.")
     return ring_ids
+
+
+def require_made_for(instance: Instance, overlay: Overlay) -> None:
+    if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
+        raise WeftError(f"{named(overlay)} was made for another instance: design one for this instance.")
+
+
+def named(overlay: Overlay) -> str:
+    return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
 
 
 def read_overlay(path: str | Path) -> Overlay:

@@ -55,7 +55,7 @@ def changed(
         after.nodes,
         np.concatenate([kept.sources, links.owners]),
         np.concatenate([kept.targets, links.others]),
-        **kept.meta,
+        **{**kept.meta, "instance": after.fingerprint},
     )
 
 

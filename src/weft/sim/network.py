@@ -12,7 +12,7 @@ from scipy import sparse
 from weft.errors import WeftError
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import Instance
-from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
 from weft.overlays.weave import weave
@@ -52,7 +52,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     fingers, per_phase = _finger_rows(overlay, position_of)
     if overlay.nodes > 1 and not np.all(fingers[:, 0] == 1):
         node = node_at[np.flatnonzero(fingers[:, 0] != 1)[0]]
-        raise WeftError(f"{_named(overlay)} has no finger from node {node} to its successor: design another.")
+        raise WeftError(f"{named(overlay)} has no finger from node {node} to its successor: design another.")
     return Network(
         overlay.meta.get("algorithm", ""),
         fingers,
@@ -89,18 +89,9 @@ def _ringless(instance: Instance, overlay: Overlay) -> Network:
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
     """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
     if overlay.ring_ids is None or overlay.ring_size is None:
-        raise WeftError(f"{_named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
+        raise WeftError(f"{named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
     require_made_for(instance, overlay)
     return overlay.ring_ids, overlay.ring_size
-
-
-def require_made_for(instance: Instance, overlay: Overlay) -> None:
-    if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
-        raise WeftError(f"{_named(overlay)} was made for another instance: design one for this instance.")
-
-
-def _named(overlay: Overlay) -> str:
-    return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
 
 
 def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
