@@ -193,12 +193,20 @@ MISTAKES = {
         ["design", "i", "--overlay", "chord", "--tie", "overlap", "--out", "o"],
         "takes no option --tie",
     ),
-    "an overlay without its instance": (["inspect", "o"], "does not exist"),
+    "closeness without latencies": (
+        ["design", "i", "--overlay", "swico-l", "--closeness", "1", "--out", "o"],
+        "give them with --latency",
+    ),
+    "an overlay that is not there": (["inspect", "o"], "does not exist"),
+    "an overlay without its instance": (["inspect", "chord"], "tell with --instance"),
+    "an overlay of another instance": (["inspect", "chord", "--instance", "j"], "made for another instance"),
     "a router without an overlay": (["evaluate", "i", "i", "--router", "pie"], "is not an overlay"),
     "publications that are none": (
-        ["evaluate", "i", "i", "--router", "pie", "--publications", "x"],
-        "is not an overlay",
+        ["evaluate", "i", "chord", "--router", "pie", "--publications", "x"],
+        "neither a number nor a file that exists",
     ),
+    "a negative seed": (["evaluate", "i", "chord", "--router", "pie", "--seed", "-1"], "--seed -1 is out of range"),
+    "a seed that is too large": (["publish", "i", "--count", "1", "--seed", 2**63, "--out", "o"], "is out of range"),
     "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
     "no command": (["fly"], "No such command"),
 }
@@ -207,7 +215,9 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, mistake: str) -> None:
     (tmp_path / "e.txt").write_text("1 2\n")
-    assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i").code == 0
+    for folder, seed in (("i", 1), ("j", 2)):
+        assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--seed", seed, "--out", folder).code == 0
+    assert run("design", "i", "--overlay", "chord", "--out", "chord").code == 0
     before = sorted(path.name for path in tmp_path.iterdir())
     arguments, sentence = MISTAKES[mistake]
     done = run(*arguments)
@@ -225,10 +235,10 @@ def test_force_replaces(run: Run) -> None:
 
 
 def test_every_command_has_help_with_an_example(run: Run) -> None:
-    for command in ("generate", "ingest", "sample", "publish", "design", "inspect", "evaluate", "run", "demo"):
-        done = run(command, "--help")
+    for command in cli.app.registered_commands:
+        done = run(command.name, "--help")
         assert done.code == 0
-        assert f"Example: weft {command}" in " ".join(done.out.split())
+        assert f"Example: weft {command.name}" in " ".join(done.out.split())
 
 
 def test_version(run: Run) -> None:

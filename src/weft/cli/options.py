@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from weft.errors import WeftError
+from weft.model.seed import require_seed
 from weft.pipeline.source import Format, Kind, OnBadRow, Source
 
-Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.", callback=require_seed)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instance.", show_default=False)]
