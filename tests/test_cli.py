@@ -167,6 +167,7 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
 
 MISTAKES = {
     "a file that is not there": (["ingest", "nope.txt", "--as", "edges", "--out", "o"], "nope.txt does not exist."),
+    "no file, and no meaning either": (["run", "nope.txt", "--out", "o"], "nope.txt does not exist."),
     "rows without a meaning": (["ingest", "e.txt", "--out", "o"], "--as edges, --as follows or --as subscriptions"),
     "an unknown meaning": (["ingest", "e.txt", "--as", "friends", "--out", "o"], "'friends' is not one of"),
     "one column": (["ingest", "e.txt", "--as", "edges", "--columns", "a", "--out", "o"], "name two columns"),
@@ -208,6 +209,12 @@ MISTAKES = {
     "a negative seed": (["evaluate", "i", "chord", "--router", "pie", "--seed", "-1"], "--seed -1 is out of range"),
     "a seed that is too large": (["publish", "i", "--count", "1", "--seed", 2**63, "--out", "o"], "is out of range"),
     "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
+    "a run of fewer publications than none": (["run", "i", "--publications", "-1", "--out", "o"], "--publications -1"),
+    "a run by a ring that is not there": (
+        ["run", "i", "--overlay", "gm", "--router", "pie", "--out", "o"],
+        "pie goes by a ring, which gm does not have",
+    ),
+    "a run of a sample of more than all": (["run", "i", "--nodes", "99", "--out", "o"], "has only 30 nodes"),
     "no command": (["fly"], "No such command"),
 }
 

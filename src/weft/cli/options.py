@@ -7,7 +7,7 @@ import typer
 
 from weft.errors import WeftError
 from weft.model.seed import require_seed
-from weft.pipeline.source import Format, Kind, OnBadRow, Source
+from weft.pipeline.source import Format, Kind, OnBadRow, Source, sample_of
 
 Seed = Annotated[int, typer.Option(help="Same seed, same result.", callback=require_seed)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
@@ -73,6 +73,8 @@ def source_of(
     header: bool,
     on_bad_row: OnBadRow,
 ) -> Source:
+    for file in files:
+        sample_of(file)
     if kind is None:
         raise WeftError(
             f"What do the rows of {files[0]} say? Tell with --as edges, --as follows or --as subscriptions."
@@ -80,9 +82,7 @@ def source_of(
     pair = None if columns is None else columns.split(",")
     if pair is not None and len(pair) != 2:
         raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
-    source = Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
-    source.samples()
-    return source
+    return Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
 
 
 def spark_conf(pairs: list[str]) -> dict[str, str]:

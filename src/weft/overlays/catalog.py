@@ -36,6 +36,7 @@ BUILDERS: Mapping[str, Builder] = {
     "dcbc": dcbc,
     "ring-per-topic": ring_per_topic,
 }
+WITHOUT_RING = ("gm", "dc", "dcbc", "ring-per-topic")
 
 
 @dataclass(frozen=True)
