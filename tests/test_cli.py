@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from weft import cli
+from weft.cli.output import print_result
 
 Run = Callable[..., "Done"]
 
@@ -163,6 +164,21 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 4\n4 1\n")
     assert "done before" not in run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r").out
     assert run("run", "r/instance", "--out", "r2", "--json").json["instance"]
+
+
+def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {
+        "average_path": 3.14159,
+        "ring_violations": [],
+        "load": {"sent": {"mean": 1200, "maximum": 7}, "node": 3},
+    }
+    print_result(figures, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "average path     3.142",
+        "ring violations  none",
+        "load sent        mean 1,200, maximum 7",
+        "load node        3",
+    ]
 
 
 MISTAKES = {
