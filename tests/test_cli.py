@@ -170,13 +170,13 @@ def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
     figures = {
         "average_path": 3.14159,
         "ring_violations": [],
-        "load": {"sent": {"mean": 1200, "maximum": 7}, "node": 3},
+        "load": {"sent": {"mean": 12345.6, "maximum": 7}, "node": 3},
     }
     print_result(figures, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "average path     3.142",
         "ring violations  none",
-        "load sent        mean 1,200, maximum 7",
+        "load sent        mean 12,346, maximum 7",
         "load node        3",
     ]
 

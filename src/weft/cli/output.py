@@ -50,7 +50,7 @@ def readable(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.4g}"
+        return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {readable(inner)}" for key, inner in value.items())
     if isinstance(value, list):

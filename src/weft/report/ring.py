@@ -55,9 +55,9 @@ def draw_publication(instance: Instance, overlay: Overlay, router: str, topic: i
     return "".join(parts), told
 
 
-def telling_topic(instance: Instance, size: int = 12) -> tuple[int, int]:
-    """The topic whose number of subscribers is nearest to the size, and its first subscriber as the issuer."""
-    topic = int(np.argmin(np.abs(instance.subscribers.counts - size)))
+def telling_topic(instance: Instance) -> tuple[int, int]:
+    """The topic whose number of subscribers is nearest to a dozen, and its first subscriber as the issuer."""
+    topic = int(np.argmin(np.abs(instance.subscribers.counts - 12)))
     return topic, int(instance.subscribers[topic][0])
 
 
