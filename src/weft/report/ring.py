@@ -56,8 +56,9 @@ def draw_publication(instance: Instance, overlay: Overlay, router: str, topic: i
 
 
 def telling_topic(instance: Instance) -> tuple[int, int]:
-    """The topic whose number of subscribers is nearest to a dozen, and its first subscriber as the issuer."""
-    topic = int(np.argmin(np.abs(instance.subscribers.counts - 12)))
+    """The topic whose number of subscribers, not none, is nearest to a dozen; its first subscriber is the issuer."""
+    counts = instance.subscribers.counts
+    topic = int(np.argmin(np.where(counts > 0, np.abs(counts - 12), instance.nodes + 12)))
     return topic, int(instance.subscribers[topic][0])
 
 
