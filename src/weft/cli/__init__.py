@@ -48,6 +48,9 @@ def main() -> None:
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
         sys.exit(1)
+    except MemoryError:
+        typer.echo("weft: There is not enough memory for this: ask for less, or take a larger machine.", err=True)
+        sys.exit(1)
 
 
 def _stop(number: int, _: object) -> None:
