@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import Parts, random_instance
+from greedy_reference import Parts, random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency, place, read_latency
@@ -46,12 +46,8 @@ def assert_property_1(overlay):
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
 @given(
-    instance=st.builds(
-        random_instance,
-        seed=st.integers(0, 2**32),
-        nodes=st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]),
-        topics=st.integers(1, 30),
-        density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+    instance=random_instances(
+        st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]), st.integers(1, 30), 0.0, 0.05, 0.3, 1.0
     ),
     seed=st.integers(0, 2**32),
 )
