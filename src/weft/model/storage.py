@@ -24,10 +24,14 @@ from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
 
+MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Weft's own
+
 
 def require_absent(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise WeftError(f"{path} exists already: choose another --out, or replace it with --force.")
+    if path.is_dir() and any(path.iterdir()) and not any((path / mark).is_file() for mark in MARKS):
+        raise WeftError(f"{path} is a folder of something else, which --force does not replace: choose another --out.")
 
 
 @contextmanager
@@ -56,6 +60,8 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
+    if path.is_dir() and not partial.is_dir():
+        raise WeftError(f"{path} is a folder, which a file does not replace: choose another --out.")
     if path.is_dir():
         # A folder cannot be renamed over a full one; between the two renames `path` is absent, never half.
         old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
