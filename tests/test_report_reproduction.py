@@ -60,6 +60,14 @@ def test_the_page_has_every_statement() -> None:
     assert "`weft experiment nsmf-fig2 --quick`. 10 publications a run, one seed." in page
 
 
+def test_what_nobody_stated_is_told_with_its_figures() -> None:
+    results = Results(EXPERIMENTS["vitis-latency"], "quick", [Point("usual", "")], 1, "", [])
+    ours = Done(results, {("time ratio", "n = 0.5", "usual"): 0.81}, [], MADE)
+    page = reproduction_page({Paper("vitis", "Vitis", "About it.", ()): [ours]})
+    assert "time ratio:\n\n| system | usual |\n| --- | --- |\n| n = 0.5 | 0.810 |" in page
+    assert "What decides is how far round trips differ" in page
+
+
 def test_a_folder_without_experiments_is_told(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match="has no results of experiments"):
         read_chapters(tmp_path)

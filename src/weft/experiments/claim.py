@@ -60,9 +60,13 @@ def claims_of(experiment: Experiment) -> list[Claim]:
     ]
 
 
-def reason_of(experiment: Experiment) -> str:
-    """Why ours is otherwise where it is."""
-    return str(told_in(experiment.paper)[experiment.name].get("because", "")).strip()
+def remarks(experiment: Experiment, comparisons: Sequence[Comparison]) -> list[str]:
+    """What the experiment found, and why ours is otherwise where it is: a paragraph each."""
+    told = told_in(experiment.paper)[experiment.name]
+    found = told.get("finding", "").strip()
+    differs = any(comparison.verdict == "differs" for comparison in comparisons)
+    why = told.get("because", "").strip() if differs else ""
+    return [text for text in (found, why and f"Why it differs: {why}") if text]
 
 
 def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:

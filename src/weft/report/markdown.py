@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from weft.experiments.claim import Claim, Comparison, reason_of
+from weft.experiments.claim import Claim, Comparison, remarks
 from weft.experiments.experiment import MEAN
 from weft.experiments.results import Figures, Results
 
@@ -15,18 +15,16 @@ def experiment_page(results: Results, figures: Figures, comparisons: Sequence[Co
         f"# {results.experiment.title}",
         settings(results),
         _listed(f"{point.label}: {point.about}" for point in results.points),
-        "## The paper and ours",
-        table(HEADING, map(cells, comparisons)),
     ]
-    reason = reason_of(results.experiment)
-    if reason and any(comparison.verdict == "differs" for comparison in comparisons):
-        parts.append(f"Why it differs: {reason}")
+    if comparisons:
+        parts += ["## The paper and ours", table(HEADING, map(cells, comparisons))]
+    parts += remarks(results.experiment, comparisons)
     if results.errors:
         parts.append(f"{len(results.errors)} of {len(results.rows)} runs failed:")
         parts.append(_listed(dict.fromkeys(results.errors)))
     parts.append("## All figures")
     for metric in results.experiment.reported:
-        parts += [f"### {metric}", _matrix(results, figures, metric)]
+        parts += [f"### {metric}", matrix(results, figures, metric)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,7 +68,7 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
-def _matrix(results: Results, figures: Figures, metric: str) -> str:
+def matrix(results: Results, figures: Figures, metric: str) -> str:
     labels = [point.label for point in results.points]
     if any(at == MEAN for _, _, at in figures):
         labels.append(MEAN)

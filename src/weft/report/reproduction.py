@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import get_args
 
-from weft.experiments.claim import Comparison, Verdict, reason_of
+from weft.experiments.claim import Comparison, Verdict, remarks
 from weft.experiments.paper import Paper
 from weft.model.storage import new_path
 from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, sentence_of, tally
@@ -94,21 +94,21 @@ def _article(done: Done) -> str:
 
 
 def _verdicts(done: Done) -> str:
-    if not done.comparisons:
-        return "<p>There are no stated figures to compare with.</p>"
+    parts = [_stated(done)] if done.comparisons else []
+    parts += [f"<p>{escape(remark)}</p>" for remark in remarks(done.results.experiment, done.comparisons)]
+    if done.results.errors:
+        parts.append(f"<p>{len(done.results.errors)} of {len(done.results.rows)} runs failed.</p>")
+    return "".join(parts)
+
+
+def _stated(done: Done) -> str:
     counts = done.verdicts
     told = ", ".join(
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
     rows = table(HEADING, map(_row, done.comparisons))
-    parts = [f"<details{opened}><summary>The paper and ours: {told}</summary>{rows}</details>"]
-    reason = reason_of(done.results.experiment)
-    if reason and counts["differs"]:
-        parts.append(f"<p>Why it differs: {escape(reason)}</p>")
-    if done.results.errors:
-        parts.append(f"<p>{len(done.results.errors)} of {len(done.results.rows)} runs failed.</p>")
-    return "".join(parts)
+    return f"<details{opened}><summary>The paper and ours: {told}</summary>{rows}</details>"
 
 
 def _row(comparison: Comparison) -> list[str]:

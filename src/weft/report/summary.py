@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from weft.experiments.claim import reason_of
+from weft.experiments.claim import remarks
 from weft.experiments.paper import Paper
 from weft.report.done import TALLY, Done, in_words, provenance, sentence_of, tally
-from weft.report.markdown import HEADING, cells, settings, table
+from weft.report.markdown import HEADING, cells, matrix, settings, table
 
 
 def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
@@ -30,8 +30,10 @@ def _experiment(done: Done) -> Iterator[str]:
     yield f"`weft experiment {done.name} --{done.results.effort}`. {settings(done.results)}"
     if done.comparisons:
         yield table(HEADING, map(cells, done.comparisons))
-    reason = reason_of(done.results.experiment)
-    if reason and done.verdicts["differs"]:
-        yield f"Why it differs: {reason}"
+    else:
+        for metric in dict.fromkeys(panel.metric for panel in done.results.experiment.panels):
+            yield f"{metric}:"
+            yield matrix(done.results, done.figures, metric)
+    yield from remarks(done.results.experiment, done.comparisons)
     if done.results.errors:
         yield f"{len(done.results.errors)} of {len(done.results.rows)} runs failed."
