@@ -7,7 +7,6 @@ which Weave can do without, positions are nodes and there are no fingers.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from weft.errors import WeftError
 from weft.model.csr import Csr, Int32s, Int64s
@@ -61,7 +60,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
         ring_size,
         node_at,
         position_of,
-        _subscribers_by_position(instance, node_at),
+        instance.interest.take(node_at).transpose(),
     )
 
 
@@ -107,11 +106,3 @@ def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
     fingers = np.zeros((nodes, phase_count(nodes) * per_phase), np.int32)
     fingers[source, phases * per_phase + rank] = offset
     return np.maximum.accumulate(fingers, axis=1), per_phase
-
-
-def _subscribers_by_position(instance: Instance, node_at: Int32s) -> Csr:
-    interest = instance.interest
-    ones = np.ones(len(interest), np.int8)
-    by_node = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.columns))
-    by_topic = by_node[node_at].tocsc()
-    return Csr(by_topic.indptr.astype(np.int64), by_topic.indices.astype(np.int32, copy=False), interest.rows)
