@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +18,12 @@ from pyspark.sql import SparkSession
 
 import weft
 from weft import cli
+from weft.cli import options
+from weft.cli.generate import generate
 from weft.cli.output import print_result
+from weft.overlays.catalog import BUILDERS
+from weft.protocol.catalog import ROUTERS
+from weft.workloads.catalog import MAKERS
 
 Run = Callable[..., "Done"]
 
@@ -262,6 +269,13 @@ def test_every_command_has_help_with_an_example(run: Run) -> None:
         done = run(command.name, "--help")
         assert done.code == 0
         assert f"Example: weft {command.name}" in " ".join(done.out.split())
+
+
+def test_the_commands_know_all_names() -> None:
+    """They are written out there, so that `weft --help` loads no kernels."""
+    for option, known in ((options.OverlayName, BUILDERS), (options.RouterName, ROUTERS)):
+        assert get_args(get_args(option)[0]) == tuple(known)
+    assert get_args(get_args(signature(generate).parameters["workload"].annotation)[0]) == tuple(MAKERS)
 
 
 def test_version(run: Run) -> None:

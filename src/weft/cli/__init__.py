@@ -29,7 +29,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
     ] = False,
