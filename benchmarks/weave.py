@@ -2,7 +2,7 @@
 fewest; and what a change touches.
 
     python benchmarks/weave.py                                  # generated instances
-    python benchmarks/weave.py --data ../shared/data/social     # ego-Twitter as well: 10,000 nodes, and all of it
+    python benchmarks/weave.py --data ../shared/data            # ego-Twitter as well: 10,000 nodes, and all of it
 
 The peer makes the same kind of trees by the trial that Weave started from: for every topic networkx finds the connected
 parts of its sub-overlay, joins the nearest parts by shortest paths, and takes the breadth-first tree from the member of
@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from snap import read_snap
+from weft.experiments.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
@@ -37,7 +38,7 @@ Nodes = npt.NDArray[np.int32]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with SNAP's twitter_combined.txt.gz")
+    parser.add_argument("--data", type=Path, help="folder with SNAP's twitter_combined.txt.gz, or with a folder of it")
     options = parser.parse_args()
     row("instance", "topics", "subscriptions", "seconds", "networkx, seconds", "times", "relays", "relays of networkx")
     row(*["---"] * 8)
@@ -71,9 +72,16 @@ def instances(data: Path | None) -> Iterator[tuple[str, Instance, str]]:
     yield "social, 10,000 nodes", generate("social", nodes=10_000, seed=1), "swico-sl"
     yield "Unif, 1,023 nodes", generate("unif", nodes=1023, topics=10_000, seed=1), "swico-sl"
     if data:
-        twitter = read_snap(data / "twitter_combined.txt.gz", both_ways=False)
+        twitter = read_snap(twitter_in(data), both_ways=False)
         yield "ego-Twitter, 10,000 nodes", sample(twitter, Sampling(10_000, seed=1)), "swico-sl"
         yield "ego-Twitter, 81,306 nodes", twitter, "swico-sl"
+
+
+def twitter_in(data: Path) -> Path:
+    path = find(data, DATASETS["twitter"])
+    if path is None:
+        raise SystemExit(f"{data} has no {DATASETS['twitter'].file}")
+    return path
 
 
 def report(name: str, instance: Instance, overlay: Overlay) -> None:

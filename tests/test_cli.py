@@ -21,9 +21,12 @@ from weft import cli
 from weft.cli import options
 from weft.cli.generate import generate
 from weft.cli.output import print_result
+from weft.model.latency import placed_latency
 from weft.overlays.catalog import BUILDERS
 from weft.protocol.catalog import ROUTERS
 from weft.workloads.catalog import MAKERS
+
+HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
 
 Run = Callable[..., "Done"]
 
@@ -104,26 +107,50 @@ def test_from_an_instance_to_its_proof(run: Run, tmp_path: Path) -> None:
     assert pq.read_table("t.parquet")["messages"].to_numpy().sum() == proof["messages"]
 
 
-def test_both_engines_design_the_same(run: Run) -> None:
+@pytest.mark.parametrize("options", [[], ["--latency", "h.txt"]])
+def test_both_engines_design_the_same(run: Run, tmp_path: Path, options: list[str]) -> None:
+    (tmp_path / "h.txt").write_text(HOSTS)
     run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
     made = []
     for engine in ("local", "spark"):
-        assert run("design", "i", "--overlay", "swico-sl", "--seed", 3, "--engine", engine, "--out", engine).code == 0
+        arguments = ("--overlay", "swico-sl", "--seed", 3, *options, "--engine", engine, "--out", engine)
+        assert run("design", "i", *arguments).code == 0
         made.append(weft.Overlay.read(engine))
     assert np.array_equal(made[0].ring_ids, made[1].ring_ids)
     assert np.array_equal(made[0].targets, made[1].targets)
 
 
-def test_both_engines_evaluate_the_same(run: Run) -> None:
+@pytest.mark.parametrize("options", [["pie"], ["pie", "--latency", "h.txt"], ["weave", "--fan-out", 3]])
+def test_both_engines_evaluate_the_same(run: Run, tmp_path: Path, options: list[object]) -> None:
+    (tmp_path / "h.txt").write_text(HOSTS)
     assert run("generate", "zipf", "--nodes", 60, "--topics", 40, "--subscriptions", 5, "--out", "i").code == 0
     assert run("design", "i", "--overlay", "chord", "--out", "o").code == 0
     told = []
     for engine in ("local", "spark"):
-        arguments = ("--router", "pie", "--publications", 200, "--engine", engine, "--topics", f"{engine}.parquet")
-        told.append(run("evaluate", "i", "o", *arguments, "--json").json)
+        arguments = ("--publications", 200, "--engine", engine, "--topics", f"{engine}.parquet")
+        told.append(run("evaluate", "i", "o", "--router", *options, *arguments, "--json").json)
         told[-1].pop("seconds")
     assert told[0] == told[1]
+    assert (told[0]["times"] is not None) == ("--latency" in options)
     assert pq.read_table("local.parquet").equals(pq.read_table("spark.parquet"))
+
+
+def test_weave_takes_a_fan_out_and_latencies(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "h.txt").write_text(HOSTS)
+    run("generate", "zipf", "--nodes", 60, "--topics", 10, "--subscriptions", 4, "--out", "i")
+    run("design", "i", "--overlay", "swico-sl", "--latency", "h.txt", "--out", "o")
+    told = [
+        run("evaluate", "i", "o", "--router", "weave", "--publications", 200, *options, "--json").json
+        for options in ([], ["--fan-out", 2], ["--latency", "h.txt"])
+    ]
+    instance, overlay = weft.Instance.read("i"), weft.Overlay.read("o")
+    said, latency = weft.publications(instance, 200, 1), placed_latency("h.txt", 60, 1)
+    for each, fan_out, near in zip(told, (None, 2, None), (None, None, latency), strict=True):
+        expected = weft.evaluate(instance, overlay, "weave", said, fan_out=fan_out, latency=near)
+        assert each["average_path"] == expected.average_path
+    assert len({each["average_path"] for each in told}) == 3
+    text = run("evaluate", "i", "o", "--router", "weave", "--publications", 200, "--latency", "h.txt").out
+    assert "times delivery" in text
 
 
 def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -188,6 +215,22 @@ def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_a_run_goes_by_latencies(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "h.txt").write_text(HOSTS)
+    run("generate", "social", "--nodes", 60, "--out", "i")
+    options = ("--latency", "h.txt", "--fan-out", 4, "--publications", 100)
+    first = run("run", "i", *options, "--out", "r")
+    assert " ms with scribe on random" in first.out
+    assert weft.Overlay.read("r/overlay").meta["parameters"]["latency"] == str(tmp_path / "h.txt")
+    assert "time of a delivery, mean, ms" in (tmp_path / "r" / "report.html").read_text()
+    assert run("run", "i", *options, "--out", "r").out.count("done before") == 5
+    (tmp_path / "h.txt").write_text(HOSTS.replace("90", "95"))
+    assert run("run", "i", *options, "--out", "r").out.count("done before") == 1  # the instance
+    told = run("evaluate", "i", "r/overlay", "--router", "weave", *options, "--json").json
+    proof = json.loads((tmp_path / "r" / "evaluation.json").read_text())["overlay"]
+    assert {**told, "seconds": 0} == {**proof, "seconds": 0}
+
+
 MISTAKES = {
     "a file that is not there": (["ingest", "nope.txt", "--as", "edges", "--out", "o"], "nope.txt does not exist."),
     "no file, and no meaning either": (["run", "nope.txt", "--out", "o"], "nope.txt does not exist."),
@@ -224,6 +267,10 @@ MISTAKES = {
     "an overlay that is not there": (["inspect", "o"], "does not exist"),
     "an overlay without its instance": (["inspect", "chord"], "tell with --instance"),
     "an overlay of another instance": (["inspect", "chord", "--instance", "j"], "made for another instance"),
+    "latencies that are not there, on Spark": (
+        ["design", "i", "--overlay", "swico-l", "--latency", "l.txt", "--engine", "spark", "--out", "o"],
+        "l.txt does not exist",
+    ),
     "a router without an overlay": (["evaluate", "i", "i", "--router", "pie"], "is not an overlay"),
     "publications that are none": (
         ["evaluate", "i", "chord", "--router", "pie", "--publications", "x"],
@@ -231,6 +278,16 @@ MISTAKES = {
     ),
     "a negative seed": (["evaluate", "i", "chord", "--router", "pie", "--seed", "-1"], "--seed -1 is out of range"),
     "a seed that is too large": (["publish", "i", "--count", "1", "--seed", 2**63, "--out", "o"], "is out of range"),
+    "a fan-out of another router": (
+        ["evaluate", "i", "o", "--router", "pie", "--fan-out", "8"],
+        "pie takes no option --fan-out",
+    ),
+    "a fan-out of one": (["evaluate", "i", "o", "--router", "weave", "--fan-out", "1"], "give 2 or more"),
+    "a fan-out of another router in a run": (
+        ["run", "i", "--router", "scribe", "--fan-out", "8", "--out", "r"],
+        "scribe takes no option --fan-out",
+    ),
+    "latencies that are not there": (["run", "i", "--latency", "l.txt", "--out", "r"], "l.txt does not exist"),
     "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
     "a run of fewer publications than none": (["run", "i", "--publications", "-1", "--out", "o"], "--publications -1"),
     "a run by a ring that is not there": (

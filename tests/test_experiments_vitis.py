@@ -48,8 +48,8 @@ def test_of_many_hosts_as_many_are_taken_as_there_are_nodes(tmp_path):
 
 def test_failures_heal():
     figures = FailureRun(Surroundings("random", 80), 0.2, 0.25, seed=1).measure()
-    assert figures["rounds_to_heal"] is not None
-    assert figures["lowest_hit_ratio"] <= 1.0
+    assert 5 <= figures["rounds_to_heal"] < 30  # patience, and time to grow new paths
+    assert figures["lowest_hit_ratio"] < 1.0
 
 
 @pytest.mark.parametrize("closeness", [0.0, 0.5])

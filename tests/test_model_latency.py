@@ -34,6 +34,11 @@ def test_nodes_are_placed_evenly_and_pay_their_access() -> None:
     assert np.all((placed.access >= 1) & (placed.access <= 2))
 
 
+def test_nobody_is_placed_on_no_hosts() -> None:
+    with pytest.raises(WeftError, match="no hosts"):
+        place(CoordinateLatency(np.empty((0, 2))), 3, seed=1)
+
+
 def test_a_text_matrix_is_read_plain_or_gzipped(tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("0 1.5\n2 0\n")
     (tmp_path / "m.txt.gz").write_bytes(gzip.compress(b"0\t1.5\n2\t0\n"))

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from weft.errors import WeftError
 from weft.model.instance import Instance
+from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay
-from weft.model.publication import Publications
 from weft.overlays.catalog import design
 from weft.overlays.weave import weave
+from weft.pipeline.evaluate import NOTHING
 from weft.pipeline.evaluate import evaluate as evaluate_on_spark
 from weft.pipeline.weave import weave as weave_on_spark
 from weft.sim.bulk import evaluate
@@ -47,6 +49,53 @@ def test_spark_gives_the_same_figures(
         }
 
 
+HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
+
+
+@pytest.mark.parametrize(("router", "fan_out"), [("pie", None), ("scribe", None), ("weave", 3)])
+def test_spark_gives_the_same_times(
+    spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path, router: str, fan_out: int | None
+) -> None:
+    (tmp_path / "hosts.txt").write_text(HOSTS)
+    instance, overlay = Instance.read(folders[0]), Overlay.read(folders[1])
+    drawn, latency = publications(instance, 200, seed=2), placed_latency(tmp_path / "hosts.txt", instance.nodes, 3)
+    here = evaluate(instance, overlay, router, drawn, seed=3, fan_out=fan_out, latency=latency)
+    file = str(tmp_path / "hosts.txt")
+    there = evaluate_on_spark(spark, *folders, router, drawn, seed=3, fan_out=fan_out, latency=file)
+    assert here.times is not None
+    assert replace(there, seconds=0) == replace(here, seconds=0)
+
+
+def test_spark_weaves_the_same_trees_by_latency_and_fan_out(
+    spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "hosts.txt").write_text(HOSTS)
+    instance, overlay = Instance.read(folders[0]), Overlay.read(folders[1])
+    latency, file = placed_latency(tmp_path / "hosts.txt", instance.nodes, 3), str(tmp_path / "hosts.txt")
+    here, plain = weave(instance, overlay, fan_out=3, latency=latency), weave(instance, overlay)
+    there = weave_on_spark(spark, *folders, fan_out=3, latency=file, seed=3)
+    for name in ("indptr", "members", "parents"):
+        assert np.array_equal(getattr(here, name), getattr(there, name))
+    assert not np.array_equal(here.parents, plain.parents)
+
+
+@pytest.mark.parametrize(("router", "fan_out", "sentence"), [("pie", 8, "takes no option"), ("weave", 1, "too small")])
+def test_options_are_refused_before_anything_is_sent(
+    spark: SparkSession, folders: tuple[Path, Path], router: str, fan_out: int, sentence: str
+) -> None:
+    with pytest.raises(WeftError, match=sentence):
+        evaluate_on_spark(spark, *folders, router, NOTHING, fan_out=fan_out)
+
+
+def test_an_overlay_of_another_instance_is_refused(
+    spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    generate("zipf", nodes=300, topics=60, subscriptions=6, seed=1).write(tmp_path / "other")
+    for router in ("pie", "weave"):
+        with pytest.raises(WeftError, match="made for another instance"):
+            evaluate_on_spark(spark, tmp_path / "other", folders[1], router, NOTHING)
+
+
 def test_a_replaced_overlay_is_read_again(spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path) -> None:
     instance = Instance.read(folders[0])
     drawn = publications(instance, 300, seed=2)
@@ -62,8 +111,7 @@ def test_a_replaced_overlay_is_read_again(spark: SparkSession, folders: tuple[Pa
 
 
 def test_no_publications_cost_nothing(spark: SparkSession, folders: tuple[Path, Path]) -> None:
-    none = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
-    result = evaluate_on_spark(spark, *folders, "pie", none)
+    result = evaluate_on_spark(spark, *folders, "pie", NOTHING)
     assert (result.publications, result.messages, result.load.sent.maximum) == (0, 0, 0)
 
 

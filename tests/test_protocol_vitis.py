@@ -202,11 +202,14 @@ def test_small_world_distances_are_harmonic():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"table": 2}, "table is 2: give at least 3"),
+        ({"table": 2}, "table is 2: give a finite number from 3"),
         ({"small_world": 13}, "leave no friend"),
         ({"shuffle": 30}, "larger than the view"),
         ({"period": 0.0}, "period is 0.0"),
+        ({"period": float("inf")}, "period is inf"),
         ({"exponent": -1.0}, "exponent is -1.0"),
+        ({"exponent": float("inf")}, "exponent is inf"),
+        ({"utility": "mean"}, "give one of product, sum"),
     ],
 )
 def test_wrong_parameters_are_errors(wrong, words):
@@ -248,6 +251,12 @@ def sent(effects, kind):
     return {
         effect.peer: effect.message for effect in effects if isinstance(effect, Send) and type(effect.message) is kind
     }
+
+
+def first_topic_by_way_of(up, links=(1, 2)):
+    """Whose rendezvous identifier is nearer to one of the links than to the others and to node 0."""
+    distance = {topic: {v: apart(ring_id(1, v), RING // 10 * topic) for v in (0, *links)} for topic in range(10)}
+    return next(topic for topic in distance if min(distance[topic], key=distance[topic].__getitem__) == up)
 
 
 def test_who_joins_turns_to_the_one_it_knows():
@@ -321,23 +330,57 @@ def test_notifications_are_passed_on_at_once_and_content_when_it_is_there():
 
 
 def test_a_relay_serves_those_who_asked_and_asks_on():
+    topic = first_topic_by_way_of(2)
     vitis, _ = joined(interest=())
-    vitis.handle(heartbeat(1, interest=(), relayed=(3,)), 3100.0)
+    vitis.handle(heartbeat(1, interest=(), relayed=(topic,)), 3100.0)
     vitis.handle(heartbeat(2, interest=()), 3100.0)
     effects = vitis.on_timer(4000.0)
-    up = vitis.neighbourhood.next_hop(3)
-    asked = {peer for peer, beat in sent(effects, Heartbeat).items() if beat.relayed == (3,)}
-    assert asked == ({up} if up is not None else set())
-    effects = vitis.handle(Received(2, Notification(3, 7, 0, 1, Way.DOWN)), 4100.0)
-    ways = {peer: message.way for peer, message in sent(effects, Notification).items()}
-    assert ways.pop(1) is (Way.UP if up == 1 else Way.DOWN)
-    assert not [effect for effect in effects if isinstance(effect, Deliver)]
+    assert {peer: beat.relayed for peer, beat in sent(effects, Heartbeat).items()} == {1: (), 2: (topic,)}
+    said = Publication(7, 0, topic)
+    effects = vitis.handle(Received(2, Notification(topic, 7, 0, 1, Way.DOWN)), 4100.0)  # from the rendezvous node
+    assert effects == [Send(2, Pull(topic, 7, 0)), Send(1, Notification(topic, 7, 0, 2, Way.DOWN))]
+    assert vitis.handle(Received(1, Pull(topic, 7, 0)), 4150.0) == []
+    assert vitis.handle(Received(2, Pulled(said, 1)), 4200.0) == [Send(1, Pulled(said, 2))]  # and no delivery
+    effects = vitis.handle(Received(1, Notification(topic, 8, 0, 1, Way.UP)), 4300.0)  # from a cluster
+    assert effects == [Send(1, Pull(topic, 8, 0)), Send(2, Notification(topic, 8, 0, 2, Way.UP))]
 
 
 def test_an_issuer_without_interest_sends_up():
+    topic = first_topic_by_way_of(1, links=(1,))
     vitis, _ = joined(interest=())
-    effects = vitis.handle(Published(Publication(0, 0, 4)), 3200.0)
-    up = vitis.neighbourhood.next_hop(4)
-    assert {peer: message.way for peer, message in sent(effects, Notification).items()} == (
-        {} if up is None else {up: Way.UP}
-    )
+    effects = vitis.handle(Published(Publication(0, 0, topic)), 3200.0)
+    assert effects == [Send(1, Notification(topic, 0, 0, 1, Way.UP))]
+
+
+def test_who_comes_back_has_forgotten_the_network():
+    """What it knew was fresh when it left, and would pass for fresh now."""
+    vitis, _ = joined()
+    vitis.handle(heartbeat(1, relayed=(3,)), 3100.0)
+    vitis.on_timer(4000.0)
+    vitis.handle(Left(), 4100.0)
+    vitis.handle(Joined(friend(2)), 90_500.0)
+    effects = vitis.on_timer(vitis.next_deadline())
+    assert sent(effects, Heartbeat).keys() == vitis.neighbourhood.lately.keys() == {2}
+    assert not vitis.neighbourhood.relays.children(3)
+    vitis.check_invariants()
+
+
+def test_who_left_and_comes_back_at_once_is_taken_back():
+    vitis, _ = joined()
+    vitis.handle(Received(1, Leave()), 3100.0)
+    vitis.handle(heartbeat(1), 3200.0)
+    vitis.on_timer(4000.0)
+    assert 1 in vitis.neighbourhood.table.peers
+
+
+def test_a_new_subscriber_without_a_cluster_speaks_for_itself():
+    """In the round before it has elected anybody."""
+    topic = first_topic_by_way_of(1, links=(1,))
+    vitis, _ = joined(interest=())
+    vitis.handle(heartbeat(1, interest=()), 3100.0)
+    vitis.on_timer(4000.0)
+    vitis.handle(Subscribed(topic), 4100.0)
+    effects = vitis.handle(Published(Publication(0, 0, topic)), 4200.0)
+    assert sent(effects, Notification)[1].way is Way.UP
+    vitis.handle(Unsubscribed(topic), 4300.0)
+    assert not vitis.neighbourhood.is_gateway(topic)

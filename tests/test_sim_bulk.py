@@ -216,6 +216,8 @@ def test_an_overlay_of_another_instance_is_an_error():
         evaluate(other, own, "po", said)
     with pytest.raises(WeftError, match="made for another instance"):
         evaluate(ring_instance(1, 9, 2), chord(8), "po", said)
+    with pytest.raises(WeftError, match="made for another instance"):
+        evaluate(ring_instance(1, 9, 2), chord(8), "weave", said)
 
 
 def test_an_unknown_router_is_an_error():

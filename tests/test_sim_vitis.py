@@ -4,9 +4,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from weft.errors import WeftError
+from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place
 from weft.protocol.router import Left, Publication, Published
+from weft.protocol.vitis.message import Notification
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.record import Record
 from weft.sim.vitis import VitisNetwork, host_arrays
@@ -18,12 +23,25 @@ from weft.workloads.geography import geographic_latency
 PERIOD = 1000.0
 
 
+class Trace(Record):
+    """Counts notifications, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.notified = Counter()  # (issuer, number, receiver)
+
+    def sent(self, now, sender, receiver, message):
+        super().sent(now, sender, receiver, message)
+        if isinstance(message, Notification):
+            self.notified[message.issuer, message.number, receiver] += 1
+
+
 class Twins:
     """The same network twice: on kernels, and as protocol objects in a world."""
 
     def __init__(self, instance, latency, parameters, seed, rates=None):
         self.instance = instance
-        self.record = Record()
+        self.record = Trace()
         self.network = VitisNetwork(instance, latency, parameters, seed, rates)
         self.world, self.nodes = vitis_world(instance, latency, parameters, seed, self.record, rates)
         self.rng = np.random.default_rng(seed)
@@ -61,6 +79,8 @@ class Twins:
         assert np.allclose([row.time - start for row in deliveries], [reach.time[row.node] for row in deliveries])
         pulled = {hop.receiver for hop in self.record.hops if hop.publication == said}
         assert pulled == set(np.flatnonzero(reach.hops > 0).tolist())
+        notified = {v: self.record.notified[issuer, said.number, v] for v in np.flatnonzero(self.network.there)}
+        assert notified == {v: reach.notifications[v] for v in notified}
         return {v for v in subscribers if self.network.there[v]} - {issuer} - expected.keys()
 
     def check_agreement(self):
@@ -90,7 +110,7 @@ class Twins:
             "ring": tuple(int(peer) if peer >= 0 else None for peer in (gossip.successor[v], gossip.predecessor[v])),
             "links": set(network.links(v).tolist()),
             "lately": set(lately.tolist()),
-            "gateways": list(zip(network.gateway[own].tolist(), network.gateway_hops[own].tolist(), strict=True)),
+            "gateways": list(zip(*(proposed[own].tolist() for proposed in network.proposals), strict=True)),
             "relays": {divmod(int(key), nodes) for key in keys},
         }
 
@@ -129,13 +149,54 @@ def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters):
     assert missed == set()
 
 
+@st.composite
+def odd_parameters(draw):
+    """Tables that cannot be filled, views of two, gateways that nobody may adopt, paths that expire at once."""
+    view = draw(st.integers(2, 6))
+    return Parameters(
+        table=draw(st.integers(4, 20)),
+        small_world=draw(st.integers(0, 1)),
+        view=view,
+        shuffle=draw(st.integers(1, view)),
+        patience=draw(st.integers(2, 4)),
+        gateway_hops=draw(st.integers(0, 2)),
+        expiry=draw(st.integers(1, 4)),
+        exponent=draw(st.sampled_from([0.0, 0.25, 3.0])),
+        utility=draw(st.sampled_from(["product", "sum"])),
+        floor=draw(st.sampled_from([1.0, 30.0])),
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(1, 14), st.sampled_from([0.0, 0.1, 0.4, 1.0]), odd_parameters())
+def test_kernels_and_protocol_objects_agree_on_odd_networks(seed, nodes, density, parameters):
+    """Few nodes, some without interests, topics without subscribers; they join, fail and publish in any order."""
+    topics = 4
+    rng = np.random.default_rng(seed)
+    wanted = rng.random((nodes, topics)) < density
+    instance = instance_from_pairs(*np.nonzero(wanted), node_count=nodes, topic_count=topics)
+    latency = place(MatrixLatency(rng.uniform(0, 30, (2, 2))), nodes, seed)
+    twins = Twins(instance, latency, parameters, seed)
+    out = rng.permutation(nodes).tolist()
+    for step in range(14):
+        living = np.flatnonzero(twins.network.there)
+        for _ in range(int(rng.integers(3)) if step else 1):
+            if out:
+                twins.join(out.pop(), int(rng.choice(living)) if len(living) else None)
+        if len(living) > 2 and rng.random() < 0.2:
+            twins.fail([int(rng.choice(living))])
+        twins.step()
+        twins.check_agreement()
+        twins.publish(int(rng.integers(topics)), int(rng.choice(np.flatnonzero(twins.network.there))))
+
+
 def test_a_world_of_protocol_objects_delivers_everything_and_heals():
     """Unlike the twins' world: round trips of up to a third of the period, so that messages cross the rounds' ends."""
     nodes = 60
     instance = generate("random", nodes=nodes, topics=30, subscriptions=5, seed=5)
     latency = CoordinateLatency(np.random.default_rng(5).uniform(0, 200, (nodes, 2)), base=5.0)
     record = Record()
-    world, vitis = vitis_world(instance, latency, Parameters(table=10, exponent=0.25), 5, record)
+    world, vitis = vitis_world(instance, latency, Parameters(table=5, small_world=1, exponent=0.25), 5, record)
     for node in range(nodes):
         schedule_join(world, vitis, 100.0 * node, node, node // 2 if node else None)
 
@@ -160,13 +221,13 @@ def test_a_world_of_protocol_objects_delivers_everything_and_heals():
     for node in (3, 10, 20, 33, 47, 58):  # a tenth fails at once
         world.fail(node)
         living.discard(node)
-    world.run(until=world.now + 25_000.0)
-    assert missing(1) == 0
+    assert missing(1) > 0  # it did hurt
+    assert missing(2) == 0
     for node in (5, 30):  # and two say goodbye
         world.schedule(world.now, node, Left())
         living.discard(node)
     world.run(until=world.now + 15_000.0)
-    assert missing(2) == 0
+    assert missing(3) == 0
     world.check_invariants()
     assert all(not (vitis[v].neighbourhood.links.keys() - living) for v in living)
 
@@ -190,7 +251,8 @@ def test_churn_is_got_over():
     instance = generate("low", nodes=200, seed=2)
     latency = place(geographic_latency(50, 1), 200, 1)
     figures = simulate(instance, latency, Parameters(), Scenario(publications=100, warm_up=40, churn=True), 1)
-    assert figures["rounds_to_heal"] is not None
+    assert 0 < figures["rounds_to_heal"] < 30
+    assert figures["lowest_hit_ratio"] < 1.0  # it did hurt
     assert figures["hit_ratio"] == 1.0
 
 
@@ -200,7 +262,7 @@ def test_a_network_that_has_lost_a_tenth_of_its_nodes_heals_by_itself(seed):
     latency = place(geographic_latency(50, 1), 200, 1)
     healing = after_failure(instance, latency, Parameters(exponent=0.25), SMALL, seed, 0.1)
     assert healing["lowest_hit_ratio"] < 1.0  # it did hurt
-    assert healing["rounds_to_heal"] is not None
+    assert 5 <= healing["rounds_to_heal"] < 30  # patience, and time to grow new paths
 
 
 def test_a_network_is_the_same_each_time():
@@ -234,6 +296,61 @@ def test_the_ring_closes():
     order = np.argsort(network.setting.ring_ids)
     assert network.gossip.successor[order].tolist() == np.roll(order, -1).tolist()
     assert network.gossip.predecessor[order].tolist() == np.roll(order, 1).tolist()
+
+
+def small(*interests, topics):
+    pairs = [(node, topic) for node, interest in enumerate(interests) for topic in interest]
+    return instance_from_pairs(*np.array(pairs or np.empty((0, 2))).T, node_count=len(interests), topic_count=topics)
+
+
+@pytest.mark.parametrize("churn", [False, True])
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "instance",
+    [
+        small({0}, topics=1),
+        small(set(), topics=1),
+        small(set(), set(), set(), topics=2),
+        small({0}, {0}, topics=1),
+        small({0}, {1}, topics=3),
+        small({0}, set(), {0}, set(), {2}, {2}, topics=4),
+    ],
+    ids=["alone", "alone, wants nothing", "nobody wants anything", "two", "nothing in common", "some"],
+)
+def test_a_few_nodes_are_a_network_too(instance, exponent, churn):
+    """All on one host, with no time between them; where there is nobody to deliver to, nothing is missed."""
+    latency = place(ConstantLatency(1), instance.nodes, 1, access=(0.0, 0.0))
+    scenario = Scenario(publications=30, warm_up=10, churn=churn)
+    figures = simulate(instance, latency, Parameters(exponent=exponent, floor=5.0), scenario, 1)
+    assert figures["hit_ratio"] == 1.0
+    assert figures["rounds_to_heal"] < 3
+    assert figures["delivery_time"] == 0.0
+    assert (figures["deliveries"] > 0) == (instance.subscribers.counts.max() > 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"publications": -1}, "publications of Vitis' scenario is -1: give at least 0"),
+        ({"per_round": 0}, "per_round"),
+        ({"warm_up": 0}, "warm_up"),
+        ({"join_interval": float("nan")}, "join_interval"),
+    ],
+)
+def test_wrong_scenarios_are_errors(wrong, words):
+    with pytest.raises(WeftError, match=words):
+        Scenario(**wrong)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_some_nodes_have_to_survive(share):
+    with pytest.raises(WeftError, match="from 0 to below 1"):
+        after_failure(small({0}, {0}, topics=1), ConstantLatency(2), Parameters(), SMALL, 1, share)
+
+
+def test_all_latencies_have_to_be_known():
+    with pytest.raises(WeftError, match="known of 2 nodes, but there are 3: place several on a host"):
+        VitisNetwork(small({0}, {0}, {0}, topics=1), ConstantLatency(2), Parameters(), 1)
 
 
 def test_only_nodes_that_are_there_publish():

@@ -135,3 +135,19 @@ def test_what_happens_at_the_same_time_happens_in_the_order_it_was_caused():
         world.schedule(1.0, 0, Published(publication))
     world.run(until=1.0)
     assert [row.publication for row in record.deliveries] == said
+
+
+def test_a_failed_node_may_be_started_anew():
+    world, record = echoes()
+    old = world.routers[0]
+    world.run(until=2.0)
+    world.fail(0)
+    world.schedule(3.0, 0, Published(Publication(0, 0, 0)))  # to nobody
+    world.run(until=7.0)
+    new = Echo(1)
+    new.deadline = 8.0
+    world.restart(0, new)
+    world.schedule(7.5, 0, Published(Publication(0, 1, 0)))
+    world.run()
+    assert (old.ticks, new.ticks) == ([2.0], [8.0, 10.0, 12.0])
+    assert [row.publication.number for row in record.deliveries] == [1]

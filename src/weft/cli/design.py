@@ -32,10 +32,7 @@ def design(
         Choice | None,
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
-    latency: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Round-trip times, for swico-l and swico-sl to weigh links by."),
-    ] = None,
+    latency: o.Latency = None,
     closeness: Annotated[
         float | None, typer.Option(help="How much round-trip times count, from 0. Default: 0.5.")
     ] = None,

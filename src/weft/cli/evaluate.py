@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.model.instance import Instance
     from weft.model.publication import Publications
 
-EXAMPLE = "weft evaluate twitter-10k twitter-10k-sl --router pie --publications 100000 --seed 1"
+EXAMPLE = "weft evaluate twitter-10k twitter-10k-sl --router weave --fan-out 16 --latency planetlab-490.txt.gz --seed 1"
 
 
 def evaluate(
@@ -22,6 +22,8 @@ def evaluate(
     overlay: Annotated[Path, typer.Argument(metavar="OVERLAY", help="Folder of an overlay.", show_default=False)],
     router: o.RouterName,
     publications: Annotated[str, typer.Option(metavar="FILE|N", help="A file of them, or how many to draw.")] = "10000",
+    fan_out: o.FanOut = None,
+    latency: o.Latency = None,
     seed: o.Seed = 1,
     topics: Annotated[Path | None, typer.Option(help="File for the figures of every topic.")] = None,
     engine: o.Engine = "local",
@@ -35,23 +37,27 @@ def evaluate(
     from weft.model.overlay import read_overlay
     from weft.model.storage import new_path, require_absent, write_columns
     from weft.sim.bulk import evaluate as evaluate_here
+    from weft.sim.network import require_options
+    from weft.sim.timed import latency_for
 
+    require_options(router, fan_out)
     if topics is not None:
         require_absent(topics, force)
-    given, built = read_instance(instance), read_overlay(overlay)
-    drawn = _publications(publications, given, seed)
-    progress, per_topic = ConsoleProgress(), topics is not None
+    made, built = read_instance(instance), read_overlay(overlay)
+    placed = None if latency is None else latency_for(built, latency, seed)
+    drawn = _publications(publications, made, seed)
+    options: dict[str, Any] = {"seed": seed, "per_topic": topics is not None, "fan_out": fan_out}
+    progress = ConsoleProgress()
     if engine == "spark":
         from weft.pipeline.evaluate import evaluate as evaluate_on_spark
         from weft.pipeline.session import spark_session
 
         with spark_session(master, o.spark_conf(conf)) as spark:
-            result = evaluate_on_spark(
-                spark, instance, overlay, router, drawn, seed=seed, per_topic=per_topic, progress=progress
-            )
+            given = spark, instance, overlay, router, drawn
+            result = evaluate_on_spark(*given, latency=latency, progress=progress, **options)
     else:
         with progress.step(f"Routing {len(drawn):,} publications by {router}"):
-            result = evaluate_here(given, built, router, drawn, seed=seed, per_topic=per_topic)
+            result = evaluate_here(made, built, router, drawn, latency=placed, **options)
     if topics is not None and result.topics is not None:
         with new_path(topics, force=force) as partial:
             write_columns(partial, result.topics)

@@ -28,6 +28,20 @@ RouterName = Annotated[
     Literal["po", "pal", "pie", "scribe", "iscribe", "weave"],
     typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe, iscribe or weave."),
 ]
+FanOut = Annotated[
+    int | None,
+    typer.Option(
+        "--fan-out", metavar="N", help="Of weave: neighbours that a node has in a topic's tree at most. Default: 64."
+    ),
+]
+Latency = Annotated[
+    str | None,
+    typer.Option(
+        "--latency",
+        metavar="FILE",
+        help="Round-trip times: swico-l, swico-sl and weave go by them, and deliveries are timed.",
+    ),
+]
 Engine = Annotated[
     Literal["local", "spark"],
     typer.Option(metavar="local|spark", help="In this process, or on Spark; both give the same result."),

@@ -28,6 +28,8 @@ def run(
     method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
     overlay: o.OverlayName = "swico-sl",
     router: o.RouterName = "weave",
+    fan_out: o.FanOut = None,
+    latency: o.Latency = None,
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,
@@ -48,7 +50,9 @@ def run(
     if not o.is_instance(source):
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
-    run_pipeline(given, sampling, Proof(overlay, router, publications, seed), out, master, conf, json)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency)
+    proof.check()
+    run_pipeline(given, sampling, proof, out, master, conf, json)
 
 
 def run_pipeline(
@@ -69,7 +73,7 @@ def run_pipeline(
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
         stages += proof_stages(session, instance, proof, out, progress)
-        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
+        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out, proof)))
         outcomes = []
         for outcome in run_stages(out, stages):
             outcomes.append(outcome)

@@ -62,7 +62,8 @@ TRADE = Experiment(
 
 # What the gain depends on.
 
-CAUSES = ("n = 0.25", "n = 0.5", "n = 1")
+CAUSE_EXPONENTS = {f"n = {n:g}": n for n in (0.25, 0.5, 1.0)}
+CAUSES = tuple(CAUSE_EXPONENTS)
 
 
 def _cause_inputs(folders: Mapping[str, str]) -> list[tuple[Point, Surroundings, float]]:
@@ -83,8 +84,10 @@ def _cause_inputs(folders: Mapping[str, str]) -> list[tuple[Point, Surroundings,
 def _cause_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     inputs, seeds = _cause_inputs(folders), SEEDS[effort]
     runs = {
-        (f"n = {n:g}", point.label, seed): VitisRun(surroundings, 1000, n, seed, floor=floor)
-        for (point, surroundings, floor), n, seed in product(inputs, (0.25, 0.5, 1.0), range(1, seeds + 1))
+        (system, point.label, seed): VitisRun(surroundings, 1000, n, seed, floor=floor)
+        for (point, surroundings, floor), (system, n), seed in product(
+            inputs, CAUSE_EXPONENTS.items(), range(1, seeds + 1)
+        )
     }
     return Plan([point for point, _, _ in inputs], seeds, runs, "Without their files all latencies are generated")
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from weft.experiments.dataset import LATENCIES
 from weft.experiments.experiment import Effort, Metric, Panel, Plan, Point
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, MatrixLatency, PlacedLatency, place, read_latency
-from weft.protocol.vitis.parameters import Parameters
+from weft.protocol.vitis.parameters import Form, Parameters
 from weft.sim.vitis_scenario import Scenario, after_failure, simulate
 from weft.workloads.catalog import generate
 from weft.workloads.geography import geographic_latency
@@ -21,8 +21,6 @@ from weft.workloads.sample import Sampling, sample
 HOSTS = 490  # of generated latencies
 TWITTER = "twitter"
 NEAR = (0.5, 5.0)  # milliseconds of access delay
-
-Form = Literal["product", "sum"]  # of the utility
 
 METRICS = {
     "delivery time": Metric("delivery_time"),
@@ -90,7 +88,7 @@ class VitisRun:
             figures = simulate(*surroundings_of(self.surroundings, self.seed), parameters, scenario, self.seed)
         return {
             **figures,
-            "time_ratio": figures["delivery_time"] / plain["delivery_time"],
+            "time_ratio": _ratio(figures["delivery_time"], plain["delivery_time"]),
             "relay_ratio": _ratio(figures["relays_per_delivery"], plain["relays_per_delivery"]),
         }
 
@@ -162,7 +160,7 @@ def settings(folders: Mapping[str, str], publications: int) -> str:
 
 EXPONENTS: Mapping[Effort, tuple[float, ...]] = {
     "quick": (0.1, 0.25, 0.5, 1.0, 2.0, 3.0),
-    "full": (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0),
+    "full": (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0),
 }
 SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
 

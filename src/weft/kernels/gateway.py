@@ -6,7 +6,7 @@ Links are rows: pointers and peers. The proposals of a node stand beside its top
 import numpy as np
 
 from weft.kernels.jit import jit
-from weft.kernels.vitis import NOBODY, Bools, Int32s, Int64s, Setting, apart
+from weft.kernels.vitis import NOBODY, Bools, Incoming, Int32s, Int64s, Proposals, Setting, apart
 
 
 @jit
@@ -41,38 +41,25 @@ def elect(
     there: Bools,
     starts: Int64s,
     peers: Int32s,
-    heartbeats: Int64s,
-    beating: Int32s,
-    gateway_before: Int32s,
-    hops_before: Int32s,
-    gateway: Int32s,
-    hops: Int32s,
+    came: Incoming,
+    before: Proposals,
+    now: Proposals,
 ) -> None:
-    """The proposals of a round from those of the round before, heard over links that are still there."""
+    """The proposals of a round, where there are none yet, from those of the round before that came over links."""
     mark = np.full(len(there), NOBODY, np.int32)
     for v in range(len(there)):
-        own = slice(setting.indptr[v], setting.indptr[v + 1])
-        gateway[own], hops[own] = NOBODY, 0
         if there[v]:
-            gateway[own] = v
+            now.gateway[setting.indptr[v] : setting.indptr[v + 1]] = v
             for w in peers[starts[v] : starts[v + 1]]:
                 mark[w] = v
-            for w in beating[heartbeats[v] : heartbeats[v + 1]]:
+            for w in came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]:
                 if mark[w] == v:
-                    adopt(setting, identifiers, most_hops, v, w, gateway_before, hops_before, gateway, hops)
+                    adopt(setting, identifiers, most_hops, v, w, before, now)
 
 
 @jit
 def adopt(
-    setting: Setting,
-    identifiers: Int64s,
-    most_hops: int,
-    v: int,
-    w: int,
-    gateway_before: Int32s,
-    hops_before: Int32s,
-    gateway: Int32s,
-    hops: Int32s,
+    setting: Setting, identifiers: Int64s, most_hops: int, v: int, w: int, before: Proposals, now: Proposals
 ) -> None:
     """The proposals of w, where they are better than those that v has."""
     i, i_end = setting.indptr[v], setting.indptr[v + 1]
@@ -80,12 +67,12 @@ def adopt(
     while i < i_end and j < j_end:
         topic, other = setting.topics[i], setting.topics[j]
         if topic == other:
-            proposed, far = gateway_before[j], hops_before[j] + 1
+            proposed, far = before.gateway[j], before.hops[j] + 1
             if proposed != NOBODY and far <= most_hops:
-                if proposed == gateway[i]:
-                    hops[i] = min(hops[i], far)
-                elif is_nearer(setting, identifiers[topic], proposed, gateway[i]):
-                    gateway[i], hops[i] = proposed, far
+                if proposed == now.gateway[i]:
+                    now.hops[i] = min(now.hops[i], far)
+                elif is_nearer(setting, identifiers[topic], proposed, now.gateway[i]):
+                    now.gateway[i], now.hops[i] = proposed, far
         i += topic <= other
         j += other <= topic
 

@@ -10,7 +10,20 @@ import numpy as np
 from weft.kernels.jit import jit
 from weft.kernels.sampling import keep_view, known_view
 from weft.kernels.table import candidates, choose_table
-from weft.kernels.vitis import LAST, NOBODY, Bools, Gossip, Incoming, Int32s, Int64s, Setting, key, priority
+from weft.kernels.vitis import (
+    LAST,
+    NOBODY,
+    Bools,
+    Gossip,
+    Incoming,
+    Int32s,
+    Int64s,
+    Setting,
+    clear,
+    key,
+    nothing_found,
+    priority,
+)
 
 EXCHANGE = 2  # purpose, as in weft.protocol.vitis.chance
 
@@ -20,19 +33,16 @@ def next_round(
     setting: Setting, when: int, there_before: Bools, there: Bools, before: Gossip, came: Incoming, now: Gossip
 ) -> None:
     """What the nodes that are there hold in the round; those that were there before have answered."""
-    nodes = len(there)
-    place = np.full(nodes, NOBODY, np.int64)  # of every node among those at hand
-    found, age = np.empty(nodes, np.int32), np.empty(nodes, np.int32)
-    group = np.empty(nodes, np.int32)
+    found = nothing_found(len(there))
     rate = np.zeros(len(setting.rates))
-    for v in range(nodes):
+    for v in range(len(there)):
         if there[v]:
-            count = known_view(setting, when - 1, v, there_before, before, came, place, found, age, group)
-            keep_view(setting, when, v, found[:count], age, group, now)
-            place[found[:count]] = NOBODY
-            count = candidates(setting, v, there_before, before, came, now, place, found, age)
-            place[found[:count]] = NOBODY
-            choose_table(setting, v, found[:count], age, rate, now)
+            count = known_view(setting, when - 1, v, there_before, before, came, found)
+            keep_view(setting, when, v, found, count, now)
+            clear(found, count)
+            count = candidates(setting, v, there_before, before, came, now, found)
+            choose_table(setting, v, found, count, rate, now)
+            clear(found, count)
             choose_partners(setting, when, v, now)
 
 

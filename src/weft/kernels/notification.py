@@ -91,7 +91,7 @@ def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> N
 
 @jit
 def rises(overlay: Overlay, v: int, own: int, children: int) -> bool:
-    """Whether a node sends notifications up of itself: as a relay, a gateway, or an issuer without interest."""
+    """Whether a node sends notifications up of itself: as a relay, as a gateway, or without interest of its own."""
     return bool(children > 0 or own == NOBODY or overlay.gateway[own] == v)
 
 

@@ -25,6 +25,19 @@ def refreshed(keys: Int64s, stamps: Int32s, came: Int64s, when: int, expiry: int
 
 
 @jit
+def missing(keys: Int64s, known: Int64s) -> Int64s:
+    """The distinct keys that are not among those known; the latter are ascending, and so is what comes out."""
+    found = np.unique(keys)
+    count = 0
+    for key in found:
+        at = np.searchsorted(known, key)
+        if at == len(known) or known[at] != key:
+            found[count] = key
+            count += 1
+    return found[:count].copy()
+
+
+@jit
 def union(one: Int64s, other: Int64s) -> Int64s:
     """The distinct keys of both; each is ascending, and may hold a key several times."""
     both = np.empty(len(one) + len(other), np.int64)

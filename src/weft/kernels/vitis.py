@@ -65,6 +65,22 @@ class Incoming(NamedTuple):
     beating: Int32s
 
 
+class Found(NamedTuple):
+    """Nodes that one node has heard of, in no order; there is room for all."""
+
+    place: Int64s  # of every node among them; NOBODY where it is not
+    node: Int32s
+    age: Int32s
+    group: Int32s  # of what a view is made of: see weft.kernels.sampling
+
+
+class Proposals(NamedTuple):
+    """Of every subscription: the gateway that its node proposes, and how far that is."""
+
+    gateway: Int32s
+    hops: Int32s
+
+
 @jit
 def nobody_knows_anybody(nodes: int, view: int, table: int) -> Gossip:
     return Gossip(
@@ -124,12 +140,27 @@ def apart(ring: int, one: int, other: int) -> int:
 
 
 @jit
-def add(node: int, its_age: int, place: Int64s, found: Int32s, age: Int32s, count: int) -> int:
+def nothing_found(nodes: int) -> Found:
+    return Found(
+        np.full(nodes, NOBODY, np.int64),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+    )
+
+
+@jit
+def add(found: Found, count: int, node: int, age: int) -> int:
     """Takes a node in, or notes that it is fresher than known; returns how many there are."""
-    at = place[node]
+    at = found.place[node]
     if at != NOBODY:
-        age[at] = min(age[at], its_age)
+        found.age[at] = min(found.age[at], age)
         return count
-    place[node] = count
-    found[count], age[count] = node, its_age
+    found.place[node] = count
+    found.node[count], found.age[count] = node, age
     return count + 1
+
+
+@jit
+def clear(found: Found, count: int) -> None:
+    found.place[found.node[:count]] = NOBODY

@@ -91,9 +91,21 @@ class PlacedLatency:
 
 def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (0.5, 5.0)) -> PlacedLatency:
     """Nodes on hosts, as evenly as it goes, with access delays drawn uniformly between two bounds."""
+    if hosts.nodes == 0:
+        raise WeftError("There are no hosts to place nodes on: give latencies of at least one.")
     random = np.random.default_rng(seed)
     host = random.permutation(np.arange(nodes, dtype=np.int64) % hosts.nodes)
     return PlacedLatency(hosts, host, random.uniform(*access, size=nodes))
+
+
+def placed_latency(path: str | Path, nodes: int, seed: int) -> PlacedLatency:
+    """The latencies of a file, on whose hosts the seed places the nodes."""
+    return place(read_latency(path), nodes, seed)
+
+
+def require_latency_of(latency: Latency, nodes: int) -> None:
+    if latency.nodes < nodes:
+        raise WeftError(f"The latencies are of {latency.nodes} nodes and not of {nodes}: place the nodes on them.")
 
 
 def read_latency(path: str | Path) -> Latency:

@@ -25,7 +25,7 @@ from weft.kernels.constraint import circle
 from weft.kernels.fragment import ring_order
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
-from weft.model.latency import place, read_latency
+from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table
@@ -73,7 +73,7 @@ def _closeness(instance: Instance, latency: str, exponent: float, seed: int) -> 
     """By the latencies of a file, on whose hosts the seed places the nodes."""
     if not 0 <= exponent < np.inf:
         raise WeftError(f"--closeness {exponent} is out of range: give a number from 0.")
-    return Closeness(place(read_latency(latency), instance.nodes, seed), exponent) if latency else None
+    return Closeness(placed_latency(latency, instance.nodes, seed), exponent) if latency else None
 
 
 def gswico_s(instance: Instance, rng: np.random.Generator, closeness: Closeness | None = None) -> Int64s:

@@ -17,7 +17,7 @@ from weft.kernels.parallel import chunk_bounds, thread_count
 from weft.kernels.weave import weave_topics
 from weft.model.csr import Csr, Int32s, csr_from_pairs
 from weft.model.instance import Instance
-from weft.model.latency import Latency
+from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.tree import Trees
 from weft.overlays.quality import undirected
@@ -39,6 +39,7 @@ def mesh_of(overlay: Overlay, latency: Latency | None = None) -> Mesh:
     neighbours = csr_from_pairs(*ends, overlay.nodes, overlay.nodes)
     if latency is None:
         return Mesh(neighbours, np.empty(0))
+    require_latency_of(latency, overlay.nodes)
     there, back = (neighbours.row_of_each(), neighbours.indices), (neighbours.indices, neighbours.row_of_each())
     return Mesh(neighbours, (latency.round_trip(*there) + latency.round_trip(*back)) / 2)
 
@@ -55,10 +56,16 @@ class Strand:
 
 def weave(instance: Instance, overlay: Overlay, *, fan_out: int = FAN_OUT, latency: Latency | None = None) -> Trees:
     """With latencies, paths are as short as may be in time, else in hops."""
+    require_fan_out(fan_out)
     mesh = mesh_of(overlay, latency)
     work = partial(strand, mesh, instance.subscribers, fan_out)
     with ThreadPoolExecutor(thread_count()) as pool:
         return trees_of(mesh, list(pool.map(work, ranges(instance.subscribers))))
+
+
+def require_fan_out(fan_out: int) -> None:
+    if fan_out < 2:
+        raise WeftError(f"A fan-out of {fan_out} is too small for a tree: give 2 or more.")
 
 
 def ranges(subscribers: Csr) -> list[tuple[int, int]]:
@@ -68,8 +75,6 @@ def ranges(subscribers: Csr) -> list[tuple[int, int]]:
 
 def strand(mesh: Mesh, subscribers: Csr, fan_out: int, topics: tuple[int, int]) -> Strand:
     """Of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
-    if fan_out < 2:
-        raise WeftError(f"A fan-out of {fan_out} is too small for a tree: give 2 or more.")
     indptr = subscribers.indptr[topics[0] : topics[1] + 1]
     own = subscribers.indices[indptr[0] : indptr[-1]]
     links = mesh.neighbours

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
+from weft.model.latency import read_latency
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays import catalog
 from weft.pipeline import divide
@@ -32,6 +33,9 @@ def design(
 ) -> Overlay:
     """`scratch` is a folder that driver and executors share."""
     chosen = catalog.chosen_options(name, options)
+    if chosen.get("latency"):
+        read_latency(chosen["latency"])  # here as well, so that what is wrong with it is told before a task is sent
+        options["latency"] = str(Path(chosen["latency"]).absolute())
     target = scratch.absolute() / "overlay"
     if name in DIVIDED and chosen.pop("partition", "random") == "random":
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)

@@ -6,6 +6,7 @@ driver's memory, and Spark Connect has none. By topic, because a router prepares
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -18,13 +19,15 @@ from pyspark.sql import SparkSession
 from weft.model.instance import read_instance
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
+from weft.overlays.weave import FAN_OUT
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
 from weft.pipeline.weave import weave
 from weft.protocol.catalog import WEAVE
-from weft.sim.bulk import evaluate_part
+from weft.sim.bulk import evaluate_part, evaluate_woven
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_of, woven_network_of
+from weft.sim.network import Network, network_of, require_options
+from weft.sim.timed import latency_for, with_times
 
 SHARDS = 16  # each sends a few numbers a node to the driver
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
@@ -44,11 +47,43 @@ def evaluate(
     *,
     seed: int = 0,
     per_topic: bool = False,
+    fan_out: int | None = None,
+    latency: str | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
-    """Both folders must lie where driver and executors find them under the same path."""
+    """As `weft.evaluate`; the seed also places the nodes on the hosts of the latencies.
+
+    Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
+    """
+    require_options(router, fan_out)
+    placed = None if latency is None else latency_for(read_overlay(overlay), latency, seed)
+    trees = None
     if router == WEAVE:
-        return _evaluate_woven(spark, instance, overlay, publications, per_topic, progress)
+        started, bound = perf_counter(), FAN_OUT if fan_out is None else fan_out
+        trees = weave(spark, instance, overlay, fan_out=bound, latency=latency, seed=seed, progress=progress)
+        given = read_instance(instance), read_overlay(overlay)
+        # A publication over a tree is a few additions, and not worth sending away.
+        result = evaluate_woven(*given, trees, publications, per_topic=per_topic)
+        result = replace(result, seconds=perf_counter() - started)
+    else:
+        result = _evaluate_in_shards(spark, instance, overlay, router, publications, seed, per_topic, progress)
+    if placed is None:
+        return result
+    with progress.step("Timing deliveries"):
+        given = read_instance(instance), read_overlay(overlay)
+        return with_times(result, *given, placed, publications, seed=seed, trees=trees)
+
+
+def _evaluate_in_shards(
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path,
+    router: str,
+    publications: Publications,
+    seed: int,
+    per_topic: bool,
+    progress: Progress,
+) -> Evaluation:
     started = perf_counter()
     folders = stamped(instance), stamped(overlay)
     network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
@@ -62,25 +97,6 @@ def evaluate(
         shards = rows.repartition(SHARDS, "topic").mapInArrow(count_shard, _SCHEMA).toArrow()
     counts = merged([count(network, publications=NOTHING), *map(_counts, shards.to_pylist())])
     return Evaluation.from_counts(counts, router=router, overlay=network.overlay, seconds=perf_counter() - started)
-
-
-def _evaluate_woven(
-    spark: SparkSession,
-    instance: Path,
-    overlay: Path,
-    publications: Publications,
-    per_topic: bool,
-    progress: Progress,
-) -> Evaluation:
-    """Trees are woven on Spark; a publication over them is a few additions, and not worth sending away."""
-    started = perf_counter()
-    network = woven_network_of(
-        read_instance(instance), read_overlay(overlay), weave(spark, instance, overlay, progress=progress)
-    )
-    counts = evaluate_part(network, WEAVE, publications, per_topic=per_topic)
-    return Evaluation.from_counts(
-        counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
-    )
 
 
 @lru_cache(maxsize=1)

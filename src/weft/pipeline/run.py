@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
 from weft.model.instance import read_instance, read_instance_meta
+from weft.model.latency import read_latency
 from weft.model.storage import new_path
-from weft.overlays.catalog import WITHOUT_RING
+from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
 from weft.pipeline.evaluate import evaluate
@@ -23,6 +24,7 @@ from weft.pipeline.sample import sample
 from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.protocol.catalog import WEAVE
+from weft.sim.network import require_options
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
 
@@ -49,8 +51,11 @@ class Proof:
     router: str  # one that goes by the ring needs an overlay that has one
     publications: int  # from 0
     seed: int
+    fan_out: int | None = None  # of Weave
+    latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        require_options(self.router, self.fan_out)
         if self.publications < 0:
             raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
         if self.overlay in WITHOUT_RING and self.router != WEAVE:
@@ -58,6 +63,8 @@ class Proof:
                 f"{self.router} goes by a ring, which {self.overlay} does not have: "
                 f"choose --router {WEAVE}, or an overlay with a ring, such as swico-sl."
             )
+        if self.latency is not None:
+            read_latency(self.latency)
 
 
 def instance_stages(
@@ -90,38 +97,44 @@ def proof_stages(
 ) -> list[Stage]:
     """The overlay, the baseline to compare it with, and what publications over each of them cost."""
     return [
-        _design_stage(session, instance, proof.overlay, proof.seed, "overlay", progress),
-        _design_stage(session, instance, BASELINE_OVERLAY, proof.seed, "baseline", progress),
+        _design_stage(session, instance, proof.overlay, proof, "overlay", progress),
+        _design_stage(session, instance, BASELINE_OVERLAY, proof, "baseline", progress),
         _evaluate_stage(session, instance, proof, folder, progress),
     ]
 
 
-def _design_stage(session: Session, instance: Path, name: str, seed: int, output: str, progress: Progress) -> Stage:
+def _design_stage(session: Session, instance: Path, name: str, proof: Proof, output: str, progress: Progress) -> Stage:
+    seed, latency = proof.seed, proof.latency if "latency" in options_of(name) else None
+
     def work(out: Path) -> dict[str, Any]:
         with TemporaryDirectory(dir=out.parent, prefix=".scratch-") as scratch:
-            overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress)
+            overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress, latency=latency)
         given = read_instance(instance)
         overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
         overlay.write(out, force=True)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
-    return Stage("design" if output == "overlay" else output, output, {"overlay": name, "seed": seed}, work)
+    options = {"overlay": name, "seed": seed, "latency": latency and _files(latency)}
+    return Stage("design" if output == "overlay" else output, output, options, work)
 
 
 def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
         drawn = publications(read_instance(instance), proof.publications, proof.seed)
         figures = {}
-        for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
+        for name, router, fan_out in (("overlay", proof.router, proof.fan_out), ("baseline", BASELINE_ROUTER, None)):
             given = session(), instance, folder / name, router, drawn
-            result = asdict(evaluate(*given, seed=proof.seed, progress=progress))
+            result = asdict(
+                evaluate(*given, seed=proof.seed, fan_out=fan_out, latency=proof.latency, progress=progress)
+            )
             figures[name] = {key: value for key, value in result.items() if key != "topics"}
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(figures, indent=2) + "\n")
         told = ("deliveries", "messages", "routing_overhead", "average_path")
         return {f"{name}_{key}".removeprefix("overlay_"): figures[name][key] for name in figures for key in told}
 
-    return Stage("evaluate", "evaluation.json", asdict(proof), work)
+    latency = proof.latency and _files(proof.latency)
+    return Stage("evaluate", "evaluation.json", {**asdict(proof), "latency": latency}, work)
 
 
 def _given_stage(instance: Path) -> Stage:
@@ -135,7 +148,7 @@ def _ingest_stage(session: Session, source: Source, progress: Progress) -> Stage
     def work(out: Path) -> dict[str, Any]:
         return asdict(ingest(session(), source, out, force=True, progress=progress))
 
-    return Stage("ingest", "instance", {**asdict(source), "files": _files(source)}, work)
+    return Stage("ingest", "instance", {**asdict(source), "files": _files(*source.paths)}, work)
 
 
 def _generate_stage(session: Session, given: Generated, progress: Progress) -> Stage:
@@ -153,10 +166,8 @@ def _sample_stage(session: Session, instance: Path, sampling: Sampling, progress
     return Stage("sample", "sample", asdict(sampling), work)
 
 
-def _files(source: Source) -> list[tuple[str, int, int]]:
-    """Names, sizes and times of the files, so that changed data is read again."""
-    paths = [Path(path) for path in source.paths]
-    files = [
-        file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path]) if file.is_file()
-    ]
+def _files(*names: str) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of files, and of those in folders, so that changed data is read again."""
+    found = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in map(Path, names))
+    files = [file for paths in found for file in paths if file.is_file()]
     return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

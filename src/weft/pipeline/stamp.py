@@ -1,9 +1,9 @@
-"""Folders that workers read and keep: named with the time they were made, so that a replaced one is read again."""
+"""Folders and files that workers read and keep: named with the time they were made, so that new ones are read."""
 
 from pathlib import Path
 
 Stamped = tuple[str, int]
 
 
-def stamped(folder: Path) -> Stamped:
-    return str(folder.absolute()), (folder / "meta.json").stat().st_mtime_ns
+def stamped(path: Path) -> Stamped:
+    return str(path.absolute()), (path / "meta.json" if path.is_dir() else path).stat().st_mtime_ns

@@ -1,6 +1,7 @@
 """Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.overlays.weave`.
 
-A task is told two numbers: instance and overlay it reads from their folders, which a worker keeps for all its tasks.
+A task is told two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
+tasks.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from pyspark.sql import SparkSession
 
 from weft.model.csr import Csr
 from weft.model.instance import read_instance
-from weft.model.overlay import read_overlay
+from weft.model.latency import placed_latency
+from weft.model.overlay import read_overlay, require_made_for
 from weft.model.tree import Trees
-from weft.overlays.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, strand, trees_of
+from weft.overlays.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, require_fan_out, strand, trees_of
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
 
@@ -26,15 +28,26 @@ _SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
 
 
 def weave(
-    spark: SparkSession, instance: Path, overlay: Path, *, fan_out: int = FAN_OUT, progress: Progress = SILENCE
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path,
+    *,
+    fan_out: int = FAN_OUT,
+    latency: str | None = None,
+    seed: int = 0,
+    progress: Progress = SILENCE,
 ) -> Trees:
-    """Both folders must lie where driver and executors find them under the same path."""
-    folders = stamped(instance), stamped(overlay)
-    mesh, subscribers = _given(*folders)
+    """The seed places the nodes on the hosts of the latencies.
+
+    All three must lie where driver and executors find them under the same path.
+    """
+    require_fan_out(fan_out)
+    given = stamped(instance), stamped(overlay), None if latency is None else stamped(Path(latency)), seed
+    mesh, subscribers = _given(*given)
 
     def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for topics in (row for batch in batches for row in batch.to_pylist()):
-            yield _row(topics["first"], strand(*_given(*folders), fan_out, (topics["first"], topics["last"])))
+            yield _row(topics["first"], strand(*_given(*given), fan_out, (topics["first"], topics["last"])))
 
     firsts, lasts = zip(*ranges(subscribers), strict=True)
     rows = spark.createDataFrame(pa.table({"first": pa.array(firsts), "last": pa.array(lasts)}))
@@ -44,8 +57,11 @@ def weave(
 
 
 @lru_cache(maxsize=1)
-def _given(instance: Stamped, overlay: Stamped) -> tuple[Mesh, Csr]:
-    return mesh_of(read_overlay(overlay[0])), read_instance(instance[0]).subscribers
+def _given(instance: Stamped, overlay: Stamped, latency: Stamped | None, seed: int) -> tuple[Mesh, Csr]:
+    given, links = read_instance(instance[0]), read_overlay(overlay[0])
+    require_made_for(given, links)
+    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed)
+    return mesh_of(links, placed), given.subscribers
 
 
 def _row(first: int, woven: Strand) -> pa.RecordBatch:

@@ -11,6 +11,7 @@ from html import escape
 import numpy as np
 
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.sim.bulk import Trace, trace
 from weft.sim.network import network_for
@@ -31,9 +32,18 @@ STYLE = """<style>
 </style>"""
 
 
-def draw_publication(instance: Instance, overlay: Overlay, router: str, topic: int, issuer: int) -> tuple[str, str]:
+def draw_publication(
+    instance: Instance,
+    overlay: Overlay,
+    router: str,
+    topic: int,
+    issuer: int,
+    *,
+    fan_out: int | None = None,
+    latency: Latency | None = None,
+) -> tuple[str, str]:
     """The picture, and what it shows in words."""
-    network = network_for(router, instance, overlay)
+    network = network_for(router, instance, overlay, fan_out=fan_out, latency=latency)
     messages = trace(network, router, topic, issuer, seed=1)
     subscribers = set(instance.subscribers[topic].tolist())
     relays = set(messages.targets.tolist()) - subscribers

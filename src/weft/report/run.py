@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from weft.model.instance import Instance, read_instance
+from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay
 from weft.model.profile import profile
 from weft.model.storage import read_meta
+from weft.pipeline.run import Proof
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, figure, section, write_page
 from weft.report.ring import LEGEND, draw_publication, telling_topic
 
 
-def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
+def write_run_report(out: Path, instance: Path, folder: Path, proof: Proof) -> dict[str, Any]:
     made = read_instance(instance)
     degrees = {"topics of a node": made.interest.counts, "subscribers of a topic": made.subscribers.counts}
     overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
@@ -22,7 +24,7 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = (
         section("What it costs to publish", comparison(told)),
-        section("One publication on the ring", _pictures(made, evaluation, folder)),
+        section("One publication on the ring", _pictures(made, evaluation, folder, proof)),
         section("The instance", facts(profile(made))),
         section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
     )
@@ -35,7 +37,7 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
 
 
 def report_in_words(instance: Path, folder: Path) -> list[str]:
-    """What the report shows, in five lines."""
+    """What the report shows, in five lines, or six with latencies."""
     meta = read_meta(folder / "overlay", "an overlay")
     evaluation = json.loads((folder / "evaluation.json").read_text())
     ours, theirs = evaluation["overlay"], evaluation["baseline"]
@@ -48,19 +50,26 @@ def report_in_words(instance: Path, folder: Path) -> list[str]:
         f"proof     {ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers, once each",
         f"relays    {_system(ours)}: {relays}",
         f"path      {ours['average_path']:.1f} hops on average; {theirs['average_path']:.1f} with {_system(theirs)}",
+        *([] if ours["times"] is None else [f"time      {_mean(ours)}; {_mean(theirs)} with {_system(theirs)}"]),
     ]
+
+
+def _mean(evaluation: Mapping[str, Any]) -> str:
+    return f"{evaluation['times']['delivery']['mean']:.0f} ms"
 
 
 def _a_delivery(evaluation: Mapping[str, Any]) -> str:
     return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.3f}"
 
 
-def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -> str:
+def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path, proof: Proof) -> str:
     topic, issuer = telling_topic(instance)
+    latency = None if proof.latency is None else placed_latency(proof.latency, instance.nodes, proof.seed)
     figures = []
     for name, figures_of in evaluation.items():
-        overlay = Overlay.read(folder / name)
-        picture, told = draw_publication(instance, overlay, figures_of["router"], topic, issuer)
+        given = instance, Overlay.read(folder / name), figures_of["router"], topic, issuer
+        fan_out = proof.fan_out if name == "overlay" else None
+        picture, told = draw_publication(*given, fan_out=fan_out, latency=latency)
         figures.append(figure(picture, f"{_system(figures_of)}: {told}."))
     return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 
@@ -80,6 +89,17 @@ def _figures(overlay: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[
         "average path, hops": round(evaluation["average_path"], 2),
         "longest path, hops": evaluation["maximum_path"],
         "messages of the busiest node": evaluation["load"]["most_loaded_messages"],
+        **_times(evaluation["times"]),
+    }
+
+
+def _times(times: Mapping[str, Any] | None) -> dict[str, Any]:
+    if times is None:
+        return {}
+    delivery = times["delivery"]
+    return {
+        "time of a delivery, mean, ms": round(delivery["mean"], 1),
+        "time of a delivery, 99th percentile, ms": round(delivery["percentile_99"], 1),
     }
 
 

@@ -36,13 +36,15 @@ from weft.kernels.tally import (
 from weft.kernels.walk import Ring
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.tree import Trees
 from weft.protocol.catalog import WEAVE, require_router
 from weft.protocol.rendezvous import rendezvous
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_for, woven_network_of
+from weft.sim.network import Network, network_with, trees_for
+from weft.sim.timed import with_times
 
 PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
 DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
@@ -80,22 +82,33 @@ def evaluate(
     *,
     seed: int = 0,
     per_topic: bool = False,
+    fan_out: int | None = None,
+    latency: Latency | None = None,
 ) -> Evaluation:
-    """The seed places the rendezvous points; the other routers draw no lots."""
+    """The seed places the rendezvous points; the other routers draw no lots.
+
+    `fan_out` bounds the degree of Weave's trees. With latencies these are as short as may be in time, and deliveries
+    of any router are timed, which the seconds do not count.
+    """
     started = perf_counter()
-    require_router(router)
-    network = network_for(router, instance, overlay)
+    trees = trees_for(router, instance, overlay, fan_out, latency)
+    network = network_with(instance, overlay, trees)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
-    return Evaluation.from_counts(
+    result = Evaluation.from_counts(
         counts, router=router, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
     )
+    if latency is None:
+        return result
+    return with_times(result, instance, overlay, latency, publications, seed=seed, trees=trees)
 
 
-def evaluate_woven(instance: Instance, overlay: Overlay, trees: Trees, publications: Publications) -> Evaluation:
+def evaluate_woven(
+    instance: Instance, overlay: Overlay, trees: Trees, publications: Publications, *, per_topic: bool = False
+) -> Evaluation:
     """Weave over given trees."""
     started = perf_counter()
-    network = woven_network_of(instance, overlay, trees)
-    counts = evaluate_part(network, WEAVE, publications)
+    network = network_with(instance, overlay, trees)
+    counts = evaluate_part(network, WEAVE, publications, per_topic=per_topic)
     return Evaluation.from_counts(
         counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
     )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.model.csr import Int64s
+from weft.model.latency import Floats
 from weft.model.tree import Trees
 
 # Columns of a breakdown by topic; sums, but for the last.
@@ -67,13 +68,13 @@ def _added(topics: Int64s, others: Int64s) -> Int64s:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of a number that every node has."""
+    """Of a number that every node, or every delivery, has."""
 
     mean: float
     median: float
     percentile_90: float
     percentile_99: float
-    maximum: int
+    maximum: float
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,12 @@ class Load:
     received: Distribution
     most_loaded_node: int  # the one that sends and receives the most; the first of several
     most_loaded_messages: int
+
+
+@dataclass(frozen=True)
+class Times:
+    publications: int  # that were timed
+    delivery: Distribution  # milliseconds from the issuer to a subscriber; 0 without deliveries
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,7 @@ class Evaluation:
     seconds: float
     load: Load
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
+    times: Times | None = None  # where latencies are given
     topics: Mapping[str, npt.NDArray[np.generic]] | None = None  # a column a figure, a row a topic; on request
 
     @classmethod
@@ -116,7 +124,7 @@ class Evaluation:
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received),
-            table_entries=None if trees is None else _distribution(trees.entries),
+            table_entries=None if trees is None else distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
         )
 
@@ -124,12 +132,12 @@ class Evaluation:
 def _load(sent: Int64s, received: Int64s) -> Load:
     both = sent + received
     busiest = int(np.argmax(both))
-    return Load(_distribution(sent), _distribution(received), busiest, int(both[busiest]))
+    return Load(distribution(sent), distribution(received), busiest, int(both[busiest]))
 
 
-def _distribution(values: Int64s) -> Distribution:
+def distribution(values: Int64s | Floats) -> Distribution:
     median, high, highest = np.percentile(values, [50, 90, 99]).tolist()
-    return Distribution(float(values.mean()), median, high, highest, int(values.max()))
+    return Distribution(float(values.mean()), median, high, highest, values.max().item())
 
 
 def _by_topic(topics: Int64s) -> dict[str, npt.NDArray[np.generic]]:

@@ -11,11 +11,12 @@ import numpy as np
 from weft.errors import WeftError
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
-from weft.overlays.weave import weave
-from weft.protocol.catalog import WEAVE
+from weft.overlays.weave import FAN_OUT, require_fan_out, weave
+from weft.protocol.catalog import WEAVE, require_router
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,36 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     )
 
 
-def network_for(router: str, instance: Instance, overlay: Overlay) -> Network:
+def require_options(router: str, fan_out: int | None) -> None:
+    require_router(router)
+    if fan_out is not None:
+        if router != WEAVE:
+            raise WeftError(f"{router} takes no option --fan-out: only {WEAVE} has trees whose degree it bounds.")
+        require_fan_out(fan_out)
+
+
+def network_for(
+    router: str, instance: Instance, overlay: Overlay, *, fan_out: int | None = None, latency: Latency | None = None
+) -> Network:
     """With trees, if the router is Weave."""
-    if router == WEAVE:
-        return woven_network_of(instance, overlay, weave(instance, overlay))
-    return network_of(instance, overlay)
+    return network_with(instance, overlay, trees_for(router, instance, overlay, fan_out, latency))
 
 
-def woven_network_of(instance: Instance, overlay: Overlay, trees: Trees) -> Network:
-    """With the trees of Weave; the overlay need not have a ring."""
+def trees_for(
+    router: str, instance: Instance, overlay: Overlay, fan_out: int | None, latency: Latency | None
+) -> Trees | None:
+    """Weave's; the other routers need none."""
+    require_options(router, fan_out)
+    require_made_for(instance, overlay)
+    if router != WEAVE:
+        return None
+    return weave(instance, overlay, fan_out=FAN_OUT if fan_out is None else fan_out, latency=latency)
+
+
+def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
+    """With trees, which are Weave's, the overlay need not have a ring."""
+    if trees is None:
+        return network_of(instance, overlay)
     require_made_for(instance, overlay)
     network = _ringless(instance, overlay) if overlay.ring_ids is None else network_of(instance, overlay)
     return replace(network, trees=replace(trees, members=network.position_of[trees.members]))

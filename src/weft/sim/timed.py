@@ -1,19 +1,59 @@
 """What a router takes in time over an overlay whose links have latencies: message by message, in a world."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from weft.errors import WeftError
 from weft.model.instance import Instance
-from weft.model.latency import Latency
+from weft.model.latency import Latency, placed_latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
+from weft.model.tree import Trees
 from weft.overlays.weave import weave
 from weft.protocol.catalog import WEAVE
 from weft.protocol.router import Publication, Published
+from weft.sim.evaluation import Evaluation, Times, distribution
 from weft.sim.population import directory_of, routers_of, subscribe_all, woven_routers
 from weft.sim.record import Record
+from weft.sim.tally import Tally
 from weft.sim.world import World
+
+TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
+
+
+def latency_for(overlay: Overlay, file: str | Path, seed: int) -> Latency:
+    """With the nodes on the hosts of the file where the seed places them, as it does in a design."""
+    by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
+    if by_latency and overlay.meta["seed"] != seed:
+        raise WeftError(
+            f"The overlay was designed for nodes that seed {overlay.meta['seed']} places on hosts, and the seed is "
+            f"{seed}: give the same one."
+        )
+    return placed_latency(file, overlay.nodes, seed)
+
+
+def with_times(
+    evaluation: Evaluation,
+    instance: Instance,
+    overlay: Overlay,
+    latency: Latency,
+    publications: Publications,
+    *,
+    seed: int,
+    trees: Trees | None,  # Weave's
+) -> Evaluation:
+    """Of TIMED publications, evenly spread over those given, if these are more."""
+    count = min(TIMED, len(publications))
+    rows = np.arange(count) * len(publications) // max(count, 1)
+    some = Publications(publications.topics[rows], publications.nodes[rows])
+    record = Record()
+    world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees)
+    start = _publish(world, some)
+    times = np.array([delivery.time - start for delivery in record.deliveries] or [0.0])
+    return replace(evaluation, times=Times(len(some), distribution(times)))
 
 
 def evaluate_in_time(
@@ -26,37 +66,50 @@ def evaluate_in_time(
     *,
     by_latency: bool = False,  # Weave's trees; without, by hops
 ) -> dict[str, Any]:
-    """Figures named as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
+    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
-    if router == WEAVE:
-        trees = weave(instance, overlay, latency=latency if by_latency else None)
-        world = World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
-    else:
-        world = World(routers_of(instance, overlay, router, seed), latency, record)
-        subscribe_all(world, instance)
+    trees = weave(instance, overlay, latency=latency if by_latency else None) if router == WEAVE else None
+    start = _publish(_world_at_rest(instance, overlay, router, latency, record, seed, trees), publications)
+    tally = _tally(instance, publications, record, start)
+    return {**tally.figures(), "messages_per_delivery": len(record.hops) / max(tally.deliveries, 1)}
+
+
+def _tally(instance: Instance, publications: Publications, record: Record, start: float) -> Tally:
+    tally = Tally(instance.nodes)
+    subscribers = [set(instance.subscribers[topic].tolist()) for topic in range(instance.topics)]
+    for topic, issuer in zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True):
+        tally.expected += len(subscribers[topic] - {issuer})
+    for hop in record.hops:
+        tally.relayed[hop.receiver] += hop.receiver not in subscribers[hop.publication.topic]
+    nodes = np.array([delivery.node for delivery in record.deliveries], np.int64)
+    hops = np.array([delivery.hops for delivery in record.deliveries], np.int64)
+    times = np.array([delivery.time - start for delivery in record.deliveries], np.float64)
+    tally.deliver(nodes, hops, times, notified=times)
+    return tally
+
+
+def _world_at_rest(
+    instance: Instance,
+    overlay: Overlay,
+    router: str,
+    latency: Latency,
+    record: Record,
+    seed: int,
+    trees: Trees | None,
+) -> World:
+    """Everybody has subscribed, and all tables are in place."""
+    require_latency_of(latency, instance.nodes)
+    if trees is not None:
+        return World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
+    world = World(routers_of(instance, overlay, router, seed), latency, record)
+    subscribe_all(world, instance)
+    return world
+
+
+def _publish(world: World, publications: Publications) -> float:
+    """All at once, and runs until they have arrived; the time when they were published."""
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))
     world.run()
-    wanted, relayed = np.zeros(instance.nodes, np.int64), np.zeros(instance.nodes, np.int64)
-    for delivery in record.deliveries:
-        wanted[delivery.node] += 1
-    subscribers = [set(instance.subscribers[topic].tolist()) for topic in range(instance.topics)]
-    for hop in record.hops:
-        relayed[hop.receiver] += hop.receiver not in subscribers[hop.publication.topic]
-    busy = wanted + relayed > 0
-    times = [delivery.time - start for delivery in record.deliveries]
-    expected = sum(
-        len(subscribers[topic] - {node})
-        for topic, node in zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)
-    )
-    return {
-        "deliveries": len(times),
-        "hit_ratio": len(times) / max(expected, 1),
-        "delivery_time": float(np.mean(times)),
-        "notification_time": float(np.mean(times)),
-        "average_hops": float(np.mean([delivery.hops for delivery in record.deliveries])),
-        "relay_share": float((relayed[busy] / (wanted + relayed)[busy]).mean()),
-        "relays_per_delivery": int(relayed.sum()) / len(times),
-        "messages_per_delivery": len(record.hops) / len(times),
-    }
+    return start

@@ -4,16 +4,17 @@ What nodes send in a round arrives in the same round, as it does in a world whos
 period. A publication spreads over the network as it stands in its round.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from weft.errors import WeftError
 from weft.kernels.gateway import elect, links_of, next_hops
 from weft.kernels.gossip import next_round, transposed
 from weft.kernels.notification import Overlay, Reach, spread
-from weft.kernels.relay import refreshed, union
-from weft.kernels.vitis import NOBODY, Gossip, Incoming, Setting, nobody_knows_anybody
+from weft.kernels.relay import missing, refreshed, union
+from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency
@@ -43,8 +44,7 @@ class VitisNetwork:
         self.gossip: Gossip = nobody_knows_anybody(nodes, parameters.view, parameters.table)
         self.link_starts = np.zeros(nodes + 1, np.int64)
         self.link_peers = np.empty(0, np.int32)
-        self.gateway = np.full(instance.subscriptions, NOBODY, np.int32)  # of every subscription
-        self.gateway_hops = np.zeros(instance.subscriptions, np.int32)
+        self.proposals = self._no_proposals()
         self.upkeep = 0  # messages of the last round
         self._joining: list[int] = []
         self._failed = np.zeros(nodes, np.bool_)
@@ -55,6 +55,7 @@ class VitisNetwork:
         self.relay_children = np.empty(0, np.int64)  # who has asked for a relay path and is remembered
         self._asked_at = np.empty(0, np.int32)  # the round of each
         self._asked = np.empty(0, np.int64)  # in the last round
+        self._new_requests = 0  # of them beside the heartbeats
 
     def join(self, node: int, contact: int | None) -> None:
         """From the next round on; a contact is a node that is there."""
@@ -62,9 +63,9 @@ class VitisNetwork:
         if contact is not None:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
-    def fail(self, nodes: Iterable[int] | Int64s) -> None:
+    def fail(self, nodes: Sequence[int] | Int64s) -> None:
         """From the next round on nothing is heard of them, for good."""
-        self._failed[np.asarray(nodes)] = True
+        self._failed[np.asarray(nodes, np.int64)] = True
 
     def step(self) -> None:
         before, there_before = self.gossip, self.there
@@ -90,7 +91,7 @@ class VitisNetwork:
             self.link_starts,
             self.link_peers,
             self.linked_lately,
-            self.gateway,
+            self.proposals.gateway,
             self.identifiers,
             self.relay_children,
         )
@@ -107,7 +108,7 @@ class VitisNetwork:
         )
 
     def _elect(self, came: Incoming) -> None:
-        gateway, hops = np.empty_like(self.gateway), np.empty_like(self.gateway_hops)
+        before, self.proposals = self.proposals, self._no_proposals()
         elect(
             self.setting,
             self.identifiers,
@@ -115,14 +116,14 @@ class VitisNetwork:
             self.there,
             self.link_starts,
             self.link_peers,
-            came.heartbeats,
-            came.beating,
-            self.gateway,
-            self.gateway_hops,
-            gateway,
-            hops,
+            came,
+            before,
+            self.proposals,
         )
-        self.gateway, self.gateway_hops = gateway, hops
+
+    def _no_proposals(self) -> Proposals:
+        count = self.instance.subscriptions
+        return Proposals(np.full(count, NOBODY, np.int32), np.zeros(count, np.int32))
 
     def _remember_links(self) -> None:
         nodes = np.int64(len(self.there))
@@ -132,31 +133,42 @@ class VitisNetwork:
         )
 
     def _ask_for_relays(self) -> None:
-        """Gateways and relays ask their next hops; those that are there will remember it."""
+        """Gateways and relays ask their next hops; these will remember it, and ask theirs at once if it is new."""
         nodes, topics = self.instance.nodes, self.instance.topics
         self.relay_children, self._asked_at = refreshed(
             self.relay_children, self._asked_at, self._asked, self.round, self.parameters.expiry
         )
         relaying = self.relay_children[self._asked_at == self.round] // nodes
         relaying = relaying[self.there[relaying // topics]]
-        askers = union(self.gateway_pairs(), relaying)
+        asking = union(self.gateway_pairs(), relaying)
+        requests = [self._requests_of(asking)]
+        while len(askers := missing(requests[-1] // nodes, asking)):
+            asking = union(asking, askers)
+            requests.append(self._requests_of(askers))
+        self._asked = np.sort(np.concatenate(requests))
+        self._new_requests = len(self._asked) - len(requests[0])
+
+    def _requests_of(self, askers: Int64s) -> Int64s:
+        """Those that are heard."""
+        nodes, topics = self.instance.nodes, self.instance.topics
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
         heard = (hop != NOBODY) & self.there[hop]
-        self._asked = np.sort((hop[heard] * topics + topic[heard]) * nodes + node[heard])
+        requests: Int64s = (hop[heard] * topics + topic[heard]) * nodes + node[heard]
+        return requests
 
     def gateway_pairs(self) -> Int64s:
         """node * topics + topic of all gateways."""
         interest = self.instance.interest
         node = interest.row_of_each()
-        own = self.gateway == node
+        own = self.proposals.gateway == node
         pairs: Int64s = node[own].astype(np.int64) * self.instance.topics + interest.indices[own]
         return pairs
 
     def _messages(self, now: Gossip) -> int:
         asked = [partners[partners != NOBODY] for partners in (now.shuffled, now.exchanged)]
         answers = [self.there[partners].sum() for partners in asked]
-        return int(sum(map(len, asked)) + sum(answers)) + len(self.link_peers)
+        return int(sum(map(len, asked)) + sum(answers)) + len(self.link_peers) + self._new_requests
 
 
 def topic_identifiers(topics: int, seed: int) -> Int64s:
@@ -171,6 +183,10 @@ def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
 
 def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed: int, rates: Floats | None) -> Setting:
     nodes, interest = range(instance.nodes), instance.interest
+    if latency.nodes < instance.nodes:
+        raise WeftError(
+            f"Latencies are known of {latency.nodes} nodes, but there are {instance.nodes}: place several on a host."
+        )
     rates = np.ones(instance.topics) if rates is None else rates
     trips, host, access = host_arrays(latency)
     targets = [small_world_targets(seed, node, parameters) for node in nodes]

@@ -4,8 +4,8 @@ All is drawn from one seed: the order in which nodes join and their contacts, is
 while the gossip goes on, a few in each round. With churn (section 4.3) half of the nodes join and publish half of the
 publications before the others join.
 
-Delivery time and hops are means over all deliveries. The relay share of a node is the part of the publications that it
-pulled without interest; the relay share of a network is the mean over its nodes.
+What is published in a round spreads over the network as it stands, and has arrived before the next, so that there is
+nothing to wait for at the end (the paper's cool-down).
 """
 
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.errors import WeftError
 from weft.kernels.vitis import NOBODY
 from weft.model.csr import Int64s
 from weft.model.instance import Instance
@@ -21,60 +22,22 @@ from weft.model.latency import Latency
 from weft.model.overlay import overlay_from_links
 from weft.overlays.quality import tcc_counts, topic_subgraph
 from weft.protocol.vitis.parameters import Parameters
+from weft.sim.tally import Tally
 from weft.sim.vitis import VitisNetwork
 
 
 @dataclass(frozen=True)
 class Scenario:
-    publications: int = 1000
-    per_round: int = 20  # publications
-    warm_up: int = 60  # rounds
-    join_interval: float = 100.0  # milliseconds
+    publications: int = 1000  # from 0
+    per_round: int = 20  # publications, from 1
+    warm_up: int = 60  # rounds, from 1
+    join_interval: float = 100.0  # milliseconds, from 0
     churn: bool = False  # nodes and publications come in two halves
 
-
-class Tally:
-    """Counts over publications."""
-
-    def __init__(self, nodes: int) -> None:
-        self.expected = self.deliveries = self.notifications = self.longest = 0
-        self.hops = 0
-        self.time = self.notified = 0.0  # milliseconds, sums over deliveries
-        self.wanted = np.zeros(nodes, np.int64)  # pulled by each node
-        self.relayed = np.zeros(nodes, np.int64)  # without interest
-
-    def publish(self, network: VitisNetwork, topic: int, issuer: int) -> None:
-        reach = network.publish(topic, issuer)
-        subscribers = network.instance.subscribers[topic]
-        expected = subscribers[network.there[subscribers] & (subscribers != issuer)]
-        got = expected[reach.hops[expected] != NOBODY]
-        relayed = reach.hops > 0
-        relayed[subscribers] = False
-        self.expected += len(expected)
-        self.deliveries += len(got)
-        self.notifications += int(reach.notifications.sum())
-        self.hops += int(reach.hops[got].sum())
-        self.longest = max(self.longest, int(reach.hops[got].max(initial=0)))
-        self.time += float(reach.time[got].sum())
-        self.notified += float(reach.notified[got].sum())
-        self.wanted[got] += 1
-        self.relayed[relayed] += 1
-
-    def figures(self) -> dict[str, Any]:
-        pulled = self.wanted + self.relayed
-        busy = pulled > 0
-        deliveries = max(self.deliveries, 1)
-        return {
-            "deliveries": self.deliveries,
-            "hit_ratio": self.deliveries / max(self.expected, 1),
-            "delivery_time": self.time / deliveries,
-            "notification_time": self.notified / deliveries,
-            "average_hops": self.hops / deliveries,
-            "maximum_hops": self.longest,
-            "relay_share": float((self.relayed[busy] / pulled[busy]).mean()) if busy.any() else 0.0,
-            "relays_per_delivery": int(self.relayed.sum()) / deliveries,
-            "notifications_per_delivery": self.notifications / deliveries,
-        }
+    def __post_init__(self) -> None:
+        for name, least in {"publications": 0, "per_round": 1, "warm_up": 1, "join_interval": 0}.items():
+            if not getattr(self, name) >= least:
+                raise WeftError(f"{name} of Vitis' scenario is {getattr(self, name)}: give at least {least}.")
 
 
 def simulate(
@@ -94,7 +57,7 @@ def simulate(
             network.step()
             upkeep.append(network.upkeep / int(network.there.sum()))
             for topic, issuer in drawn(network, now, rng):
-                tally.publish(network, topic, issuer)
+                publish(network, topic, issuer, tally)
     return {
         **tally.figures(),
         **asdict(healing),  # after the last has joined
@@ -107,7 +70,9 @@ def simulate(
 def after_failure(
     instance: Instance, latency: Latency, parameters: Parameters, scenario: Scenario, seed: int, share: float
 ) -> dict[str, Any]:
-    """How a network heals when a share of its nodes fails at once."""
+    """How a network heals when a share of its nodes fails at once; from 0 to below 1."""
+    if not 0 <= share < 1:
+        raise WeftError(f"{share} of the nodes cannot fail: give a share from 0 to below 1.")
     network = VitisNetwork(instance, latency, parameters, seed)
     rng = np.random.default_rng(seed)
     join_all(network, rng.permutation(instance.nodes), scenario.join_interval, rng)
@@ -130,8 +95,8 @@ def heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) ->
         network.step()
         tally = Tally(network.instance.nodes)
         for topic, issuer in drawn(network, scenario.per_round, rng):
-            tally.publish(network, topic, issuer)
-        ratios.append(tally.deliveries / max(tally.expected, 1))
+            publish(network, topic, issuer, tally)
+        ratios.append(tally.hit_ratio)
     missed = np.flatnonzero(np.array(ratios) < 1.0)
     rounds = int(missed[-1]) + 1 if len(missed) else 0
     return Healing(rounds if rounds < scenario.warm_up else None, min(ratios, default=1.0))
@@ -149,11 +114,27 @@ def join_all(network: VitisNetwork, nodes: Int64s, interval: float, rng: np.rand
 
 
 def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
-    """Topics and their issuers: a node that is there, uniformly, and one of its interests."""
+    """Topics and their issuers: a node that is there, uniformly, and one of its interests; none if nobody has any."""
     interest = network.instance.interest
     able = np.flatnonzero(network.there & (interest.counts > 0))
+    if len(able) == 0:
+        return
     for issuer in rng.choice(able, size=count).tolist():
         yield int(rng.choice(interest[issuer])), issuer
+
+
+def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
+    """And counts what comes of it."""
+    reach = network.publish(topic, issuer)
+    subscribers = network.instance.subscribers[topic]
+    expected = subscribers[network.there[subscribers] & (subscribers != issuer)]
+    got = expected[reach.hops[expected] != NOBODY]
+    relayed = reach.hops > 0
+    relayed[subscribers] = False
+    tally.expected += len(expected)
+    tally.notifications += int(reach.notifications.sum())
+    tally.deliver(got, reach.hops[got], reach.time[got], reach.notified[got])
+    tally.relayed[relayed] += 1
 
 
 def overlay_figures(network: VitisNetwork) -> dict[str, Any]:
@@ -161,10 +142,11 @@ def overlay_figures(network: VitisNetwork) -> dict[str, Any]:
     sources, places = np.nonzero(table != NOBODY)
     overlay = overlay_from_links(instance.nodes, sources, table[sources, places])
     clusters = tcc_counts(instance, topic_subgraph(instance, overlay))
+    wanted = max(int(np.count_nonzero(clusters)), 1)  # topics
     degrees = np.diff(network.link_starts)[network.there]
     return {
-        "clusters": float(clusters[clusters > 0].mean()),  # of a topic
-        "gateways": len(network.gateway_pairs()) / max(int(np.count_nonzero(clusters)), 1),
+        "clusters": int(clusters.sum()) / wanted,  # of a topic
+        "gateways": len(network.gateway_pairs()) / wanted,
         "degree": float(degrees.mean()),
         "maximum_degree": int(degrees.max()),
     }

@@ -41,7 +41,7 @@ class World:
     def __init__(
         self, routers: Sequence[Router], latency: Latency, tracer: Tracer, faults: Faults | None = None
     ) -> None:
-        self.routers = routers  # by node
+        self.routers = list(routers)  # by node
         self.latency = latency
         self.tracer = tracer
         self.faults = faults
@@ -60,6 +60,13 @@ class World:
     def fail(self, node: int) -> None:
         """From now on the node neither hears nor does anything."""
         self._failed.add(node)
+
+    def restart(self, node: int, router: Router) -> None:
+        """A node that has failed, as a new router that knows nothing of what was."""
+        self._failed.remove(node)
+        self.routers[node] = router
+        self._armed.pop(node, None)
+        self._arm(node)
 
     def run(self, until: float = inf) -> None:
         """Until nothing is left to happen, or a time has come."""

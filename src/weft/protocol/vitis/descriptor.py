@@ -1,7 +1,7 @@
 """What nodes tell each other about nodes: who it is, where on the ring, what it wants, and how old the news are.
 
-The age counts the rounds since the node itself said so. It never says less than that, so that all copies of a node that
-has failed grow too old together.
+The age counts the rounds since the node itself said so, but for the time that the news were on their way. It grows from
+round to round and from node to node, so that all copies of a node that has failed grow too old together.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """Notification and pull: publications on their way.
 
 A notification goes from subscriber to subscriber in a cluster; from gateways up to the rendezvous node, whether the
-relays on the way know of the path already or not; and from relays down all paths that lead to them. An issuer without
-interest sends it up.
+relays on the way know of the path already or not; and from relays down all paths that lead to them. A node without
+interest, be it the issuer, sends it up.
 
 A node passes a notification on as soon as it comes, and asks the peer that sent it first for the content. That peer
 answers when it has the content itself. If it does not answer for some rounds, the next that has sent the notification
@@ -74,7 +74,7 @@ class Dissemination:
         up = self._rise(known, sender, notification.way) if notification.way is Way.UP else None
         return [] if up is None else [Send(up, Notification(known.topic, *found, known.hops + 1, Way.UP))]
 
-    def _notify(self, found: tuple[int, int], story: Story, sender: int | None, way: Way) -> list[Effect]:
+    def _notify(self, found: Key, story: Story, sender: int | None, way: Way) -> list[Effect]:
         topic = story.topic
         wants, children = topic in self.neighbourhood.interest, self.neighbourhood.relays.children(topic)
         ways = dict.fromkeys(
@@ -97,7 +97,7 @@ class Dissemination:
         up = self.neighbourhood.next_hop(story.topic)
         return None if up == sender and way is Way.DOWN else up
 
-    def pulled_by(self, peer: int, found: tuple[int, int]) -> list[Effect]:
+    def pulled_by(self, peer: int, found: Key) -> list[Effect]:
         story = self.stories.known.get(found)
         if story is None:
             return []

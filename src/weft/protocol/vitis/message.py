@@ -38,6 +38,13 @@ class Heartbeat(Gossip):
 
 
 @dataclass(frozen=True, slots=True)
+class RelayRequest(Gossip):
+    """For a path that is new; heartbeats renew it."""
+
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
 class Leave(Gossip):
     pass
 

@@ -25,7 +25,7 @@ from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_targets
 from weft.protocol.vitis.chance import ring_id as ring_id_of
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.gateway import Proposal, elected
-from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, Shuffle, ShuffleAnswer
+from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, RelayRequest, Shuffle, ShuffleAnswer
 from weft.protocol.vitis.parameters import Parameters
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.sampling import Sampling
@@ -50,15 +50,20 @@ class Neighbourhood:
         self.rates, self.distance, self.rendezvous = rates, distance, rendezvous
         self.seed = seed
         self.ring_id = ring_id_of(seed, node)
-        self.sampling = Sampling(node, seed, parameters)
+        self._targets = small_world_targets(seed, node, parameters)
+        self._utility = self._new_utility()
+        self._know_nobody()
+
+    def _know_nobody(self) -> None:
+        self.sampling = Sampling(self.node, self.seed, self.parameters)
         self.table = Table()
         self.links: dict[int, Descriptor] = {}
         self.lately: dict[int, Descriptor] = {}  # links, and those that were until lately
         self.proposals: dict[int, Proposal] = {}  # by topic
-        self.relays = Relays(parameters.expiry)
-        self._targets = small_world_targets(seed, node, parameters)
-        self._utility = self._new_utility()
+        self.relays = Relays(self.parameters.expiry)
         self._heartbeats: dict[int, Heartbeat] = {}  # came in this round
+        self._requested: dict[int, set[int]] = {}  # peer -> topics that it has asked to relay in this round
+        self._requesting: set[int] = set()  # topics for which the next hop has been asked in this round
         self._exchanged: list[Descriptor] = []  # came in this round
         self._linked: dict[int, int] = {}  # peer -> the last round in which it was a link
         self._gone: dict[int, int] = {}  # who has left, and in which round
@@ -78,14 +83,19 @@ class Neighbourhood:
 
     def subscribe(self, topic: int) -> None:
         self.interest.add(topic)
+        self.proposals.setdefault(topic, self._own_proposal())
         self._utility = self._new_utility()
 
     def unsubscribe(self, topic: int) -> None:
         self.interest.discard(topic)
+        self.proposals.pop(topic, None)
         self._utility = self._new_utility()
 
     def leave(self) -> list[Effect]:
-        return [Send(peer, Leave()) for peer in sorted(self.links)]
+        """And forgets the network: what it knows would be too old, and say that it is not, if the node came back."""
+        told = sorted(self.links)
+        self._know_nobody()
+        return [Send(peer, Leave()) for peer in told]
 
     def begin(self, when: int) -> list[Effect]:
         """A round."""
@@ -98,11 +108,12 @@ class Neighbourhood:
         if not self.sampling.view:
             self.sampling.view = dict(list(self.table.peers.items())[: self.parameters.view])
         effects = [*self._shuffle(when), *self._exchange(when), *self._beat(when)]
-        self._heartbeats, self._exchanged = {}, []
+        self._heartbeats, self._exchanged, self._requested = {}, [], {}
         return effects
 
     def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
         """In the course of a round."""
+        self._gone.pop(sender, None)  # it is back, unless this is its goodbye
         match message:
             case Shuffle(descriptors):
                 self.sampling.receive(descriptors)
@@ -116,6 +127,9 @@ class Neighbourhood:
                 self._exchanged += descriptors
             case Heartbeat():
                 self._heartbeats[sender] = message
+                return self._asked_to_relay(sender, message.relayed)
+            case RelayRequest(topic):
+                return self._asked_to_relay(sender, [topic])
             case Leave():
                 self._forget(sender, when)
         return []
@@ -162,13 +176,21 @@ class Neighbourhood:
             for peer, heartbeat in self._heartbeats.items()
             if peer in self.links and topic in heartbeat.proposals
         )
-        own = Proposal(self.node, self.ring_id, 0)
-        return elected(own, heard, self.rendezvous(topic), self.parameters.gateway_hops)
+        return elected(self._own_proposal(), heard, self.rendezvous(topic), self.parameters.gateway_hops)
+
+    def _own_proposal(self) -> Proposal:
+        return Proposal(self.node, self.ring_id, 0)
 
     def _refresh_relays(self, when: int) -> None:
-        for peer, heartbeat in self._heartbeats.items():
-            self.relays.refresh(peer, heartbeat.relayed, when)
+        for peer, topics in self._requested.items():
+            self.relays.refresh(peer, topics, when)
         self.relays.expire(when)
+
+    def _asked_to_relay(self, peer: int, topics: Iterable[int]) -> list[Effect]:
+        self._requested.setdefault(peer, set()).update(topics)
+        new = [topic for topic in topics if topic not in self._requesting]
+        self._requesting.update(new)
+        return [Send(hop, RelayRequest(topic)) for topic in new if (hop := self.next_hop(topic)) is not None]
 
     def _shuffle(self, when: int) -> list[Effect]:
         request = self.sampling.request(when, self.profile())
@@ -188,7 +210,8 @@ class Neighbourhood:
 
     def _beat(self, when: int) -> list[Effect]:
         relayed: dict[int, list[int]] = {peer: [] for peer in self.links}
-        for topic in sorted(self.relays.topics(when) | {topic for topic in self.proposals if self.is_gateway(topic)}):
+        self._requesting = self.relays.topics(when) | {topic for topic in self.proposals if self.is_gateway(topic)}
+        for topic in sorted(self._requesting):
             hop = self.next_hop(topic)
             if hop is not None:
                 relayed[hop].append(topic)
@@ -201,6 +224,7 @@ class Neighbourhood:
     def _forget(self, peer: int, when: int) -> None:
         self._gone[peer] = when
         self._heartbeats.pop(peer, None)
+        self._requested.pop(peer, None)
         for peers in (self.links, self.lately, self._linked):
             peers.pop(peer, None)
         self.table.peers.pop(peer, None)

@@ -1,9 +1,12 @@
 """What the nodes of a Vitis network agree on."""
 
 from dataclasses import dataclass
-from typing import Literal
+from math import inf
+from typing import Literal, get_args
 
 from weft.errors import WeftError
+
+Form = Literal["product", "sum"]  # of the utility: formula (1) as it stands, or similarity + (1 / d)^n
 
 RING = 1 << 62  # identifiers of nodes and topics
 LOCALITY = 0.25  # the n that gains most time for at most 12 % more relay traffic: see docs/vitis.md
@@ -19,24 +22,26 @@ class Parameters:
     period: float = 1000.0  # milliseconds of a round, above 0
     patience: int = 5  # rounds without a sign of life after which a node counts as failed, from 2
     gateway_hops: int = 5  # between a node and its gateway at most, from 0
-    expiry: int = 10  # rounds that an unrenewed relay path or link stays in use, from 1; new paths need some to grow
+    expiry: int = 8  # rounds that an unrenewed relay path or link stays in use, from 1: see docs/vitis.md
     memory: int = 60  # rounds that a publication is remembered, from 1
     exponent: float = 0.0  # n in formula (1), from 0: 0 is without locality, LOCALITY with it
-    utility: Literal["product", "sum"] = "product"  # formula (1) as it stands, or similarity + (1 / d)^n
+    utility: Form = "product"
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long; above 0
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
-            if not getattr(self, name) >= least:
-                raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give at least {least}.")
+            if not least <= getattr(self, name) < inf:
+                raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give a finite number from {least}.")
         for name in ("period", "floor"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < inf:
                 raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give a positive time.")
         if self.small_world > self.table - 3:
             raise WeftError(
                 f"{self.small_world} small-world links leave no friend in a table of {self.table}: "
                 "give a larger table or fewer of them."
             )
+        if self.utility not in get_args(Form):
+            raise WeftError(f"Vitis' parameter utility is {self.utility!r}: give one of {', '.join(get_args(Form))}.")
         if self.shuffle > self.view:
             raise WeftError(f"A shuffle of {self.shuffle} is larger than the view of {self.view}: shuffle less.")
 

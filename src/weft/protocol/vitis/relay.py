@@ -1,9 +1,9 @@
 """Relay paths: the ways of gateways to the rendezvous node, the one nearest to the topic's identifier.
 
-A gateway asks its next hop every round, and a node that has been asked asks its own in the next round, so that paths
-grow by one hop a round and join where they meet. A node remembers who has asked it for some more rounds, which a new
-path needs to grow; it serves them, but asks nobody for their sake. So what is left of an old path goes at once, not
-link by link.
+A gateway asks its next hop every round, and a node that has been asked asks its own in the next round; but at once, if
+it does not ask for that topic already. So a new path has grown by the end of a round, and joins others where they meet,
+while a path that is there costs no messages but the heartbeats. A node remembers who has asked it for some more rounds,
+until a new gateway has been found; it serves them, but asks nobody for their sake.
 """
 
 from collections.abc import Iterable

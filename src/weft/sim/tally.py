@@ -1,0 +1,60 @@
+"""Counts over publications that take their time, and the figures that are made of them.
+
+Times and hops are means over all deliveries. The relay share of a node is the part of the publications that came to it
+without its interest; the relay share of a network is the mean over the nodes that any came to.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.model.csr import Int64s
+
+
+class Tally:
+    def __init__(self, nodes: int) -> None:
+        self.expected = self.deliveries = self.notifications = 0
+        self.hops = self.longest = 0
+        self.time = self.notified = 0.0  # milliseconds, sums over deliveries
+        self.wanted = np.zeros(nodes, np.int64)  # came to each node, with its interest
+        self.relayed = np.zeros(nodes, np.int64)  # without
+
+    def deliver(
+        self,
+        nodes: npt.NDArray[np.integer],  # a delivery each, as in the others
+        hops: npt.NDArray[np.integer],
+        times: npt.NDArray[np.float64],
+        notified: npt.NDArray[np.float64],
+    ) -> None:
+        self.deliveries += len(nodes)
+        self.hops += int(hops.sum())
+        self.longest = max(self.longest, int(hops.max(initial=0)))
+        self.time += float(times.sum())
+        self.notified += float(notified.sum())
+        np.add.at(self.wanted, nodes, 1)
+
+    @property
+    def hit_ratio(self) -> float:
+        """1 where there was nothing to deliver."""
+        return self.deliveries / self.expected if self.expected else 1.0
+
+    def figures(self) -> dict[str, Any]:
+        deliveries = max(self.deliveries, 1)
+        return {
+            "deliveries": self.deliveries,
+            "hit_ratio": self.hit_ratio,
+            "delivery_time": self.time / deliveries,
+            "notification_time": self.notified / deliveries,
+            "average_hops": self.hops / deliveries,
+            "maximum_hops": self.longest,
+            "relay_share": relay_share(self.wanted, self.relayed),
+            "relays_per_delivery": int(self.relayed.sum()) / deliveries,
+            "notifications_per_delivery": self.notifications / deliveries,
+        }
+
+
+def relay_share(wanted: Int64s, relayed: Int64s) -> float:
+    came = wanted + relayed
+    busy = came > 0
+    return float((relayed[busy] / came[busy]).mean()) if busy.any() else 0.0
