@@ -1,6 +1,7 @@
 """The definitions of BeaConvey section 3, as plainly as they can be written, for small instances."""
 
 import numpy as np
+from hypothesis import strategies as st
 
 from weft.model.instance import instance_from_pairs
 
@@ -9,6 +10,11 @@ def random_instance(seed, nodes, topics, density):
     rng = np.random.default_rng(seed)
     pairs = np.nonzero(rng.random((nodes, topics)) < density)
     return instance_from_pairs(*pairs, node_count=nodes, topic_count=topics)
+
+
+def random_instances(nodes, topics, *densities):
+    """A strategy, of two others and the densities to choose from."""
+    return st.builds(random_instance, st.integers(0, 2**32), nodes, topics, st.sampled_from(densities))
 
 
 class Parts:

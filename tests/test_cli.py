@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +18,13 @@ from pyspark.sql import SparkSession
 
 import weft
 from weft import cli
+from weft.cli import options
+from weft.cli.generate import generate
+from weft.cli.output import print_result
 from weft.model.latency import placed_latency
+from weft.overlays.catalog import BUILDERS
+from weft.protocol.catalog import ROUTERS
+from weft.workloads.catalog import MAKERS
 
 HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
 
@@ -142,7 +150,7 @@ def test_weave_takes_a_fan_out_and_latencies(run: Run, tmp_path: Path) -> None:
         assert each["average_path"] == expected.average_path
     assert len({each["average_path"] for each in told}) == 3
     text = run("evaluate", "i", "o", "--router", "weave", "--publications", 200, "--latency", "h.txt").out
-    assert "publications 200, delivery mean" in text
+    assert "times delivery" in text
 
 
 def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -192,6 +200,21 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     assert run("run", "r/instance", "--out", "r2", "--json").json["instance"]
 
 
+def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {
+        "average_path": 3.14159,
+        "ring_violations": [],
+        "load": {"sent": {"mean": 12345.6, "maximum": 7}, "node": 3},
+    }
+    print_result(figures, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "average path     3.142",
+        "ring violations  none",
+        "load sent        mean 12,346, maximum 7",
+        "load node        3",
+    ]
+
+
 def test_a_run_goes_by_latencies(run: Run, tmp_path: Path) -> None:
     (tmp_path / "h.txt").write_text(HOSTS)
     run("generate", "social", "--nodes", 60, "--out", "i")
@@ -210,6 +233,7 @@ def test_a_run_goes_by_latencies(run: Run, tmp_path: Path) -> None:
 
 MISTAKES = {
     "a file that is not there": (["ingest", "nope.txt", "--as", "edges", "--out", "o"], "nope.txt does not exist."),
+    "no file, and no meaning either": (["run", "nope.txt", "--out", "o"], "nope.txt does not exist."),
     "rows without a meaning": (["ingest", "e.txt", "--out", "o"], "--as edges, --as follows or --as subscriptions"),
     "an unknown meaning": (["ingest", "e.txt", "--as", "friends", "--out", "o"], "'friends' is not one of"),
     "one column": (["ingest", "e.txt", "--as", "edges", "--columns", "a", "--out", "o"], "name two columns"),
@@ -236,16 +260,24 @@ MISTAKES = {
         ["design", "i", "--overlay", "chord", "--tie", "overlap", "--out", "o"],
         "takes no option --tie",
     ),
+    "closeness without latencies": (
+        ["design", "i", "--overlay", "swico-l", "--closeness", "1", "--out", "o"],
+        "give them with --latency",
+    ),
+    "an overlay that is not there": (["inspect", "o"], "does not exist"),
+    "an overlay without its instance": (["inspect", "chord"], "tell with --instance"),
+    "an overlay of another instance": (["inspect", "chord", "--instance", "j"], "made for another instance"),
     "latencies that are not there, on Spark": (
         ["design", "i", "--overlay", "swico-l", "--latency", "l.txt", "--engine", "spark", "--out", "o"],
         "l.txt does not exist",
     ),
-    "an overlay without its instance": (["inspect", "o"], "does not exist"),
     "a router without an overlay": (["evaluate", "i", "i", "--router", "pie"], "is not an overlay"),
     "publications that are none": (
-        ["evaluate", "i", "i", "--router", "pie", "--publications", "x"],
-        "is not an overlay",
+        ["evaluate", "i", "chord", "--router", "pie", "--publications", "x"],
+        "neither a number nor a file that exists",
     ),
+    "a negative seed": (["evaluate", "i", "chord", "--router", "pie", "--seed", "-1"], "--seed -1 is out of range"),
+    "a seed that is too large": (["publish", "i", "--count", "1", "--seed", 2**63, "--out", "o"], "is out of range"),
     "a fan-out of another router": (
         ["evaluate", "i", "o", "--router", "pie", "--fan-out", "8"],
         "pie takes no option --fan-out",
@@ -257,6 +289,12 @@ MISTAKES = {
     ),
     "latencies that are not there": (["run", "i", "--latency", "l.txt", "--out", "r"], "l.txt does not exist"),
     "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
+    "a run of fewer publications than none": (["run", "i", "--publications", "-1", "--out", "o"], "--publications -1"),
+    "a run by a ring that is not there": (
+        ["run", "i", "--overlay", "gm", "--router", "pie", "--out", "o"],
+        "pie goes by a ring, which gm does not have",
+    ),
+    "a run of a sample of more than all": (["run", "i", "--nodes", "99", "--out", "o"], "has only 30 nodes"),
     "no command": (["fly"], "No such command"),
 }
 
@@ -264,7 +302,9 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, mistake: str) -> None:
     (tmp_path / "e.txt").write_text("1 2\n")
-    assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i").code == 0
+    for folder, seed in (("i", 1), ("j", 2)):
+        assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--seed", seed, "--out", folder).code == 0
+    assert run("design", "i", "--overlay", "chord", "--out", "chord").code == 0
     before = sorted(path.name for path in tmp_path.iterdir())
     arguments, sentence = MISTAKES[mistake]
     done = run(*arguments)
@@ -282,10 +322,17 @@ def test_force_replaces(run: Run) -> None:
 
 
 def test_every_command_has_help_with_an_example(run: Run) -> None:
-    for command in ("generate", "ingest", "sample", "publish", "design", "inspect", "evaluate", "run", "demo"):
-        done = run(command, "--help")
+    for command in cli.app.registered_commands:
+        done = run(command.name, "--help")
         assert done.code == 0
-        assert f"Example: weft {command}" in " ".join(done.out.split())
+        assert f"Example: weft {command.name}" in " ".join(done.out.split())
+
+
+def test_the_commands_know_all_names() -> None:
+    """They are written out there, so that `weft --help` loads no kernels."""
+    for option, known in ((options.OverlayName, BUILDERS), (options.RouterName, ROUTERS)):
+        assert get_args(get_args(option)[0]) == tuple(known)
+    assert get_args(get_args(signature(generate).parameters["workload"].annotation)[0]) == tuple(MAKERS)
 
 
 def test_version(run: Run) -> None:
@@ -324,6 +371,13 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path,
     assert resumed.returncode == 0, err.decode()
     assert b"nodes 2,001" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
+
+
+def test_too_much_for_the_memory_is_told(run: Run) -> None:
+    assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i").code == 0
+    done = run("publish", "i", "--count", 10**15, "--out", "p.parquet")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "not enough memory" in done.err
 
 
 def test_a_place_that_cannot_be_written_is_told(run: Run, tmp_path: Path) -> None:

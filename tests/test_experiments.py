@@ -17,7 +17,7 @@ from weft.experiments import execution
 from weft.experiments.beaconvey import ALL_SYSTEMS
 from weft.experiments.catalog import EXPERIMENTS, experiments_of
 from weft.experiments.claim import Claim, Trend, claims_of, compare
-from weft.experiments.execution import JOURNAL, execute, files_in, journal_in
+from weft.experiments.execution import JOURNAL, execute, files_in, journal_in, read_journal
 from weft.experiments.experiment import MEAN, Effort, Experiment, Point
 from weft.experiments.nsmf import SYSTEMS
 from weft.experiments.paper import ABOUT, Paper, papers, told_in
@@ -335,3 +335,11 @@ def test_generated_graphs_stand_in_for_the_data() -> None:
         ("TW 10K", "social", 10000),
     ]
     assert plan.points[1].about == "all 4,039 nodes of ego-Facebook, which has no more"
+
+
+@pytest.mark.parametrize("line", ["garbage", "{}", '{"run": "x", "outcome": {"more": 1}}'])
+def test_a_journal_that_cannot_be_read_is_told_by_its_line(tmp_path: Path, line: str) -> None:
+    good = json.dumps({"run": "x", "outcome": {}})
+    (tmp_path / JOURNAL).write_text(f"{good}\n{line}\n")
+    with pytest.raises(WeftError, match=r"runs\.jsonl, line 2 is no run"):
+        read_journal(tmp_path / JOURNAL)

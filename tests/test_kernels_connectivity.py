@@ -2,16 +2,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import Parts, random_instance
+from greedy_reference import Parts, random_instances
 from weft.kernels.connectivity import contribution, join, unfinished, unlinked
 
-INSTANCES = st.builds(
-    random_instance,
-    seed=st.integers(0, 2**32),
-    nodes=st.integers(2, 25),
-    topics=st.integers(1, 12),
-    density=st.sampled_from([0.1, 0.4, 1.0]),
-)
+INSTANCES = random_instances(st.integers(2, 25), st.integers(1, 12), 0.1, 0.4, 1.0)
 
 
 def linked(instance, seed, links):

@@ -81,18 +81,21 @@ def broken(tmp_path: Path, **changes: object) -> Path:
     [
         ({"meta": None}, "is not an instance: it has no meta.json"),
         ({"meta": "{"}, "is not JSON"),
-        ({"meta": "[]"}, "has no 'nodes'"),
+        ({"meta": "[]"}, "is not a JSON object"),
+        ({"meta": "{}"}, "has no 'nodes'"),
         ({"meta": '{"nodes": -1, "topics": 1, "subscriptions": 1}'}, "nodes is -1"),
         ({"meta": '{"nodes": 1, "topics": 1, "subscriptions": 2}'}, "disagree on the number of subscriptions"),
         ({"interest": None}, "does not exist"),
         ({"interest": {"node": [0]}}, "has no column 'topic'; it has node"),
         ({"interest": {"node": ["x"], "topic": [0]}}, "cannot be read as Parquet with node"),
+        ({"interest": {"node": [{"a": 1}], "topic": [0]}}, "cannot be read as Parquet with node"),
         ({"interest": {"node": [None], "topic": [0]}}, "empty values in column 'node'"),
         ({"interest": {"node": [-1], "topic": [0]}}, "node -1 is negative"),
         ({"interest": {"node": [5], "topic": [0]}}, "node 5 is out of range: there are 1 nodes"),
         ({"interest": {"node": [0], "topic": [2**40]}}, "topic 1099511627776 is out of range"),
         ({"interest": {"node": [0, 0], "topic": [0, 0]}}, "1 duplicate rows"),
         ({"nodes": {"node": [3], "name": ["a"]}}, "the ids are not 0 to 0"),
+        ({"nodes": {"node": [0, 1], "name": ["a", "b"]}}, "the ids are not 0 to 0"),
     ],
 )
 def test_a_spoiled_folder_is_told_in_a_sentence(tmp_path: Path, changes: dict[str, object], sentence: str) -> None:
@@ -105,6 +108,15 @@ def test_a_file_that_is_not_parquet_is_told(tmp_path: Path) -> None:
     (folder / "interest.parquet").write_text("hello")
     with pytest.raises(WeftError, match=r"interest\.parquet cannot be read"):
         read_instance(folder)
+
+
+def test_a_file_with_corrupt_pages_is_named(tmp_path: Path) -> None:
+    instance_from_pairs(np.arange(1000), np.arange(1000) * 7 % 1000).write(tmp_path / "i")
+    file = tmp_path / "i" / "interest.parquet"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:60] + bytes(600) + whole[660:])
+    with pytest.raises(WeftError, match=r"interest\.parquet cannot be read"):
+        read_instance(tmp_path / "i")
 
 
 def test_more_nodes_than_fit_int32_are_refused() -> None:

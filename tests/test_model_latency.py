@@ -61,10 +61,13 @@ def test_oversim_coordinates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
+        ("m.txt", "\n", "it is empty"),
         ("m.txt", "0 1\n", "square; this one is 1 by 2"),
         ("m.txt", "0 x\n1 0\n", "cannot be read as latencies"),
         ("m.txt", "0 -1\n1 0\n", "finite times of at least 0"),
         ("n.xml", "<nodelist>", "cannot be read as latencies"),
+        ("n.xml", "<nodelist></nodelist>", "of at least one node"),
+        ("n.xml", "<nodelist><node><coord/></node></nodelist>", "coordinates must be finite"),
         ("m.txt.gz", "not gzip", "cannot be read as latencies"),
         ("x.ping.bin", "12345678", "cannot be read as latencies"),
     ],
@@ -73,6 +76,13 @@ def test_bad_files_are_told(tmp_path: Path, name: str, content: str, sentence: s
     (tmp_path / name).write_text(content)
     with pytest.raises(WeftError, match=sentence):
         read_latency(tmp_path / name)
+
+
+def test_a_corrupt_archive_is_told(tmp_path: Path) -> None:
+    whole = gzip.compress(np.random.default_rng(1).bytes(400))
+    (tmp_path / "m.txt.gz").write_bytes(whole[:12] + b"\xff" * 40 + whole[52:])
+    with pytest.raises(WeftError, match="cannot be read as latencies"):
+        read_latency(tmp_path / "m.txt.gz")
 
 
 def test_real_sets(data: Path) -> None:

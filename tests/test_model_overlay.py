@@ -48,6 +48,15 @@ def test_impossible_overlays_are_refused(links: tuple[list[int], list[int]], rin
         overlay_from_links(3, *links, ring_ids=ring)
 
 
+@pytest.mark.parametrize("change", ['"nodes": "two"', '"ring_size": "two"'])
+def test_a_meta_json_without_numbers_is_told(tmp_path: Path, change: str) -> None:
+    overlay_from_links(2, [0], [1], ring_ids=[0, 1]).write(tmp_path / "o")
+    meta = tmp_path / "o" / "meta.json"
+    meta.write_text(meta.read_text().replace(change.replace('"two"', "2"), change))
+    with pytest.raises(WeftError, match=r"meta\.json: .* is 'two', not a number"):
+        weft.Overlay.read(tmp_path / "o")
+
+
 def test_a_ring_with_holes_in_the_file_is_told(tmp_path: Path) -> None:
     overlay_from_links(2, [0], [1], ring_ids=[0, 1]).write(tmp_path / "o")
     pq.write_table(pa.table({"node": [0, 1], "ring_id": [0, None]}), tmp_path / "o" / "nodes.parquet")

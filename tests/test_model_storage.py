@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
-from weft.model.storage import new_folder, new_path
+from weft.model.storage import new_folder, new_path, read_meta, write_meta
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
@@ -19,17 +19,34 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_failed_replacement_leaves_the_old(tmp_path: Path) -> None:
     with new_folder(tmp_path / "out") as folder:
-        (folder / "old").touch()
+        write_meta(folder, {"old": True})
     with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "out", force=True):
         _ = 1 / 0
-    assert [path.name for path in tmp_path.rglob("*")] == ["out", "old"]
+    assert read_meta(tmp_path / "out", "mine") == {"old": True}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_force_replaces_the_whole_folder(tmp_path: Path) -> None:
     for name in ("old", "new"):
         with new_folder(tmp_path / "out", force=name == "new") as folder:
+            write_meta(folder, {})
             (folder / name).touch()
-    assert [path.name for path in tmp_path.rglob("*")] == ["out", "new"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["meta.json", "new", "out"]
+
+
+def test_force_leaves_folders_of_others_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(WeftError, match="a folder of something else"), new_folder(tmp_path, force=True):
+        pytest.fail("the block must not run")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_does_not_replace_a_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out") as folder:
+        write_meta(folder, {})
+    with pytest.raises(WeftError, match="a file does not replace"), new_path(tmp_path / "out", force=True) as partial:
+        partial.touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "meta.json"]
 
 
 def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:

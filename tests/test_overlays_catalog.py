@@ -4,7 +4,7 @@ from greedy_reference import random_instance
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import read_overlay
-from weft.overlays.catalog import BUILDERS, chosen_options, design, options_of
+from weft.overlays.catalog import BUILDERS, WITHOUT_RING, chosen_options, design, options_of
 
 INSTANCE = random_instance(1, 12, 4, 0.5)
 
@@ -17,6 +17,11 @@ def test_the_meta_tells_how_the_overlay_was_made(tmp_path):
     assert meta["seed"] == 7
     assert meta["instance"] == INSTANCE.fingerprint
     assert meta["seconds"] > 0
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_those_without_a_ring_are_known(name):
+    assert (design(INSTANCE, name, seed=1).ring_ids is None) == (name in WITHOUT_RING)
 
 
 def test_an_option_that_is_none_takes_its_default():

@@ -3,20 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import random_instance
+from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.overlays.catalog import design
 from weft.overlays.divide import bulk_nodes, most_subscribed
 from weft.overlays.partition import kmeans_partition, neighbour_size, partition_count, random_partition
 
-INSTANCES = st.builds(
-    random_instance,
-    seed=st.integers(0, 2**32),
-    nodes=st.integers(1, 60),
-    topics=st.integers(1, 25),
-    density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
-)
+INSTANCES = random_instances(st.integers(1, 60), st.integers(1, 25), 0.0, 0.05, 0.3, 1.0)
 
 
 @given(INSTANCES, st.integers(0, 2**62), st.sampled_from(["random", "overlap"]))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import random_instance
+from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.overlays.catalog import design
@@ -11,13 +11,7 @@ from weft.overlays.greedy_merge import support_curve
 from weft.overlays.quality import degrees, quality
 from weft.overlays.verify import topic_violations
 
-INSTANCES = st.builds(
-    random_instance,
-    seed=st.integers(0, 2**32),
-    nodes=st.integers(1, 50),
-    topics=st.integers(1, 20),
-    density=st.sampled_from([0.0, 0.05, 0.2, 0.6, 1.0]),
-)
+INSTANCES = random_instances(st.integers(1, 50), st.integers(1, 20), 0.0, 0.05, 0.2, 0.6, 1.0)
 
 
 @given(INSTANCES, st.integers(0, 2**32), st.sampled_from(["random", "overlap"]))

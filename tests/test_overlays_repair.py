@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from greedy_reference import random_instance
 from weft.errors import WeftError
+from weft.model.overlay import require_made_for
 from weft.overlays.catalog import design
 from weft.overlays.repair import changed, joined, left
 from weft.overlays.verify import topic_violations
@@ -43,6 +44,7 @@ def test_it_stays_topic_connected_and_keeps_its_links(seed, nodes, density, buil
             instance, overlay = changed(instance, overlay, node, sorted(topics), seed=seed)
         assert set(instance.interest[node].tolist()) == topics
         assert topic_violations(instance, overlay) == []
+        require_made_for(instance, overlay)
         kept = {link for link in before if topics or node not in link}
         assert kept <= pairs(overlay)
         assert topics or not any(node in link for link in pairs(overlay))

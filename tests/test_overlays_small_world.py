@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import Parts, random_instance
+from greedy_reference import Parts, random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency, place, read_latency
@@ -46,12 +46,8 @@ def assert_property_1(overlay):
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
 @given(
-    instance=st.builds(
-        random_instance,
-        seed=st.integers(0, 2**32),
-        nodes=st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]),
-        topics=st.integers(1, 30),
-        density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+    instance=random_instances(
+        st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]), st.integers(1, 30), 0.0, 0.05, 0.3, 1.0
     ),
     seed=st.integers(0, 2**32),
 )
@@ -189,6 +185,7 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
             assert table[node, phase] == members[np.argmin(trips[node, members])]
 
 
-def test_a_closeness_below_zero_is_an_error(latencies):
-    with pytest.raises(WeftError, match="--closeness -1"):
-        design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=-1.0)
+@pytest.mark.parametrize("closeness", [-1.0, np.nan, np.inf])
+def test_a_closeness_below_zero_is_an_error(latencies, closeness):
+    with pytest.raises(WeftError, match=r"--closeness .* is out of range"):
+        design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=closeness)

@@ -2,16 +2,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import random_instance
+from greedy_reference import random_instances
 from weft.overlays.star import shared_topics, star_nodes
 
-INSTANCES = st.builds(
-    random_instance,
-    seed=st.integers(0, 2**32),
-    nodes=st.integers(1, 40),
-    topics=st.integers(1, 30),
-    density=st.sampled_from([0.0, 0.1, 0.3, 1.0]),
-)
+INSTANCES = random_instances(st.integers(1, 40), st.integers(1, 30), 0.0, 0.1, 0.3, 1.0)
 
 
 def topics_of(instance, nodes):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import random_instance
+from greedy_reference import random_instance, random_instances
 from weft.model.instance import instance_from_pairs
 from weft.overlays.catalog import design
 from weft.overlays.quality import degrees, quality
@@ -26,13 +26,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
 @given(
-    instance=st.builds(
-        random_instance,
-        seed=st.integers(0, 2**32),
-        nodes=st.integers(1, 60),
-        topics=st.integers(1, 25),
-        density=st.sampled_from([0.0, 0.05, 0.3, 1.0]),
-    ),
+    instance=random_instances(st.integers(1, 60), st.integers(1, 25), 0.0, 0.05, 0.3, 1.0),
     seed=st.integers(0, 2**32),
     data=st.data(),
 )

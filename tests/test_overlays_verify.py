@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy_reference import random_instance
+from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
@@ -12,13 +12,7 @@ from weft.overlays.verify import topic_violations
 
 
 @given(
-    instance=st.builds(
-        random_instance,
-        seed=st.integers(0, 2**32),
-        nodes=st.integers(1, 20),
-        topics=st.integers(1, 8),
-        density=st.sampled_from([0.0, 0.2, 0.6, 1.0]),
-    ),
+    instance=random_instances(st.integers(1, 20), st.integers(1, 8), 0.0, 0.2, 0.6, 1.0),
     seed=st.integers(0, 2**32),
     links=st.integers(0, 60),
 )

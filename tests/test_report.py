@@ -7,6 +7,7 @@ from weft.model.instance import instance_from_pairs
 from weft.model.profile import profile, spread
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, section, write_page
+from weft.report.ring import telling_topic
 
 
 class Texts(HTMLParser):
@@ -62,3 +63,8 @@ def test_a_profile_tells_both_sides() -> None:
     assert (told["nodes_without_topics"], told["topics_without_subscribers"]) == (2, 1)
     assert told["topics_of_a_node"] == {"mean": 0.75, "median": 0.5, "p99": 1.97, "maximum": 2}
     assert spread(np.array([], np.int64)) == {}
+
+
+def test_the_drawn_topic_has_subscribers() -> None:
+    crowd = instance_from_pairs(np.arange(50), np.ones(50, np.int64), topic_count=3)
+    assert telling_topic(crowd) == (1, 0)

@@ -71,3 +71,11 @@ def test_what_nobody_stated_is_told_with_its_figures() -> None:
 def test_a_folder_without_experiments_is_told(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match="has no results of experiments"):
         read_chapters(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"points": [{}]}'])
+def test_results_that_are_not_whole_are_told(tmp_path: Path, content: str) -> None:
+    (tmp_path / "nsmf-fig2").mkdir()
+    (tmp_path / "nsmf-fig2" / "experiment.json").write_text(content)
+    with pytest.raises(WeftError, match="nsmf-fig2 does not hold whole results"):
+        read_chapters(tmp_path)

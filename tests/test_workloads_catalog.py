@@ -7,7 +7,7 @@ import pytest
 from weft.errors import WeftError
 from weft.model.csr import csr_from_pairs
 from weft.model.instance import read_instance
-from weft.workloads.catalog import MAKERS, generate, pairs_of, workload
+from weft.workloads.catalog import MAKERS, generate, workload
 
 SIZES = {"nodes": 400}
 
@@ -16,7 +16,7 @@ SIZES = {"nodes": 400}
 def test_slices_make_up_the_instance(name):
     whole = generate(name, seed=4, **SIZES).interest
     cuts = [0, 1, 1, 130, 400]
-    slices = [pairs_of(name, first, last, seed=4, **SIZES) for first, last in pairwise(cuts)]
+    slices = [workload(name, **SIZES).pairs(4, first, last) for first, last in pairwise(cuts)]
     nodes, topics = (np.concatenate(column).astype(np.int64) for column in zip(*slices, strict=True))
     united = csr_from_pairs(nodes, topics, whole.rows, whole.columns)
     assert np.array_equal(united.indptr, whole.indptr)
@@ -69,8 +69,6 @@ def test_wrong_options_are_named(name, options, sentence):
         generate(name, **{"nodes": 10, "seed": 1, **options})
 
 
-def test_slices_stay_within_the_nodes():
-    with pytest.raises(WeftError, match="no slice of 400 nodes"):
-        pairs_of("unif", 300, 401, seed=1, **SIZES)
+def test_a_workload_needs_nodes():
     with pytest.raises(WeftError, match="unif needs --nodes"):
-        pairs_of("unif", 0, 1, seed=1)
+        workload("unif")

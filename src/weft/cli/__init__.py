@@ -29,7 +29,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
     ] = False,
@@ -47,6 +47,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        typer.echo("weft: There is not enough memory for this: ask for less, or take a larger machine.", err=True)
         sys.exit(1)
 
 

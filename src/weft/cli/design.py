@@ -8,6 +8,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
+from weft.errors import WeftError
 
 EXAMPLE = "weft design twitter-10k --overlay swico-sl --seed 1 --out twitter-10k-sl"
 
@@ -69,6 +70,8 @@ def design(
         "maximum_degree": maximum_degree,
     }
     chosen_options(overlay, options)
+    if closeness is not None and latency is None:
+        raise WeftError("--closeness says how much round-trip times count: give them with --latency.")
     require_absent(out, force)
     given, progress = read_instance(instance), ConsoleProgress()
     if engine == "spark":

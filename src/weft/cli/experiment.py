@@ -23,7 +23,7 @@ def experiment(
     out: Annotated[Path | None, typer.Option(help="Folder for the results, one a name.", show_default=False)] = None,
     full: Annotated[bool, typer.Option("--full/--quick", help="The papers' sizes and repetitions, or fewer.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Folder with SNAP's files. Default: generate social graphs.")
+        Path | None, typer.Option(help="Folder with the data sets of docs/experiments.md. Default: generate them.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
     master: o.Master = "local[*]",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from weft.cli.options import Conf, Engine, Force, Json, Master, OutInstance, Seed, spark_conf
+from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft generate zipf --nodes 1000 --topics 500 --subscriptions 20 --out zipf-1k"
@@ -18,7 +18,7 @@ def generate(
         ),
     ],
     nodes: Annotated[int, typer.Option(help="How many nodes.", show_default=False)],
-    out: OutInstance,
+    out: o.OutInstance,
     topics: Annotated[int | None, typer.Option(help="How many topics; a social instance has one a node.")] = None,
     subscriptions: Annotated[int | None, typer.Option(help="Subscriptions a node (the mean, if social).")] = None,
     exponent: Annotated[float | None, typer.Option(help="Of zipf. Default: 2.0.")] = None,
@@ -30,12 +30,12 @@ def generate(
         typer.Option(metavar="twitter|facebook", help="What social resembles. Default: twitter."),
     ] = None,
     reciprocity: Annotated[float | None, typer.Option(help="Of social: the share of follows that are mutual.")] = None,
-    seed: Seed = 1,
-    engine: Engine = "local",
-    master: Master = "local[*]",
-    conf: Conf = [],  # noqa: B006
-    force: Force = False,
-    json: Json = False,
+    seed: o.Seed = 1,
+    engine: o.Engine = "local",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    force: o.Force = False,
+    json: o.Json = False,
 ) -> None:
     """Make an instance: a workload by name, size and seed."""
     from weft.model.storage import require_absent
@@ -52,20 +52,19 @@ def generate(
         "like": like,
         "reciprocity": reciprocity,
     }
-    given = {name: value for name, value in options.items() if value is not None}
     require_absent(out, force)
-    checked(workload, nodes=nodes, **given)
+    checked(workload, nodes=nodes, **options)
     if engine == "spark":
         from weft.pipeline.generate import generate as generate_on_spark
         from weft.pipeline.session import spark_session
 
-        with spark_session(master, spark_conf(conf)) as spark:
+        with spark_session(master, o.spark_conf(conf)) as spark:
             progress = ConsoleProgress()
             counts = generate_on_spark(
-                spark, workload, out, nodes=nodes, seed=seed, force=force, progress=progress, **given
+                spark, workload, out, nodes=nodes, seed=seed, force=force, progress=progress, **options
             )
     else:
-        instance = generate_locally(workload, nodes=nodes, seed=seed, **given)
+        instance = generate_locally(workload, nodes=nodes, seed=seed, **options)
         instance.write(out, force=force)
         counts = instance.counts
     print_result({"instance": str(out), **counts}, json)

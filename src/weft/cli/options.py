@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from weft.errors import WeftError
-from weft.pipeline.source import Format, Kind, OnBadRow, Source
+from weft.model.seed import require_seed
+from weft.pipeline.source import Format, Kind, OnBadRow, Source, sample_of
 
-Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.", callback=require_seed)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instance.", show_default=False)]
@@ -86,6 +87,8 @@ def source_of(
     header: bool,
     on_bad_row: OnBadRow,
 ) -> Source:
+    for file in files:
+        sample_of(file)
     if kind is None:
         raise WeftError(
             f"What do the rows of {files[0]} say? Tell with --as edges, --as follows or --as subscriptions."
@@ -93,9 +96,7 @@ def source_of(
     pair = None if columns is None else columns.split(",")
     if pair is not None and len(pair) != 2:
         raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
-    source = Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
-    source.samples()
-    return source
+    return Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
 
 
 def spark_conf(pairs: list[str]) -> dict[str, str]:

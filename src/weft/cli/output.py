@@ -27,20 +27,34 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result))
         return
-    width = max(map(len, result), default=0)
-    for key, value in result.items():
+    rows = dict(_rows(result))
+    width = max(map(len, rows), default=0)
+    for key, value in rows.items():
         typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
 
 
+def _rows(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """A row a figure, or a mapping of figures; a mapping of mappings has several."""
+    for key, value in result.items():
+        if isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()):
+            yield from ((f"{key} {name}", inner) for name, inner in _rows(value))
+        else:
+            yield key, value
+
+
 def readable(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "-"}[value]
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.4g}"
+        return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {readable(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return " ".join(map(readable, value)) or "none"
     return str(value)
 
 

@@ -93,10 +93,14 @@ def journal_in(out: Path, *, anew: bool = False) -> None:
 def read_journal(path: Path) -> dict[str, Outcome]:
     """Of the runs that did not fail."""
     known = {}
-    for line in path.read_text().splitlines():
-        entry = json.loads(line)
-        if entry["outcome"]["error"] is None:
-            known[entry["run"]] = Outcome(**entry["outcome"])
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            run, outcome = entry["run"], Outcome(**entry["outcome"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise WeftError(f"{path}, line {number} is no run: remove the line, or run with --force.") from error
+        if outcome.error is None:
+            known[run] = outcome
     return known
 
 

@@ -27,10 +27,7 @@ TARGET, ID, FOLLOWING = range(3)  # FOLLOWING indexes the first subscriber after
 
 @jit
 def convey_runs(
-    fingers: Int32s,
-    per_phase: int,
-    ids: Int64s,
-    ring_size: int,
+    ring: Ring,
     pivot: int,
     indptr: Int64s,
     subscribers: Int32s,
@@ -42,9 +39,8 @@ def convey_runs(
     trace: Int32s,
 ) -> None:
     """Run r publishes on topics[r] from issuers[starts[r]:starts[r + 1]], and adds to totals[r] and to the load."""
-    ring = Ring(fingers, per_phase, ids, ring_size)
-    slots = np.full(len(fingers), -1, np.int32)
-    hops = np.empty((fingers.shape[1] + 2, 3), np.int64)
+    slots = np.full(len(ring.fingers), -1, np.int32)
+    hops = np.empty((ring.fingers.shape[1] + 2, 3), np.int64)
     for run in range(len(topics)):
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
         audience = audience_of(ring, own, slots)

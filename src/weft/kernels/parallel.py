@@ -23,6 +23,10 @@ def chunk_bounds(steps: Int64s) -> Int64s:
     return bounds.astype(np.int64)
 
 
+def thread_count() -> int:
+    return int(numba.get_num_threads())
+
+
 @contextmanager
 def threads_for(steps: int) -> Iterator[None]:
     """One thread for few steps: where the cores are busy, as in a Spark task, to wait for a second one takes longer."""

@@ -46,10 +46,7 @@ class Tree(NamedTuple):
 
 @jit
 def scribe_runs(
-    fingers: Int32s,
-    per_phase: int,
-    ids: Int64s,
-    ring_size: int,
+    ring: Ring,
     direction: int,
     indptr: Int64s,
     subscribers: Int32s,
@@ -62,8 +59,7 @@ def scribe_runs(
     trace: Int32s,
 ) -> None:
     """Run r publishes on topics[r], over a tree from roots[r]; the rest is as in convey_runs."""
-    ring = Ring(fingers, per_phase, ids, ring_size)
-    nodes = len(fingers)
+    nodes = len(ring.fingers)
     slots = np.full(nodes, -1, np.int32)
     depths = np.full(nodes, -1, np.int32)
     tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))

@@ -47,10 +47,7 @@ class Reach(NamedTuple):
 
 @jit
 def weave_runs(
-    fingers: Int32s,
-    per_phase: int,
-    ids: Int64s,
-    ring_size: int,
+    ring: Ring,
     indptr: Int64s,
     subscribers: Int32s,
     tree_indptr: Int64s,
@@ -64,8 +61,8 @@ def weave_runs(
     trace: Int32s,
 ) -> None:
     """Without a ring there are no fingers, and all issuers are members. The rest is as in convey_runs."""
-    ring = Ring(fingers, per_phase, ids, ring_size)
-    slots, places = np.full(len(fingers), -1, np.int32), np.full(len(fingers), -1, np.int32)
+    nodes = len(ring.fingers)
+    slots, places = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
     for run in range(len(topics)):
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
         tree = slice(tree_indptr[topics[run]], tree_indptr[topics[run] + 1])

@@ -52,9 +52,13 @@ class Csr:
         indptr = np.concatenate([self.indptr, len(self) + other.indptr[1:]])
         return Csr(indptr, np.concatenate([self.indices, other.indices]), self.columns)
 
+    def matrix(self, kind: npt.DTypeLike = np.int8) -> sparse.csr_array:
+        """One for every entry."""
+        ones = np.ones(len(self), kind)
+        return sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns))
+
     def transpose(self) -> "Csr":
-        ones = np.ones(len(self), dtype=np.int8)
-        flipped = sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns)).tocsc()
+        flipped = self.matrix().tocsc()
         return Csr(flipped.indptr.astype(np.int64), flipped.indices.astype(np.int32, copy=False), self.rows)
 
 

@@ -132,10 +132,10 @@ def read_instance(path: str | Path) -> Instance:
         instance = instance_from_pairs(
             int64_column(pairs, "node"),
             int64_column(pairs, "topic"),
+            node_names=read_names(folder, "node", meta["nodes"]),
+            topic_names=read_names(folder, "topic", meta["topics"]),
             node_count=meta.pop("nodes"),
             topic_count=meta.pop("topics"),
-            node_names=read_names(folder, "node"),
-            topic_names=read_names(folder, "topic"),
         )
     except WeftError as error:
         raise WeftError(f"{folder}: {error}") from error
@@ -147,11 +147,7 @@ def read_instance(path: str | Path) -> Instance:
 
 
 def read_instance_meta(folder: Path) -> Meta:
-    meta = read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
-    for key in ("nodes", "topics", "subscriptions"):
-        if not isinstance(meta[key], int) or meta[key] < 0:
-            raise WeftError(f"{folder}/meta.json: {key} is {meta[key]!r}, not a number of {key}.")
-    return meta
+    return read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
 
 
 def write_names(folder: Path, kind: str, names: Names | None) -> None:
@@ -160,14 +156,14 @@ def write_names(folder: Path, kind: str, names: Names | None) -> None:
         write_columns(folder / f"{kind}s.parquet", columns)
 
 
-def read_names(folder: Path, kind: str) -> Names | None:
+def read_names(folder: Path, kind: str, count: int) -> Names | None:
     path = folder / f"{kind}s.parquet"
     if not path.exists():
         return None
     table = read_columns(path, {kind: pa.int64(), "name": pa.string()})
     ids = int64_column(table, kind)
     order = np.argsort(ids)
-    if not np.array_equal(ids[order], np.arange(len(ids))):
-        raise WeftError(f"{path}: the ids are not 0 to {len(ids) - 1}, each once.")
+    if not np.array_equal(ids[order], np.arange(count)):
+        raise WeftError(f"{path}: the ids are not 0 to {count - 1}, each once.")
     names: Names = table["name"].to_numpy(zero_copy_only=False)[order]
     return names

@@ -6,6 +6,7 @@ Measured sets have a few hundred hosts, so `place` puts several nodes on a host,
 
 import gzip
 import xml.etree.ElementTree as ET
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -60,6 +61,10 @@ class CoordinateLatency:
     per_unit: float = 1.0  # milliseconds for a Euclidean distance of 1
     base: float = 0.0  # milliseconds between any two different nodes, on top
 
+    def __post_init__(self) -> None:
+        if self.coordinates.ndim != 2 or not self.coordinates.size or not np.all(np.isfinite(self.coordinates)):
+            raise WeftError("coordinates must be finite, as many for every node, and of at least one node.")
+
     @property
     def nodes(self) -> int:
         return len(self.coordinates)
@@ -111,13 +116,15 @@ def read_latency(path: str | Path) -> Latency:
     kind = path.name.removesuffix(".gz")
     try:
         data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+        if not data.strip():
+            raise WeftError("it is empty.")
         if kind.endswith(".ping.bin"):
             return MatrixLatency(_wonderproxy(data))
         if kind.endswith(".xml"):
             return CoordinateLatency(_oversim(data))
         return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2))
-    except (ValueError, ET.ParseError, gzip.BadGzipFile, EOFError) as error:
-        raise WeftError(f"{path} cannot be read as latencies: {error}.") from error
+    except (ValueError, ET.ParseError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise WeftError(f"{path} cannot be read as latencies: {str(error).rstrip('.')}.") from error
     except WeftError as error:
         raise WeftError(f"{path}: {error}") from error
 

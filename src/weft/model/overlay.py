@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from weft.errors import WeftError
 from weft.model.csr import Int32s, Int64s
+from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 
 NO_PHASE = -1
@@ -103,6 +104,15 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
     return ring_ids
 
 
+def require_made_for(instance: Instance, overlay: Overlay) -> None:
+    if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
+        raise WeftError(f"{named(overlay)} was made for another instance: design one for this instance.")
+
+
+def named(overlay: Overlay) -> str:
+    return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
+
+
 def read_overlay(path: str | Path) -> Overlay:
     folder = Path(path)
     meta = read_meta(folder, "an overlay", "nodes", "links")
@@ -112,6 +122,9 @@ def read_overlay(path: str | Path) -> Overlay:
     count = meta.pop("nodes")
     if not np.array_equal(np.sort(int64_column(nodes, "node")), np.arange(count)):
         raise WeftError(f"{folder}: nodes.parquet does not have the nodes 0 to {count - 1}, each once.")
+    ring_size = meta.pop("ring_size", None)
+    if not isinstance(ring_size, int | None):
+        raise WeftError(f"{folder}/meta.json: ring_size is {ring_size!r}, not a number of ring ids.")
     if meta.pop("links") != len(links):
         raise WeftError(f"{folder}: links.parquet and meta.json disagree on the number of links.")
     nodes = nodes.sort_by("node")
@@ -125,7 +138,7 @@ def read_overlay(path: str | Path) -> Overlay:
             int64_column(links, "target"),
             links["phase"].fill_null(NO_PHASE).to_numpy(),
             ring_ids=int64_column(nodes, "ring_id") if on_ring else None,
-            ring_size=meta.pop("ring_size", None),
+            ring_size=ring_size,
             **meta,
         )
     except WeftError as error:

@@ -24,10 +24,14 @@ from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
 
+MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Weft's own
+
 
 def require_absent(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise WeftError(f"{path} exists already: choose another --out, or replace it with --force.")
+    if path.is_dir() and any(path.iterdir()) and not any((path / mark).is_file() for mark in MARKS):
+        raise WeftError(f"{path} is a folder of something else, which --force does not replace: choose another --out.")
 
 
 @contextmanager
@@ -56,6 +60,8 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
+    if path.is_dir() and not partial.is_dir():
+        raise WeftError(f"{path} is a folder, which a file does not replace: choose another --out.")
     if path.is_dir():
         # A folder cannot be renamed over a full one; between the two renames `path` is absent, never half.
         old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
@@ -117,7 +123,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         if missing:
             raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
         table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError) as error:  # Arrow tells of corrupt pages by an OSError without a name
         raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error
     for name in types:
         if name not in nullable and table[name].null_count:
@@ -138,8 +144,8 @@ def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
     (folder / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
 
 
-def read_meta(folder: Path, kind: str, *required: str) -> Meta:
-    """meta.json of an instance or overlay, which is what tells such a folder from any other."""
+def read_meta(folder: Path, kind: str, *counts: str) -> Meta:
+    """meta.json of an instance or overlay, which is what tells such a folder from any other; it has the counts."""
     if not folder.exists():
         raise WeftError(f"{folder} does not exist.")
     path = folder / "meta.json"
@@ -149,7 +155,11 @@ def read_meta(folder: Path, kind: str, *required: str) -> Meta:
         meta = json.loads(path.read_text())
     except ValueError as error:
         raise WeftError(f"{path} is not JSON: {error}.") from error
-    missing = [key for key in required if not isinstance(meta, dict) or key not in meta]
-    if missing:
-        raise WeftError(f"{folder} is not {kind}: its meta.json has no {missing[0]!r}.")
-    return dict(meta)
+    if not isinstance(meta, dict):
+        raise WeftError(f"{folder} is not {kind}: its meta.json is not a JSON object.")
+    for key in counts:
+        if key not in meta:
+            raise WeftError(f"{folder} is not {kind}: its meta.json has no {key!r}.")
+        if not isinstance(meta[key], int) or meta[key] < 0:
+            raise WeftError(f"{path}: {key} is {meta[key]!r}, not a number of {key}.")
+    return meta

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
+from weft.model.seed import require_seed
 from weft.overlays.chord import chord
 from weft.overlays.divide import dc, dcbc
 from weft.overlays.greedy_merge import gm
@@ -35,6 +36,7 @@ BUILDERS: Mapping[str, Builder] = {
     "dcbc": dcbc,
     "ring-per-topic": ring_per_topic,
 }
+WITHOUT_RING = ("gm", "dc", "dcbc", "ring-per-topic")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,7 @@ def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overl
     """The named overlay, with its making in its meta; an option that is None takes its default."""
     builder = builder_of(name)
     chosen = chosen_options(name, options)
-    if not 0 <= seed < 2**63:
-        raise WeftError(f"--seed {seed} is out of range: give a number from 0 to 2^63 - 1.")
+    require_seed(seed)
     if instance.nodes == 0:
         raise WeftError("The instance has no nodes: an overlay needs at least one.")
     start = time.perf_counter()

@@ -43,12 +43,10 @@ class SupportCurve:
     support: Floats
 
 
-def support_curve(
-    instance: Instance, *, seed: int, tie: Tie = "random", maximum_degree: int | None = None
-) -> SupportCurve:
+def support_curve(instance: Instance, *, seed: int, maximum_degree: int | None = None) -> SupportCurve:
     """What every budget buys: the greedy with less is the beginning of the greedy with more."""
     rng = np.random.default_rng(seed)
-    chosen = lazy_greedy(instance, degree_limit(maximum_degree, instance.nodes), rng, tie=tie)
+    chosen = lazy_greedy(instance, degree_limit(maximum_degree, instance.nodes), rng)
     saved = np.append(0, np.cumsum(chosen.contributions, dtype=np.int64))
     avoidable = instance.subscriptions - int(np.count_nonzero(instance.subscribers.counts))
     support = saved / avoidable if avoidable else np.ones(1)

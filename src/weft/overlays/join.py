@@ -14,16 +14,14 @@ import numpy as np
 from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.lazy_greedy import Tie, links_across
+from weft.overlays.lazy_greedy import links_across
 from weft.overlays.star import star_nodes
 from weft.overlays.verify import topic_violations
 
 Method = Literal["star", "naive"]
 
 
-def join(
-    instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: Method = "star", tie: Tie = "random"
-) -> Overlay:
+def join(instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: Method = "star") -> Overlay:
     """The instance has the nodes of all overlays, in their order; the result has them as well."""
     firsts = np.append(0, np.cumsum([overlay.nodes for overlay in overlays]))
     if firsts[-1] != instance.nodes:
@@ -33,7 +31,7 @@ def join(
     start = time.perf_counter()
     group = np.repeat(np.arange(len(overlays), dtype=np.int32), np.diff(firsts))
     nodes = star_nodes(instance.interest, group) if method == "star" else np.arange(instance.nodes)
-    chosen = links_across(instance.interest.take(nodes), group[nodes], np.random.default_rng(seed), tie=tie)
+    chosen = links_across(instance.interest.take(nodes), group[nodes], np.random.default_rng(seed))
     seconds = time.perf_counter() - start
     given = list(zip(firsts, overlays, strict=False))
     return overlay_from_links(

@@ -27,11 +27,8 @@ Bools = npt.NDArray[np.bool_]
 
 def optimum(instance: Instance, *, seconds: float = 60.0) -> Overlay:
     """A topic-connected overlay of the fewest links."""
-    shared = sparse.csr_array(
-        (np.ones(instance.subscriptions, np.int32), instance.interest.indices, instance.interest.indptr),
-        shape=(instance.nodes, instance.topics),
-    )
-    sources, targets = sparse.triu(shared @ shared.T, 1).nonzero()
+    interest = instance.interest.matrix(np.int32)
+    sources, targets = sparse.triu(interest @ interest.T, 1).nonzero()
     if len(sources) > MOST_PAIRS:
         raise WeftError(f"{len(sources)} pairs of nodes share a topic: an optimum is found for {MOST_PAIRS} at most.")
     program = Program(sources.astype(np.int32), targets.astype(np.int32))

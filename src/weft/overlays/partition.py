@@ -36,8 +36,7 @@ def random_partition(nodes: int, count: int, seed: int) -> Int32s:
 def kmeans_partition(interest: Csr, count: int, seed: int) -> Int32s:
     """Lloyd's algorithm from random nodes as centres; partitions that end empty are left out."""
     rng = np.random.default_rng([seed, count, KMEANS])
-    shape = (interest.rows, interest.columns)
-    vectors = sparse.csr_array((np.ones(len(interest)), interest.indices, interest.indptr), shape=shape)
+    vectors = interest.matrix(np.float64)
     centres = vectors[rng.choice(interest.rows, count, replace=False)].toarray()
     member = np.full(interest.rows, -1)
     for _ in range(ROUNDS):

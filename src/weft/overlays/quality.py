@@ -13,13 +13,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from weft.errors import WeftError
 from weft.kernels.diameter import diameters
 from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.kernels.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
-from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.overlay import NO_PHASE, Overlay, require_made_for
 from weft.model.ring import clockwise, phase, phase_count
 
 SHOWN = 10
@@ -68,8 +67,7 @@ def distribution(values: Int64s) -> dict[int, int]:
 
 
 def topic_subgraph(instance: Instance, overlay: Overlay) -> sparse.csr_array:
-    if overlay.nodes != instance.nodes:
-        raise WeftError(f"The overlay has {overlay.nodes} nodes and the instance {instance.nodes}: they do not match.")
+    require_made_for(instance, overlay)
     interest = instance.interest
     sources, targets = undirected(overlay)
     with threads_for(int(interest.counts[sources].sum() + interest.counts[targets].sum())):

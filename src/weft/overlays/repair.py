@@ -15,25 +15,21 @@ from weft.kernels.constraint import any_link
 from weft.model.csr import Csr, Int64s
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.lazy_greedy import Tie, lazy_greedy
+from weft.overlays.lazy_greedy import lazy_greedy
 
 
-def joined(
-    instance: Instance, overlay: Overlay, topics: npt.ArrayLike, *, seed: int, tie: Tie = "random"
-) -> tuple[Instance, Overlay]:
+def joined(instance: Instance, overlay: Overlay, topics: npt.ArrayLike, *, seed: int) -> tuple[Instance, Overlay]:
     """With one node more, which gets the next number."""
-    return changed(instance, overlay, instance.nodes, topics, seed=seed, tie=tie)
+    return changed(instance, overlay, instance.nodes, topics, seed=seed)
 
 
-def left(
-    instance: Instance, overlay: Overlay, node: int, *, seed: int, tie: Tie = "random"
-) -> tuple[Instance, Overlay]:
+def left(instance: Instance, overlay: Overlay, node: int, *, seed: int) -> tuple[Instance, Overlay]:
     """Without the interests and the links of the node; its number stays, so that all others keep theirs."""
-    return changed(instance, overlay, node, [], seed=seed, tie=tie)
+    return changed(instance, overlay, node, [], seed=seed)
 
 
 def changed(
-    instance: Instance, overlay: Overlay, node: int, topics: npt.ArrayLike, *, seed: int, tie: Tie = "random"
+    instance: Instance, overlay: Overlay, node: int, topics: npt.ArrayLike, *, seed: int
 ) -> tuple[Instance, Overlay]:
     """From now on the node subscribes to the given topics and to no others."""
     if not 0 <= node <= instance.nodes:
@@ -49,13 +45,12 @@ def changed(
         np.random.default_rng(seed),
         sources=kept.sources,
         targets=kept.targets,
-        tie=tie,
     )
     return after, overlay_from_links(
         after.nodes,
         np.concatenate([kept.sources, links.owners]),
         np.concatenate([kept.targets, links.others]),
-        **kept.meta,
+        **{**kept.meta, "instance": after.fingerprint},
     )
 
 

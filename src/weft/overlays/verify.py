@@ -38,8 +38,7 @@ def component_of_each(instance: Instance, overlay: Overlay) -> Int64s:
     """
     interest = instance.interest
     keys = interest.row_of_each() * np.int64(instance.topics) + interest.indices  # ascending
-    ones = np.ones(len(interest), np.int8)
-    matrix = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(instance.nodes, instance.topics))
+    matrix = interest.matrix()
     link, topic = (matrix[overlay.sources] * matrix[overlay.targets]).nonzero()
     ends = [
         np.searchsorted(keys, nodes[link] * np.int64(instance.topics) + topic)

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import WeftError
-from weft.kernels.parallel import chunk_bounds
-from weft.kernels.thread import thread_count
+from weft.kernels.parallel import chunk_bounds, thread_count
 from weft.kernels.weave import weave_topics
 from weft.model.csr import Csr, Int32s, csr_from_pairs
 from weft.model.instance import Instance

@@ -58,7 +58,6 @@ def dc(
     seed: int,
     partitions: int | None = None,
     tie: Tie = "random",
-    force: bool = False,
     progress: Progress = SILENCE,
 ) -> Meta:
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
@@ -77,7 +76,7 @@ def dc(
         return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
 
     parameters = {"partitions": partitions, "partition": "random", "tie": tie}
-    return _write(spark, instance, out, divide, force, algorithm="dc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dc", parameters=parameters, seed=seed)
 
 
 def dcbc(
@@ -89,7 +88,6 @@ def dcbc(
     partitions: int | None = None,
     bulk: float = 0.2,
     tie: Tie = "random",
-    force: bool = False,
     progress: Progress = SILENCE,
 ) -> Meta:
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
@@ -107,7 +105,7 @@ def dcbc(
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
     parameters = {"partitions": partitions, "bulk": bulk, "tie": tie}
-    return _write(spark, instance, out, divide, force, algorithm="dcbc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
 
 
 def neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
@@ -206,14 +204,13 @@ def _write(
     instance: str | Path,
     out: str | Path,
     divide: Callable[[DataFrame, int, str], Divided],
-    force: bool,
     **about: Any,
 ) -> Meta:
     """Writes the overlay; the links of the partitions go from file to file and never through the driver."""
     start = time.perf_counter()
     interest, given = read_parts(spark, Path(instance))
     nodes = given["nodes"]
-    with new_folder(out, force=force) as folder:
+    with new_folder(out) as folder:
         scratch, path = str(folder / "_scratch"), str(folder / "links.parquet")
         divided = divide(interest, nodes, scratch)
         inner = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NULL").select("source", "target")

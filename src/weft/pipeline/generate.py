@@ -7,10 +7,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from weft.model.seed import require_seed
 from weft.model.storage import Meta, new_folder
 from weft.pipeline.parts import write_counts, write_interest
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
-from weft.workloads.catalog import meta_of, require_seed, workload
+from weft.workloads.catalog import meta_of, workload
 
 SLICE = 10_000  # nodes a batch
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from weft.errors import WeftError
 from weft.model.instance import read_instance, read_instance_meta
 from weft.model.latency import read_latency
 from weft.model.storage import new_path
-from weft.overlays.catalog import options_of
+from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
 from weft.pipeline.evaluate import evaluate
@@ -22,6 +23,7 @@ from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
+from weft.protocol.catalog import WEAVE
 from weft.sim.network import require_options
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
@@ -46,14 +48,21 @@ class Proof:
     """What to design for the instance, and how to show what it costs."""
 
     overlay: str
-    router: str
-    publications: int
+    router: str  # one that goes by the ring needs an overlay that has one
+    publications: int  # from 0
     seed: int
     fan_out: int | None = None  # of Weave
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
+        if self.publications < 0:
+            raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
+        if self.overlay in WITHOUT_RING and self.router != WEAVE:
+            raise WeftError(
+                f"{self.router} goes by a ring, which {self.overlay} does not have: "
+                f"choose --router {WEAVE}, or an overlay with a ring, such as swico-sl."
+            )
         if self.latency is not None:
             read_latency(self.latency)
 
@@ -75,6 +84,8 @@ def instance_stages(
     else:
         stages.append(_given_stage(given))
         instance = given
+        if sampling is not None:
+            sampling.check(read_instance_meta(given))
     if sampling is not None:
         stages.append(_sample_stage(session, instance, sampling, progress))
         instance = folder / "sample"

@@ -32,11 +32,11 @@ class Source:
         return [path if "://" in path else str(Path(path).absolute()) for path in self.paths]
 
     def samples(self) -> list[str]:
-        """A file of every path, which must exist: itself, or the first one of a folder."""
-        return [_sample(path) for path in self.locations]
+        return [sample_of(path) for path in self.locations]
 
 
-def _sample(path: str) -> str:
+def sample_of(path: str) -> str:
+    """A file of the path, which must exist: itself, or the first one of a folder."""
     if "://" in path:
         return path  # not on this machine: Spark will tell
     if Path(path).is_file():

@@ -39,14 +39,13 @@ def sweep(
     batches: Sequence[Sequence[Run]],
     costs: Sequence[float],
     *,
-    title: str = "Running",
     progress: Progress = SILENCE,
 ) -> Iterator[tuple[int, list[Outcome]]]:
     """The number of a batch and an outcome for each of its runs, as they get done. Costs tell the time that is left."""
     done = [0.0]
     runs = sum(map(len, batches))
     with (
-        progress.step(f"{title} {runs} runs in {len(batches)} batches", lambda: (done[0], sum(costs))),
+        progress.step(f"Running {runs} runs in {len(batches)} batches", lambda: (done[0], sum(costs))),
         ThreadPoolExecutor(max_workers=_cores(spark)) as pool,
     ):
         jobs = {pool.submit(_compute, spark, work, batch): task for task, batch in enumerate(batches)}

@@ -15,12 +15,11 @@ from pyspark.sql import SparkSession
 from weft.model.csr import Csr
 from weft.model.instance import read_instance
 from weft.model.latency import placed_latency
-from weft.model.overlay import read_overlay
+from weft.model.overlay import read_overlay, require_made_for
 from weft.model.tree import Trees
 from weft.overlays.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, require_fan_out, strand, trees_of
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
-from weft.sim.network import require_made_for
 
 TASKS = 16  # each weaves some of the ranges, one after the other
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft import __version__
+from weft.errors import WeftError
 from weft.experiments.claim import Comparison, claims_of, compare
 from weft.experiments.experiment import Experiment, Point
 from weft.experiments.results import Figures, Results, Row, figures_of
@@ -37,10 +38,15 @@ def write_experiment(results: Results, folder: Path, *, force: bool = False) -> 
 
 def read_experiment(experiment: Experiment, folder: Path) -> Results:
     """As it was written."""
-    meta = json.loads((folder / META).read_text())
-    rows = pq.read_table(folder / "results.parquet").to_pylist()
-    points = [Point(**point) for point in meta["points"]]
-    return Results(experiment, meta["effort"], points, meta["seeds"], meta["settings"], rows)
+    try:
+        meta = json.loads((folder / META).read_text())
+        rows = pq.read_table(folder / "results.parquet").to_pylist()
+        points = [Point(**point) for point in meta["points"]]
+        return Results(experiment, meta["effort"], points, meta["seeds"], meta["settings"], rows)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise WeftError(
+            f"{folder} does not hold whole results: remove it, and run `weft experiment {experiment.name}` again."
+        ) from error
 
 
 def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:

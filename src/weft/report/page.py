@@ -73,6 +73,8 @@ def figure(svg: str, caption: str = "", *, wide: bool = False) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{escape(str(key))} {_cell(inner)}" for key, inner in value.items())
+    if value is None:
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

@@ -65,9 +65,10 @@ def draw_publication(
     return "".join(parts), told
 
 
-def telling_topic(instance: Instance, size: int = 12) -> tuple[int, int]:
-    """The topic whose number of subscribers is nearest to the size, and its first subscriber as the issuer."""
-    topic = int(np.argmin(np.abs(instance.subscribers.counts - size)))
+def telling_topic(instance: Instance) -> tuple[int, int]:
+    """The topic whose number of subscribers, not none, is nearest to a dozen; its first subscriber is the issuer."""
+    counts = instance.subscribers.counts
+    topic = int(np.argmin(np.where(counts > 0, np.abs(counts - 12), instance.nodes + 12)))
     return topic, int(instance.subscribers[topic][0])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.kernels.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
+from weft.kernels.parallel import thread_count
 from weft.kernels.scribe import FROM_ROOT, TO_ROOT, scribe_runs
 from weft.kernels.shared_tree import weave_runs
 from weft.kernels.tally import (
@@ -32,7 +33,7 @@ from weft.kernels.tally import (
     TARGET,
     TOTALS,
 )
-from weft.kernels.thread import thread_count
+from weft.kernels.walk import Ring
 from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency
@@ -188,58 +189,19 @@ def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -
     """The totals of every run and the load of every position; the trace goes to rows."""
     totals = np.zeros((len(runs.topics), TOTALS), np.int64)
     load = np.zeros((network.nodes, 2), np.int64)
+    ring = Ring(network.fingers, network.per_phase, network.ids, network.ring_size)
+    indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
+    topics, starts, issuers = runs.topics, runs.starts, runs.issuers
     if router in PIVOTS:
-        convey_runs(
-            network.fingers,
-            network.per_phase,
-            network.ids,
-            network.ring_size,
-            PIVOTS[router],
-            network.subscribers.indptr,
-            network.subscribers.indices,
-            runs.topics,
-            runs.starts,
-            runs.issuers,
-            totals,
-            load,
-            rows,
-        )
+        pivot = PIVOTS[router]
+        convey_runs(ring, pivot, indptr, subscribers, topics, starts, issuers, totals, load, rows)
     elif router == WEAVE:
         trees = _trees(network)
-        weave_runs(
-            network.fingers,
-            network.per_phase,
-            network.ids,
-            network.ring_size,
-            network.subscribers.indptr,
-            network.subscribers.indices,
-            trees.indptr,
-            trees.members,
-            trees.parents,
-            runs.topics,
-            runs.starts,
-            runs.issuers,
-            totals,
-            load,
-            rows,
-        )
+        woven = trees.indptr, trees.members, trees.parents
+        weave_runs(ring, indptr, subscribers, *woven, topics, starts, issuers, totals, load, rows)
     else:
-        scribe_runs(
-            network.fingers,
-            network.per_phase,
-            network.ids,
-            network.ring_size,
-            DIRECTIONS[router],
-            network.subscribers.indptr,
-            network.subscribers.indices,
-            runs.topics,
-            _rendezvous_positions(network, runs.topics, seed),
-            runs.starts,
-            runs.issuers,
-            totals,
-            load,
-            rows,
-        )
+        direction, roots = DIRECTIONS[router], _rendezvous_positions(network, topics, seed)
+        scribe_runs(ring, direction, indptr, subscribers, topics, roots, starts, issuers, totals, load, rows)
     return totals, load
 
 

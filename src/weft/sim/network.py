@@ -7,13 +7,12 @@ which Weave can do without, positions are nodes and there are no fingers.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from weft.errors import WeftError
 from weft.model.csr import Csr, Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import Latency
-from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
 from weft.overlays.weave import FAN_OUT, require_fan_out, weave
@@ -53,7 +52,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     fingers, per_phase = _finger_rows(overlay, position_of)
     if overlay.nodes > 1 and not np.all(fingers[:, 0] == 1):
         node = node_at[np.flatnonzero(fingers[:, 0] != 1)[0]]
-        raise WeftError(f"{_named(overlay)} has no finger from node {node} to its successor: design another.")
+        raise WeftError(f"{named(overlay)} has no finger from node {node} to its successor: design another.")
     return Network(
         overlay.meta.get("algorithm", ""),
         fingers,
@@ -62,7 +61,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
         ring_size,
         node_at,
         position_of,
-        _subscribers_by_position(instance, node_at),
+        instance.interest.take(node_at).transpose(),
     )
 
 
@@ -111,18 +110,9 @@ def _ringless(instance: Instance, overlay: Overlay) -> Network:
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
     """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
     if overlay.ring_ids is None or overlay.ring_size is None:
-        raise WeftError(f"{_named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
+        raise WeftError(f"{named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
     require_made_for(instance, overlay)
     return overlay.ring_ids, overlay.ring_size
-
-
-def require_made_for(instance: Instance, overlay: Overlay) -> None:
-    if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
-        raise WeftError(f"{_named(overlay)} was made for another instance: design one for this instance.")
-
-
-def _named(overlay: Overlay) -> str:
-    return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
 
 
 def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
@@ -138,11 +128,3 @@ def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
     fingers = np.zeros((nodes, phase_count(nodes) * per_phase), np.int32)
     fingers[source, phases * per_phase + rank] = offset
     return np.maximum.accumulate(fingers, axis=1), per_phase
-
-
-def _subscribers_by_position(instance: Instance, node_at: Int32s) -> Csr:
-    interest = instance.interest
-    ones = np.ones(len(interest), np.int8)
-    by_node = sparse.csr_array((ones, interest.indices, interest.indptr), shape=(interest.rows, interest.columns))
-    by_topic = by_node[node_at].tocsc()
-    return Csr(by_topic.indptr.astype(np.int64), by_topic.indices.astype(np.int32, copy=False), interest.rows)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 from weft.errors import WeftError
 from weft.model.csr import Csr
 from weft.model.instance import Instance
+from weft.model.seed import require_seed
 from weft.workloads.bucketed import high, low, random
 from weft.workloads.regular import Pairs
 from weft.workloads.social import Social, social
@@ -67,21 +68,7 @@ def generate(
     return Instance(made.interest(require_seed(seed)), meta=meta_of(name, made, seed))
 
 
-def pairs_of(name: str, first: int, last: int, *, seed: int, **options: Any) -> Pairs:
-    """The subscriptions of the nodes from `first` to before `last`, with the options of `generate`."""
-    made = workload(name, **options)
-    if not 0 <= first <= last <= made.nodes:
-        raise WeftError(f"Nodes {first} to {last} are no slice of {made.nodes} nodes.")
-    return made.pairs(require_seed(seed), first, last)
-
-
 def meta_of(name: str, made: Workload, seed: int) -> dict[str, Any]:
     """What an instance's meta.json says of its making; pipelines that write slices add it themselves."""
     made_by = {"source": f"generated {name}", "seed": seed, "parameters": asdict(cast(Any, made))}
     return {**made_by, "social": True} if isinstance(made, Social) else made_by
-
-
-def require_seed(seed: int) -> int:
-    if not 0 <= seed < 2**63:
-        raise WeftError(f"--seed {seed} is out of range: give a number from 0 to 2^63 - 1.")
-    return seed

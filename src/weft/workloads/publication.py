@@ -10,6 +10,7 @@ from weft.errors import WeftError
 from weft.model.csr import Csr, Int32s
 from weft.model.instance import Instance
 from weft.model.publication import Publications
+from weft.model.seed import require_seed
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,7 +25,7 @@ def publications(instance: Instance, count: int, seed: int, by: Literal["topic",
         raise WeftError(f"--count {count} is negative: give the number of publications.")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(require_seed(seed))
     if by == "topic":
         topics, nodes = _entries(rng, instance.subscribers, count)
     else:

@@ -91,7 +91,7 @@ def _unvisited_neighbours(steps: sparse.csr_array, frontier: Ids, visited: Marks
 
 
 def _closure(instance: Instance, sampling: Sampling) -> Marks:
-    follows = _following(instance)
+    follows = instance.interest.matrix()
     chosen = np.zeros(instance.nodes, dtype=bool)
     new: Ids = np.empty(0, np.int64)
     draw = sampling.seeds
@@ -102,12 +102,6 @@ def _closure(instance: Instance, sampling: Sampling) -> Marks:
         chosen[_first(new, missing, sampling.seed)] = True
         new = _unvisited_neighbours(follows, new, chosen)
     return _refined(follows, chosen)
-
-
-def _following(instance: Instance) -> sparse.csr_array:
-    interest = instance.interest
-    ones = np.ones(len(interest), np.int8)
-    return sparse.csr_array((ones, interest.indices, interest.indptr), shape=(instance.nodes, instance.nodes))
 
 
 def _refined(follows: sparse.csr_array, chosen: Marks) -> Marks:
