@@ -42,8 +42,9 @@ def _trade_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
 
 TRADE_PANELS = tuple(
     Panel(f"{title}, {pattern}, {short}", metric, tuple(_trade_systems(pattern, short, "full").values()))
-    for short, pattern in product(TRADE_LATENCIES.values(), PATTERNS)
+    for short in TRADE_LATENCIES.values()
     for title, metric in (("delivery time", "time ratio"), ("relay traffic", "relay ratio"))
+    for pattern in PATTERNS
 )
 TRADE = Experiment(
     name="vitis-trade",
