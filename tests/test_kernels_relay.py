@@ -17,7 +17,7 @@ def ascending(keys):
 @settings(deadline=None)
 def test_keys_are_united_and_missed_as_sets_are(one, other):
     assert union(ascending(one), ascending(other)).tolist() == sorted({*one, *other})
-    assert missing(np.array(one, np.int64), ascending(other)).tolist() == sorted({*one} - {*other})
+    assert missing(ascending(one), ascending(other)).tolist() == sorted({*one} - {*other})
 
 
 @given(st.lists(st.sets(st.integers(0, 6)), max_size=12), st.integers(1, 4))

@@ -26,12 +26,14 @@ def refreshed(keys: Int64s, stamps: Int32s, came: Int64s, when: int, expiry: int
 
 @jit
 def missing(keys: Int64s, known: Int64s) -> Int64s:
-    """The distinct keys that are not among those known; the latter are ascending, and so is what comes out."""
-    found = np.unique(keys)
-    count = 0
-    for key in found:
-        at = np.searchsorted(known, key)
-        if at == len(known) or known[at] != key:
+    """The distinct keys that are not among those known; both are ascending, and may hold a key several times."""
+    found = np.empty(len(keys), np.int64)
+    count = i = 0
+    for key in keys:
+        while i < len(known) and known[i] < key:
+            i += 1
+        is_known = i < len(known) and known[i] == key
+        if not is_known and (count == 0 or found[count - 1] != key):
             found[count] = key
             count += 1
     return found[:count].copy()

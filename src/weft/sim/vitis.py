@@ -140,21 +140,21 @@ class VitisNetwork:
         relaying = self.relay_children[self._asked_at == self.round] // nodes
         relaying = relaying[self.there[relaying // topics]]
         asking = union(self.gateway_pairs(), relaying)
-        requests = [self._requests_of(asking)]
-        while len(askers := missing(requests[-1] // nodes, asking)):
+        self._asked = requests = self._requests_of(asking)
+        by_heartbeat = len(requests)
+        while len(askers := missing(requests // nodes, asking)):
             asking = union(asking, askers)
-            requests.append(self._requests_of(askers))
-        self._asked = np.sort(np.concatenate(requests))
-        self._new_requests = len(self._asked) - len(requests[0])
+            requests = self._requests_of(askers)
+            self._asked = union(self._asked, requests)
+        self._new_requests = len(self._asked) - by_heartbeat
 
     def _requests_of(self, askers: Int64s) -> Int64s:
-        """Those that are heard."""
+        """Those that are heard, ascending."""
         nodes, topics = self.instance.nodes, self.instance.topics
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
         heard = (hop != NOBODY) & self.there[hop]
-        requests: Int64s = (hop[heard] * topics + topic[heard]) * nodes + node[heard]
-        return requests
+        return np.sort((hop[heard] * topics + topic[heard]) * nodes + node[heard])
 
     def gateway_pairs(self) -> Int64s:
         """node * topics + topic of all gateways."""
