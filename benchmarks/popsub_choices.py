@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.experiments.popsub import SHARE
+from weft.experiments.measures.popsub import SHARE
 from weft.model.latency import Latency, read_latency
 from weft.overlays.broker_tree import Neighbourhood, broker_tree
 from weft.protocol.popsub.parameters import Parameters, Way

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from snap import read_snap
-from weft.experiments.dataset import DATASETS, find
+from weft.experiments.engine.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design

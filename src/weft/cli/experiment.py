@@ -11,7 +11,7 @@ from weft.cli.output import ConsoleProgress, print_result
 from weft.errors import SurroundingsError, WeftError
 
 if TYPE_CHECKING:
-    from weft.experiments.results import Results
+    from weft.experiments.engine.results import Results
 
 EXAMPLE = "weft experiment beaconvey-table3 nsmf-fig2 --full --data snap --out experiments"
 
@@ -44,7 +44,7 @@ def experiment(
     if not wanted or out is None:
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
-    from weft.experiments.execution import execute, files_in, journal_in
+    from weft.experiments.engine.execution import execute, files_in, journal_in
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
     from weft.report.reproduction import write_reproduction

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS
-from weft.experiments.claim import Comparison, Verdict
-from weft.experiments.paper import Headline, Paper, papers
-from weft.experiments.results import Figures, Results, figures_of
+from weft.experiments.engine.claim import Comparison, Verdict
+from weft.experiments.engine.paper import Headline, Paper, papers
+from weft.experiments.engine.results import Figures, Results, figures_of
 from weft.report.experiment import META, comparisons_of, read_experiment
 
 TALLY = ("", "experiments", "orders and trends that hold", "numbers that agree", "not compared")

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.experiments.claim import Comparison, claims_of, compare
-from weft.experiments.experiment import Experiment, Point
-from weft.experiments.results import Figures, Results, Row, figures_of
+from weft.experiments.engine.claim import Comparison, claims_of, compare
+from weft.experiments.engine.experiment import Experiment, Point
+from weft.experiments.engine.results import Figures, Results, Row, figures_of
 from weft.model.storage import new_folder, write_columns
 from weft.report.markdown import experiment_page
 from weft.report.panel import draw_panels

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from weft.experiments.claim import Claim, Comparison, remarks
-from weft.experiments.experiment import MEAN
-from weft.experiments.results import Figures, Results
+from weft.experiments.engine.claim import Claim, Comparison, remarks
+from weft.experiments.engine.experiment import MEAN
+from weft.experiments.engine.results import Figures, Results
 
 HEADING = ("where", "figure", "system", "at", "paper", "ours", "ours / paper", "verdict")
 

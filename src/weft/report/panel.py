@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from weft.experiments.claim import Claim, claims_of
-from weft.experiments.experiment import MEAN, Experiment, Panel
-from weft.experiments.results import Figures, Results
+from weft.experiments.engine.claim import Claim, claims_of
+from weft.experiments.engine.experiment import MEAN, Experiment, Panel
+from weft.experiments.engine.results import Figures, Results
 from weft.report.figure import COLOURS, INK, STYLE, Tips, svg
 from weft.report.markdown import number
 

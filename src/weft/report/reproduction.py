@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import get_args
 
-from weft.experiments.claim import Comparison, Verdict, remarks
-from weft.experiments.paper import Paper
+from weft.experiments.engine.claim import Comparison, Verdict, remarks
+from weft.experiments.engine.paper import Paper
 from weft.model.storage import new_path
 from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, sentence_of, tally
 from weft.report.example import example_pictures

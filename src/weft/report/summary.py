@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from weft.experiments.claim import remarks
-from weft.experiments.paper import Paper
+from weft.experiments.engine.claim import remarks
+from weft.experiments.engine.paper import Paper
 from weft.report.done import TALLY, Done, in_words, provenance, sentence_of, tally
 from weft.report.markdown import HEADING, cells, matrix, settings, table
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.experiments.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
-from weft.experiments.experiment import Effort, Experiment, Plan, Run
-from weft.experiments.results import Results, Row
+from weft.experiments.engine.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
+from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
+from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.run import Session, instance_stages
@@ -135,7 +135,7 @@ def _rows(plan: Plan, outcomes: Mapping[Run, Outcome]) -> list[Row]:
 
 
 def _flat(parameters: Mapping[str, object]) -> Row:
-    """Parameters of parameters stand beside the others; lists are told as text."""
+    """Parameters of parameters stand beside the others; lists are written as text."""
     flat: Row = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):

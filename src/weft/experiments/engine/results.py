@@ -6,7 +6,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.experiment import MEAN, Effort, Experiment, Metric, Point
+from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Metric, Point
 
 Row = dict[str, Any]
 Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point or MEAN
