@@ -79,7 +79,7 @@ def throughput(broker: Broker, size: int, count: int, seed: int) -> float:
 
 
 def write_share(broker: Broker, count: int, seed: int) -> float:
-    """Of the time that publications take one by one."""
+    """The share of writing in the time that publications take one by one."""
     arriving = frames(1, count, seed + count)
     start = time.perf_counter()
     effects = [effect for data in arriving for effect in broker.handle(Received(ISSUER, decode(data)), 0.0)]

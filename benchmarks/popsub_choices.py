@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def outcomes(choice: Choice, latency: Latency, brokers: int, setting: Setting) -> list[Outcome]:
-    """Of the baseline and the three ways."""
+    """Outcomes of the baseline and the three ways."""
     tree = broker_tree(latency, Neighbourhood(brokers, choice.nearest), seed=1)
     workload = content_workload(zipf_popularity(200, 1.0), tree.top, brokers, setting, seed=1)
     stage = stage_of(tree, choice.wanted(workload))

@@ -198,7 +198,7 @@ def support(instance: Instance, links: list[tuple[int, int]]) -> float:
 
 
 def test_whole_phases_are_those_that_the_ring_does_not_cut() -> None:
-    """On a ring of 7 nodes the phases are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
+    """The phases on a ring of 7 nodes are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
     figures = RoutingRun(Input("unif", 7, 100), "chord", "po", 10, 1).measure()
     instance = generate("unif", nodes=7, topics=100, seed=1)
     overlay = design(instance, "chord", seed=1)
@@ -260,7 +260,7 @@ def test_a_failed_run_is_told_and_stops_no_other(spark: SparkSession, tmp_path: 
 
 
 def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of every sweep from now on."""
+    """Count the runs of every sweep from now on."""
     counts: list[int] = []
     original = execution.sweep
 

@@ -73,7 +73,7 @@ def test_gm_as_printed_is_greedy(seed):
 
 
 def greedy_contributions(instance, owners, others):
-    """By definition: what every link saves at its turn."""
+    """Contributions by definition: what every link saves when it is chosen."""
     part = {(node, topic): (node, topic) for node in range(instance.nodes) for topic in instance.interest[node]}
     found = []
     for v, w in zip(owners, others, strict=True):

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="There is no chromium o
 
 
 def results_of(name: str) -> Results:
-    """Of a tiny version of the experiment, in process."""
+    """Results of a tiny version of the experiment, in process."""
     experiment: Experiment = EXPERIMENTS[name]
     if name.startswith("nsmf"):
         plan = plan_at(TINY, node_inputs, SYSTEMS, {})

@@ -35,17 +35,17 @@ def jit(function: Function) -> Function:
 
 
 def inline_jit(function: Function) -> Function:
-    """For a few lines in the inner loop of another kernel, where a call would count the users of every array passed."""
+    """Compile a few lines of another kernel's inner loop, where a call would count references to every array passed."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
 def parallel_jit(function: Function) -> Function:
-    """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
+    """Compile loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function))
 
 
 def leaf_jit(function: Function) -> Function:
-    """For the small functions of a hot loop, which make no arrays: inlined wherever they are called.
+    """Compile a small function of a hot loop, which makes no arrays: it is inlined wherever it is called.
 
     They count no references to the arrays that they are given either: each count is an atomic write, and on routes of
     a few hops the counts would cost more than the routing. So they may take tuples of arrays at no cost.

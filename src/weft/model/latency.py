@@ -106,7 +106,7 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 
 
 def read_latency(path: str | Path) -> Latency:
-    """By file name: a whitespace matrix (.txt), WonderProxy's records (.ping.bin), OverSim's nodes (.xml); .gz too."""
+    """Latencies by file name: a matrix in text (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml); .gz too."""
     path = Path(path)
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")

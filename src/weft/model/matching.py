@@ -63,7 +63,7 @@ class Index:
         self.bits, self.spans = index_boxes(self.boxes.low, self.boxes.high, self.cuts)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the positions of the filters that it matches."""
+        """Positions of the filters that each content matches."""
         offsets, found = self.match_points(self.boxes.points(contents))
         owners = self.boxes.owners[found].tolist()
         bounds = offsets.tolist()
@@ -99,7 +99,7 @@ class Matcher:
             self._gone.add(number)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the numbers of the filters that it matches."""
+        """Numbers of the filters that each content matches."""
         if len(self._came) + len(self._gone) > UNINDEXED + len(self._numbers) // 4:
             self._make_index()
         indexed = self._index.match(contents) if self._index else [[] for _ in contents]
@@ -119,7 +119,7 @@ class Matcher:
 
 
 def boxes_of(filters: Sequence[Filter]) -> Boxes:
-    """Those of one class are neighbours."""
+    """The boxes of all filters; those of one class are neighbours."""
     rows = [(owner, box) for owner, wanted in enumerate(filters) for box in _boxes(wanted)]
     rows.sort(key=lambda row: row[1][CLASS][0])
     dimensions = {CLASS: 0} | {dimension: 0 for _, box in rows for dimension in box}

@@ -26,7 +26,7 @@ def union(instances: Sequence[Instance]) -> Instance:
 
 
 def common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | None]:
-    """For every instance the new number of each of its topics, and the names of the new numbers."""
+    """New numbers of the topics of every instance, and the names of the new numbers."""
     named = [instance.topic_names for instance in instances if instance.topic_names is not None]
     if not named:
         return [np.arange(instance.topics) for instance in instances], None

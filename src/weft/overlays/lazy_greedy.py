@@ -53,7 +53,7 @@ class Closeness:
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long
 
     def logarithms(self, sources: Int32s, targets: Int32s) -> Floats:
-        """Of the weights of links; the lowest is 0."""
+        """Logarithms of the weights of links; the lowest is 0."""
         trips = np.maximum(self.latency.round_trip(sources, targets), self.floor)
         logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
         return logarithms
@@ -61,7 +61,7 @@ class Closeness:
 
 @dataclass(frozen=True, eq=False)
 class ChosenLinks:
-    """In the order of choice."""
+    """Links in the order of choice."""
 
     owners: Int32s
     others: Int32s
@@ -79,7 +79,7 @@ def lazy_greedy(
     most: int = LIMIT,
     closeness: Closeness | None = None,
 ) -> ChosenLinks:
-    """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
+    """Choose links under the constraint, on top of the given ones, until none contributes or there are `most`."""
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
@@ -116,7 +116,7 @@ def added_links(
     most: int,
     closeness: Closeness | None = None,
 ) -> ChosenLinks:
-    """At most so many links on top of what is connected."""
+    """Links on top of what is connected, at most so many."""
     if is_eager(interest, constraint, tie) and closeness is None:
         rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:

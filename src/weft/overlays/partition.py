@@ -49,7 +49,7 @@ def kmeans_partition(interest: Csr, count: int, seed: int) -> Int32s:
 
 
 def means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
-    """Of the vectors of every partition; zero for an empty one."""
+    """The mean of the vectors of every partition; zero for an empty one."""
     of_each = (np.ones(len(member)), (member, np.arange(len(member))))
     sums: Floats = (sparse.csr_array(of_each, shape=(count, len(member))) @ vectors).toarray()
     return sums / np.maximum(np.bincount(member, minlength=count), 1)[:, None]

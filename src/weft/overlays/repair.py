@@ -20,19 +20,19 @@ from weft.overlays.lazy_greedy import lazy_greedy
 
 
 def joined(instance: Instance, overlay: Overlay, topics: npt.ArrayLike, *, seed: int) -> tuple[Instance, Overlay]:
-    """With one node more, which gets the next number."""
+    """Add a node, which gets the next number."""
     return changed(instance, overlay, instance.nodes, topics, seed=seed)
 
 
 def left(instance: Instance, overlay: Overlay, node: int, *, seed: int) -> tuple[Instance, Overlay]:
-    """Without the interests and the links of the node; its number stays, so that all others keep theirs."""
+    """Remove the interests and the links of the node; its number stays, so that all others keep theirs."""
     return changed(instance, overlay, node, [], seed=seed)
 
 
 def changed(
     instance: Instance, overlay: Overlay, node: int, topics: npt.ArrayLike, *, seed: int
 ) -> tuple[Instance, Overlay]:
-    """From now on the node subscribes to the given topics and to no others."""
+    """Let the node subscribe to the given topics and to no others."""
     if not 0 <= node <= instance.nodes:
         raise WeftError(f"There is no node {node}: give 0 to {instance.nodes - 1}, or {instance.nodes} for a new one.")
     wanted = np.unique(np.asarray(topics, np.int64))

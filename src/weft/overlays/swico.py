@@ -70,7 +70,7 @@ def swico_sl(
 
 
 def _closeness(instance: Instance, latency: str, exponent: float, seed: int) -> Closeness | None:
-    """By the latencies of a file, on whose hosts the seed places the nodes."""
+    """Closeness by the latencies of a file, on whose hosts the seed places the nodes."""
     if not 0 <= exponent < np.inf:
         raise WeftError(f"--closeness {exponent} is out of range: give a number from 0.")
     return Closeness(placed_latency(latency, instance.nodes, seed), exponent) if latency else None

@@ -175,7 +175,7 @@ def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s)
 
 
 def bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
-    """As in `overlays/divide.py`; the driver sees the interests only in topics that the most subscribed leave out."""
+    """Bulk nodes, as in `overlays/divide.py`; the driver sees only topics that the most subscribed nodes leave out."""
     counted = interest.groupBy("node").count().toArrow()
     counts = np.zeros(nodes, np.int64)
     counts[column(counted, "node")] = column(counted, "count")

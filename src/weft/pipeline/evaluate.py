@@ -51,7 +51,7 @@ def evaluate(
     latency: str | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
-    """As `weft.evaluate`; the seed also places the nodes on the hosts of the latencies.
+    """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
 
     Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
     """

@@ -82,7 +82,7 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def _end_java_first(spark: SparkSession) -> None:
-    """On an interrupt end Java before anything is cleaned up, so that it does not go on writing where we remove.
+    """End Java on an interrupt before anything is cleaned up, so that it does not write on where files are removed.
 
     It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
     """

@@ -112,7 +112,7 @@ class Po(Router):
         return hops + self._pivot(middle, reach)
 
     def _pivot(self, middle: int, reach: int) -> list[int]:
-        """At most one identifier, at a distance of middle..reach-1."""
+        """One identifier or none, at a distance of middle..reach-1."""
         return []
 
 

@@ -122,7 +122,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """To the clients of this node."""
+    """Deliver to the clients of this node."""
 
     publication: Publication
     hops: int
@@ -147,7 +147,7 @@ class Membership(Protocol):
     """What a node knows of the interest around it; where the knowledge comes from is not a router's concern."""
 
     def subscribes(self, node: int, topic: int) -> bool:
-        """Of the node itself, or of a peer that it has a finger to."""
+        """Whether the node subscribes: this one, or a peer that it has a finger to."""
         ...
 
     def nearest_subscriber(self, topic: int) -> int | None:

@@ -53,7 +53,7 @@ class SharedTree:
         return whole
 
     def trim(self, subscribers: set[int]) -> None:
-        """Without the relays at its ends."""
+        """Remove the relays at the tree's ends."""
         ends = [node for node in self._before if self._is_idle(node, subscribers)]
         while ends:
             node = ends.pop()
@@ -92,7 +92,7 @@ class SharedTree:
         return found
 
     def _way_from(self, part: set[int], links: Links, fan_out: int, preferred: int | None) -> list[int]:
-        """From a part to another with the fewest relays between; nothing where there is none."""
+        """A path from a part to another with the fewest relays between; empty where there is none."""
         before: dict[int, int] = {}  # of the relays found, the node that they were reached from
         frontier: Iterable[int] = part
         while frontier:
@@ -116,6 +116,6 @@ class SharedTree:
         return node not in self.tables and node not in before
 
     def _distaste(self, node: int, peer: int, fan_out: int, preferred: int | None) -> tuple[bool, bool, int, int, int]:
-        """Of a way that ends by node and peer: the well-connected are near to all, up to the fan-out."""
+        """Rank of a path that ends by node and peer, lower is better: high degrees first, up to the fan-out."""
         degree = len(self.tables[peer])
         return node != preferred, degree >= fan_out, -degree, node, peer

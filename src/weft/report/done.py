@@ -59,7 +59,7 @@ def in_words(done: Iterable[Done]) -> str:
 
 
 def tally(parts: Sequence[Done]) -> tuple[str, ...]:
-    """In the order of TALLY, without the first."""
+    """The cells of TALLY, without the first."""
     shapes, numbers = _shapes_and_numbers(parts)
     left = (shapes + numbers)["cannot be compared"]
     return str(len(parts)), _share(shapes), _share(numbers), str(left or "-")
@@ -87,7 +87,7 @@ def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:
 
 
 def provenance(parts: Iterable[Done]) -> str:
-    """With what all of it was made, or the first and last of several."""
+    """What all of it was made with, or the first and last of several."""
     parts = list(parts)
     made = sorted({", ".join(each.made.values()) for each in parts})
     efforts = sorted({each.results.effort for each in parts})

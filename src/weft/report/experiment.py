@@ -37,7 +37,7 @@ def write_experiment(results: Results, folder: Path, *, force: bool = False) -> 
 
 
 def read_experiment(experiment: Experiment, folder: Path) -> Results:
-    """As it was written."""
+    """Results as they were written."""
     try:
         meta = json.loads((folder / META).read_text())
         rows = pq.read_table(folder / "results.parquet").to_pylist()

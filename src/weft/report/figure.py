@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
 
 
 def ccdf(series: Mapping[str, Int64s], xlabel: str) -> str:
-    """For every count how large a share has at least as many, on logarithmic axes."""
+    """The share that has at least as many, for every count, on logarithmic axes."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6, 3.6), layout="constrained")
         axes = figure.add_subplot()

@@ -56,7 +56,7 @@ def comparison(systems: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Of cells that are HTML."""
+    """A table of cells that are HTML."""
     head = "".join(f"<th>{cell}</th>" for cell in heading)
     body = "".join(
         f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>" for first, *others in rows

@@ -26,7 +26,7 @@ TITLE, TITLE_OVER_NAMES = 40, 30  # letters a line
 
 
 def draw_panels(results: Results, figures: Figures) -> str:
-    """In rows of a few."""
+    """All panels, in rows of a few."""
     panels = results.experiment.panels
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)

@@ -24,7 +24,7 @@ SHORT = 12  # tables of so many rows are open from the start
 
 
 def write_reproduction(folder: Path) -> Path:
-    """Of all experiments whose results are in the folder, as report.html and report.md."""
+    """Report all experiments whose results are in the folder, as report.html and report.md."""
     chapters = read_chapters(folder)
     done = {each.name: each for parts in chapters.values() for each in parts}
     pages = [_summary(chapters, done), *(_chapter(paper, parts) for paper, parts in chapters.items())]

@@ -14,7 +14,7 @@ from weft.overlays.weave import Mesh
 
 
 def average_path(instance: Instance, mesh: Mesh, trees: Trees, publications: Publications) -> float:
-    """Of publications by subscribers; 0 without deliveries."""
+    """Average path of publications by subscribers; 0 without deliveries."""
     subscribers, topics = instance.subscribers, publications.topics
     subscriptions = subscribers.row_of_each() * np.int64(instance.nodes) + subscribers.indices
     if not np.all(np.isin(topics * np.int64(instance.nodes) + publications.nodes, subscriptions)):

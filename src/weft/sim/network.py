@@ -77,7 +77,7 @@ def require_options(router: str, fan_out: int | None) -> None:
 def network_for(
     router: str, instance: Instance, overlay: Overlay, *, fan_out: int | None = None, latency: Latency | None = None
 ) -> Network:
-    """With trees, if the router is Weave."""
+    """The network, with trees if the router is Weave."""
     return network_with(instance, overlay, trees_for(router, instance, overlay, fan_out, latency))
 
 
@@ -93,7 +93,7 @@ def trees_for(
 
 
 def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
-    """With trees, which are Weave's, the overlay need not have a ring."""
+    """The network; with trees, which are Weave's, the overlay need not have a ring."""
     if trees is None:
         return network_of(instance, overlay)
     require_made_for(instance, overlay)

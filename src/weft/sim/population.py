@@ -72,14 +72,14 @@ def routers_of(instance: Instance, overlay: Overlay, router: str, seed: int = 0)
 
 
 def directory_of(instance: Instance, overlay: Overlay) -> Directory:
-    """Without a ring, nodes are in the order of their numbers, which nobody asks for."""
+    """The directory; without a ring, nodes are in the order of their numbers, which nobody asks for."""
     return Directory(instance, np.arange(instance.nodes) if overlay.ring_ids is None else overlay.ring_ids)
 
 
 def woven_routers(
     overlay: Overlay, trees: Trees, directory: Directory, patience: Patience = DEFAULT_PATIENCE
 ) -> list[Weave]:
-    """With all tables in place."""
+    """Routers with all tables in place."""
     tables: list[dict[int, frozenset[int]]] = [{} for _ in range(overlay.nodes)]
     for topic in range(trees.topics):
         for node, neighbours in trees.tables(topic).items():

@@ -25,7 +25,7 @@ TIMED = 1000  # publications at most: a world takes milliseconds for each, where
 
 
 def latency_for(overlay: Overlay, file: str | Path, seed: int) -> Latency:
-    """With the nodes on the hosts of the file where the seed places them, as it does in a design."""
+    """Latency of nodes that the seed places on the hosts of the file, as it does in a design."""
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
     if by_latency and overlay.meta["seed"] != seed:
         raise WeftError(
@@ -45,7 +45,7 @@ def with_times(
     seed: int,
     trees: Trees | None,  # Weave's
 ) -> Evaluation:
-    """Of TIMED publications, evenly spread over those given, if these are more."""
+    """Add times of TIMED publications, evenly spread over those given, if these are more."""
     count = min(TIMED, len(publications))
     rows = np.arange(count) * len(publications) // max(count, 1)
     some = Publications(publications.topics[rows], publications.nodes[rows])

@@ -124,7 +124,7 @@ def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterab
 
 
 def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
-    """And counts what comes of it."""
+    """Publish, and count what comes of it."""
     reach = network.publish(topic, issuer)
     subscribers = network.instance.subscribers[topic]
     expected = subscribers[network.there[subscribers] & (subscribers != issuer)]

@@ -58,7 +58,7 @@ class World:
         heappush(self._agenda, (time, next(self._entries), node, event))
 
     def fail(self, node: int) -> None:
-        """From now on the node neither hears nor does anything."""
+        """Let the node fail: it neither hears nor does anything from now on."""
         self._failed.add(node)
 
     def restart(self, node: int, router: Router) -> None:
@@ -69,7 +69,7 @@ class World:
         self._arm(node)
 
     def run(self, until: float = inf) -> None:
-        """Until nothing is left to happen, or a time has come."""
+        """Run until nothing is left to happen, or a time has come."""
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
             if node in self._failed:

@@ -25,7 +25,7 @@ JOURNAL = "runs.jsonl"
 
 
 def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
-    """Of the datasets of the experiments, those that are there; that none is there is an error."""
+    """The datasets of the experiments whose files are there; an error where none is."""
     known: dict[str, Graph | Latencies] = {**DATASETS, **LATENCIES}
     wanted = list(dict.fromkeys(key for experiment in experiments for key in experiment.datasets))
     found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
@@ -91,7 +91,7 @@ def journal_in(out: Path, *, anew: bool = False) -> None:
 
 
 def read_journal(path: Path) -> dict[str, Outcome]:
-    """Of the runs that did not fail."""
+    """Outcomes of the runs that did not fail."""
     known = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:

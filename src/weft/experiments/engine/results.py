@@ -43,7 +43,7 @@ def figures_of(results: Results) -> Figures:
 def _mean(
     results: Results, rows: Mapping[tuple[str, str, int], Row], metric: Metric, system: str, label: str
 ) -> float | None:
-    """Over the seeds; none where a run is missing, or the baseline is zero."""
+    """The mean over the seeds; none where a run is missing, or the baseline is zero."""
     values = []
     for seed in range(1, results.seeds + 1):
         figure = _figure(rows.get((system, label, seed)), metric)

@@ -117,7 +117,7 @@ def _overlay(
 
 
 def _fastest(make: Callable[[], Overlay]) -> Overlay:
-    """Of three times where that is short: other work on the machine then tells the most."""
+    """The fastest of three where the time is short, since other work on the machine then counts most."""
     made = make()
     again = 2 if made.meta["seconds"] < SHORT else 0
     return min([made, *(make() for _ in range(again))], key=lambda each: float(each.meta["seconds"]))

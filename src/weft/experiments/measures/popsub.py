@@ -56,7 +56,7 @@ def _without_meaning(made: Mapping[str, Any]) -> dict[str, None]:
 
 @lru_cache(maxsize=1)
 def _stage(given: Input, seed: int) -> tuple[Stage, float]:
-    """And the longest time between two brokers, along the tree or out of it."""
+    """The stage, and the longest time between two brokers, along the tree or directly."""
     workload_seed, topology = divmod(seed - 1, TOPOLOGIES)
     tree = broker_tree(_hosts(given.latency), Neighbourhood(given.brokers), topology)
     setting = Setting(given.subscriptions, given.rate)
@@ -65,7 +65,7 @@ def _stage(given: Input, seed: int) -> tuple[Stage, float]:
 
 
 def _diameter(tree: BrokerTree) -> float:
-    """At most: twice the way from the root to the farthest broker."""
+    """An upper bound: twice the path from the root to the farthest broker."""
     from_root = np.zeros(tree.brokers)
     for broker in np.argsort(tree.depths, kind="stable")[1:]:
         parent = tree.parents[broker]

@@ -66,7 +66,7 @@ def _instance(surroundings: Surroundings, seed: int) -> Instance:
 
 
 def _few(hosts: Latency, nodes: int, seed: int) -> Latency:
-    """As many hosts as there are nodes, at random, where there are more."""
+    """Hosts drawn at random, as many as there are nodes, where there are more."""
     if hosts.nodes <= nodes:
         return hosts
     chosen = np.random.default_rng(seed).permutation(hosts.nodes)[:nodes]

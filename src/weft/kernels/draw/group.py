@@ -9,7 +9,7 @@ from weft.kernels.jit import jit, parallel_jit
 
 @jit
 def group(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int32s]:
-    """For every row its distinct columns, ascending: offsets into an array of columns, and that array."""
+    """Distinct columns of every row, ascending: offsets into an array of columns, and that array."""
     indptr, grouped = scatter(rows, columns, row_count)
     return compact(indptr, grouped, sort_rows(indptr, grouped))
 

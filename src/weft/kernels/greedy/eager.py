@@ -79,7 +79,7 @@ def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: i
 
 @jit
 def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
-    """Of the pair v < w at v * nodes + w."""
+    """Contributions of all pairs, that of v < w at v * nodes + w."""
     value = np.empty(nodes * nodes, np.int16)
     row = np.empty(nodes + 1, np.int16)  # and one for the bulk
     for v in range(nodes):

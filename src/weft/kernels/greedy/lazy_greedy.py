@@ -78,7 +78,7 @@ def drained(
 
 @jit
 def bucket_of(now: int, weight: Floats, pair: int) -> int:
-    """At least 1 for a candidate that contributes."""
+    """The candidate's bucket, at least 1 where it contributes."""
     if len(weight) == 0:
         return now
     return 1 + int((np.log(now) + weight[pair]) / STEP)

@@ -179,7 +179,7 @@ def count_forward(ledger: Ledger, gain: float, at_issuer: bool, matches_here: bo
 
 @leaf_jit
 def deliver(scene: Scene, publication: int, broker: int, column: int, time: float) -> bool:
-    """To all matching subscriptions of the broker; whether it had not seen the publication before."""
+    """Deliver to all matching subscriptions of the broker; whether it had not seen the publication before."""
     ledger, traffic = scene.ledger, scene.traffic
     if len(ledger.seen):
         if ledger.seen[publication, broker] == SEEN:

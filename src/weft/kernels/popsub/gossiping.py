@@ -121,7 +121,7 @@ def know(groups: Groups, brokers: int, advertisement: int, broker: int, other: i
 
 @leaf_jit
 def leave(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, now: float) -> None:
-    """With a last round."""
+    """Leave the group after a last round of gossip."""
     member = advertisement * len(scene.tree.parents) + broker
     if groups.members[member]:
         make_round(scene, groups, agenda, advertisement, broker, now)
@@ -294,7 +294,7 @@ def issue(scene: Scene, groups: Groups, publication: int, link: int) -> None:
 
 @leaf_jit
 def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, told: float) -> None:
-    """For all that was gossiped for the broker and that it lacks, told so down the tree at a time."""
+    """Ask for all that was gossiped for the broker and that it lacks, which it learns down the tree at time `told`."""
     issuer = scene.traffic.issuers[advertisement]
     member = advertisement * len(scene.tree.parents) + issuer
     bit = np.uint64(scene.tree.first_link[issuer, broker] - scene.tree.indptr[issuer])

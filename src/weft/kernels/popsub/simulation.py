@@ -52,7 +52,7 @@ from weft.kernels.popsub.popularity import evaluate
 
 @jit
 def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, expected: int) -> float:
-    """Until all that is expected is delivered and nothing but chatter is under way; the time that is then.
+    """Run until all that is expected is delivered and only upkeep is under way; the time at the end.
 
     `issuers` are the brokers that publish; only what they decide counts, so no other evaluates anything.
     """
@@ -109,7 +109,7 @@ def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what:
 
 @leaf_jit
 def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publication: int) -> None:
-    """To the issuer's own clients, and over each link that leads to a match by the way that its entry has."""
+    """Deliver to the issuer's own clients, and send over each link that leads to a match by its entry's way."""
     tree, traffic, table = scene.tree, scene.traffic, scene.table
     advertisement, now = traffic.advertisements[publication], traffic.times[publication]
     broker = traffic.issuers[advertisement]
@@ -171,7 +171,7 @@ def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64,
 
 @leaf_jit
 def send(scene: Scene, agenda: Agenda, kind: int, publication: int, broker: int, peer: int, leaves: float) -> None:
-    """Over a link. Where a plain publication goes no further, the simulation need not come back to it."""
+    """Send over a link. A plain publication that goes no farther is delivered at once and not scheduled."""
     arrival = leaves + scene.tree.delays[broker, peer]
     if kind == FORWARD and not len(scene.ledger.seen) and is_last(scene, publication, broker, peer):
         deliver(scene, publication, peer, POPULAR, arrival)
@@ -227,7 +227,7 @@ def turn(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement:
 
 @leaf_jit
 def send_what_left_batching(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, now: float) -> None:
-    """So that a publisher's order holds."""
+    """Send the batches of entries that no longer batch, so that a publisher's order holds."""
     table = scene.table
     for place in range(table.order_bounds[broker], table.order_bounds[broker + 1]):
         entry = table.order[place]

@@ -18,7 +18,7 @@ def issuer_paths(
     topics: Int32s,
     issuers: Int32s,
 ) -> Int64s:
-    """For every publication the sum of the hops from its issuer, which is a member, to all subscribers of its topic."""
+    """Sums of hops from each publication's issuer, which is a member, to all subscribers of its topic."""
     nodes = len(neighbour_indptr) - 1
     hops, inside, queue = np.full(nodes, NOBODY, np.int32), np.full(nodes, NOBODY, np.int32), np.empty(nodes, np.int32)
     sums = np.zeros(len(topics), np.int64)

@@ -1,4 +1,4 @@
-"""Who is in the tree of a topic: its subscribers, and few relays that join them.
+"""Members of a topic's tree: its subscribers, and few relays that join them.
 
 Links among the subscribers leave them in parts. Relays are chosen by a greedy for the node-weighted Steiner tree (after
 Klein and Ravi, J. Algorithms 1995): again and again the node with links into the most parts, so that one relay serves
@@ -191,7 +191,7 @@ def nearest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, par
 
 @jit
 def send_away_idle(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: int, count: int) -> int:
-    """Without the relays that the others do without; how many members are left. A relay alone is never idle."""
+    """Remove the relays that the others can do without; how many members are left. A relay alone is never idle."""
     for slot in range(count - 1, subscribers - 1, -1):
         if count > subscribers + 1 and is_idle(indptr, neighbours, party, slot, count):
             party.slots[party.members[slot]] = NOBODY

@@ -161,7 +161,7 @@ def arrange(tree: Tree) -> None:
 
 @jit
 def middle(tree: Tree, distances: Floats) -> int:
-    """Of the longest way from the root."""
+    """The middle of the longest path from the root."""
     member = np.argmax(distances)
     length = distances[member]
     while distances[member] > length / 2:
@@ -181,7 +181,7 @@ def median(tree: Tree, subscribers: int) -> int:
 
 @leaf_jit
 def link_cost(tree: Tree, member: int, below: int, subscribers: int) -> float:
-    """Of the link to its parent, if it led to so many subscribers."""
+    """Cost of the link to its parent, if it led to so many subscribers."""
     return float(tree.costs[member] * (below * np.float64(subscribers - below)))
 
 

@@ -123,7 +123,7 @@ def worthiest(peers: Int32s, worth: Floats, taken: Bools) -> int:
 
 @jit
 def put(v: int, at: int, found: Found, taken: Bools, now: Gossip, size: int) -> int:
-    """Into the table, if it is somebody and not there yet; returns how many are."""
+    """Add a node to the table, if it is somebody and not there yet; returns how many are there."""
     if at == NOBODY or taken[at]:
         return size
     taken[at] = True

@@ -45,7 +45,7 @@ class Cover:
             self._insert(below, wanted, place)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the own subscriptions that it matches, and of those by links the uncovered ones."""
+        """Own subscriptions that each content matches, and of those by links the uncovered ones."""
         return self._matcher.match(contents)
 
     def all_matching(self, top: int, content: Content) -> Iterator[int]:

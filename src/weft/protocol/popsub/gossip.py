@@ -47,7 +47,7 @@ class Member:
         self._drop_some(self._joined, self.parameters.view)
 
     def hear(self, sender: int, gossip: Gossip, now: float) -> None:
-        """Of members; what it says of publications is the broker's to judge."""
+        """Learn of members; what the gossip says of publications is the broker's to judge."""
         for node in gossip.left:
             self._left[node] = now + self.parameters.digest_time
             if node in self.view:

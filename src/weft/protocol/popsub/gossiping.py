@@ -50,13 +50,13 @@ class Gossiping:
         return Forward(publication, 1, Switch.TREE, digest=digest)
 
     def issue(self, publication: Publication, now: float) -> None:
-        """To the group, which is one for all links."""
+        """Gossip a publication to the group, which is one for all links."""
         keep = Issued(self.parameters.sweep_time, self.parameters.answer_time)
         if self._issued.setdefault(publication.topic, keep).is_new(publication, now):
             self.groups[publication.topic].push(publication, now)
 
     def subscribed(self, route: Route) -> list[Effect]:
-        """After the switch: the subscriber is told by a message of its own."""
+        """Invite a subscriber that came after the switch, by a message of its own."""
         if route.link is None:
             return []
         return [
@@ -106,7 +106,7 @@ class Gossiping:
             self._join(join.advertisement, join.issuer, join.view, now)
 
     def unsubscribed(self, route: Route, now: float) -> list[Effect]:
-        """Without it, an own group may have no other members, or nobody here may want what another group has."""
+        """End or leave the groups that nobody needs without this subscription."""
         effects: list[Effect] = []
         for advertisement in sorted(route.heads_for & self.groups.keys()):
             if advertisement in self.latest:
@@ -153,7 +153,7 @@ class Gossiping:
         return new, self.ask(sender, advertisement, digest, now)
 
     def ask(self, peer: int, advertisement: int, digest: Sequence[int], now: float) -> list[Effect]:
-        """For what is not here yet."""
+        """Ask a peer for what is not here yet."""
         lacking = tuple(number for number in digest if (advertisement, number) not in self.seen)
         if not lacking or not self.table.own_interest(advertisement):
             return []
@@ -166,7 +166,7 @@ class Gossiping:
         return [Send(peer, Retrieved(tuple(found)))] if found else []
 
     def retrieved(self, publications: Sequence[Publication], now: float) -> list[Publication]:
-        """Those that are new here."""
+        """The publications that are new here."""
         new = self._new(publications, now)
         for publication in new:
             if publication.topic in self.groups:

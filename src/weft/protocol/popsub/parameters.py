@@ -56,7 +56,7 @@ class Parameters:
 
     @property
     def answer_time(self) -> float:
-        """From telling the other brokers what there is until they have what they asked for, one way and back."""
+        """Time from announcing what there is until the other brokers have what they asked for: there and back."""
         return 2.0 * self.diameter
 
     @property

@@ -20,7 +20,7 @@ Key = tuple[int, int]  # issuer and number
 
 @dataclass
 class Story:
-    """Of one publication at this node."""
+    """State of one publication at this node."""
 
     topic: int
     hops: int
@@ -43,7 +43,7 @@ class Stories:
         return story
 
     def next_pulls(self, when: int) -> list[tuple[int, Key]]:
-        """Whom to ask for what, now that those who were asked have not answered; forgets what is old."""
+        """Peers to ask, and for what, where those who were asked have not answered; forgets what is old."""
         self.known = {key: story for key, story in self.known.items() if when - story.since < self.memory}
         pulls = []
         for key, story in self.known.items():

@@ -75,7 +75,7 @@ class Neighbourhood:
         return topic in self.proposals and self.proposals[topic].gateway == self.node
 
     def next_hop(self, topic: int) -> int | None:
-        """To the rendezvous node; None where it is this node."""
+        """The link towards the rendezvous node; None where this node is it."""
         return next_hop(self.node, self.ring_id, self.links, self.rendezvous(topic))
 
     def meet(self, contact: Descriptor) -> None:
@@ -92,7 +92,7 @@ class Neighbourhood:
         self._utility = self._new_utility()
 
     def leave(self) -> list[Effect]:
-        """And forgets the network: what it knows would be too old, and say that it is not, if the node came back."""
+        """Say goodbye and forget all peers: if the node came back, it would pass on old descriptors as new."""
         told = sorted(self.links)
         self._know_nobody()
         return [Send(peer, Leave()) for peer in told]
@@ -112,7 +112,7 @@ class Neighbourhood:
         return effects
 
     def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
-        """In the course of a round."""
+        """Handle a message within a round."""
         self._gone.pop(sender, None)  # it is back, unless this is its goodbye
         match message:
             case Shuffle(descriptors):
@@ -197,7 +197,7 @@ class Neighbourhood:
         return [] if request is None else [Send(request[0], Shuffle(request[1]))]
 
     def _exchange(self, when: int) -> list[Effect]:
-        """With successor and predecessor in turn, which makes the ring, and with anybody in between."""
+        """Exchange with successor and predecessor by turns, which makes the ring, and with random peers between."""
         table = self.table
         partner = table.successor if when % 8 == 0 else table.predecessor if when % 8 == 4 else None
         if partner is None:

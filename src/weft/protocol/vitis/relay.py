@@ -31,7 +31,7 @@ class Relays:
             children.pop(child, None)
 
     def topics(self, when: int) -> set[int]:
-        """Those that were asked for in the round before."""
+        """The topics whose relay paths were requested in the round before."""
         return {topic for topic, children in self._asked.items() if when in children.values()}
 
     def children(self, topic: int) -> set[int]:

@@ -13,7 +13,7 @@ from weft.protocol.vitis.parameters import Parameters
 
 
 class Utility:
-    """Of peers, to a node with an interest. Rates are added up in the order of the topics, as in the kernels."""
+    """How useful peers are to a node. Rates are added up in the order of the topics, as in the kernels."""
 
     def __init__(
         self,
