@@ -1,10 +1,10 @@
-"""The one way functions are compiled here.
+"""Decorators that compile kernels: the only use of numba's compiler.
 
 Machine code is kept on disk, so that a new process (a Spark worker above all) starts warm; numba misses that cache for
 functions passed as arguments, so kernels take arrays and numbers only. The GIL is released while a kernel runs.
 
-Numba notices a change in the file of a kernel, but not in the files that it imports. So the code of all kernels names
-the folder that their machine code is in.
+Numba recompiles a kernel when its own file changes, but not when a file that it imports does. So the folder of machine
+code carries a hash of the source of all kernels, and any change starts a new folder.
 """
 
 import hashlib
@@ -47,8 +47,8 @@ def parallel_jit(function: Function) -> Function:
 def leaf_jit(function: Function) -> Function:
     """Compile a small function of a hot loop, which makes no arrays: it is inlined wherever it is called.
 
-    They count no references to the arrays that they are given either: each count is an atomic write, and on routes of
-    a few hops the counts would cost more than the routing. So they may take tuples of arrays at no cost.
+    It counts no references to the arrays that it is given either: each count is an atomic write, and on routes of a
+    few hops the counts would cost more than the routing. So it may take tuples of arrays at no cost.
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))

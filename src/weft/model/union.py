@@ -32,7 +32,7 @@ def common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | 
         return [np.arange(instance.topics) for instance in instances], None
     if len(named) < len(instances):
         raise WeftError(
-            "Some of the instances name their topics and others do not: there is no telling which are the same."
+            "Some of the instances name their topics and others do not, so that nobody knows which are the same."
         )
     names, numbers = np.unique(np.concatenate(named).astype(str), return_inverse=True)
     ends = np.cumsum([len(each) for each in named])[:-1]

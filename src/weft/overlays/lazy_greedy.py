@@ -97,7 +97,7 @@ def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie:
 
 
 def links_with_bulk(interest: Csr, bulk: Bulk, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
-    """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
+    """Links across for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
     if not is_eager(interest, any_link(), tie):
         both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
         return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, tie=tie)
@@ -143,7 +143,7 @@ def drained_rounds(
     most: int,
     closeness: Closeness | None,
 ) -> list[Pairs]:
-    """Rounds until there are so many links, or none contributes."""
+    """Links chosen in rounds, until there are so many or none contributes."""
     rounds, count = [empty_pairs(0)], 0
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)

@@ -56,7 +56,7 @@ def means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
 
 
 def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
-    """choosePbyPNSizeEstimation, Algorithm 5: doubles p until the size stops falling, then halves the window."""
+    """The best p (choosePbyPNSizeEstimation, Algorithm 5): doubled until the size stops falling, then bisected."""
     size = cache(neighbour_size)
     right = 1
     while 2 * right <= nodes and size(2 * right) < size(right):
@@ -72,6 +72,6 @@ def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
 
 
 def neighbour_size(interest: Csr, seed: int, count: int) -> float:
-    """estimatePNSize, Algorithm 5."""
+    """Potential-neighbour size (estimatePNSize, Algorithm 5)."""
     member = random_partition(interest.rows, count, seed)
     return interest.rows / count + len(star_nodes(interest, member))

@@ -4,7 +4,7 @@ Only the topics that the node takes up or gives up can fall apart, so only these
 those of a node that leaves, and the greedy of GM goes on from them. A node that joins is thus linked with few others
 that together have all its topics; where one leaves, what it held together is joined again.
 
-Repaired again and again, an overlay has more links than one designed anew (section III of the DC paper has a bad case).
+Repaired again and again, an overlay has more links than a new design (section III of the DC paper has a bad case).
 """
 
 import numpy as np
@@ -76,7 +76,7 @@ def without_links(overlay: Overlay, node: int) -> Overlay:
 
 
 def restricted(interest: Csr, topics: Int64s) -> Csr:
-    """Only these topics of every node, renumbered in their order."""
+    """The instance with these topics only, renumbered in their order."""
     stay = np.isin(interest.indices, topics)
     indptr = np.append(0, np.cumsum(stay))[interest.indptr]
     return Csr(indptr, np.searchsorted(topics, interest.indices[stay]).astype(np.int32), len(topics))

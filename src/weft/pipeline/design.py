@@ -34,7 +34,7 @@ def design(
     """`scratch` is a folder that driver and executors share."""
     chosen = catalog.chosen_options(name, options)
     if chosen.get("latency"):
-        read_latency(chosen["latency"])  # here as well, so that what is wrong with it is told before a task is sent
+        read_latency(chosen["latency"])  # here as well, so that errors in it show before a task is sent
         options["latency"] = str(Path(chosen["latency"]).absolute())
     target = scratch.absolute() / "overlay"
     if name in DIVIDED and chosen.pop("partition", "random") == "random":

@@ -86,7 +86,7 @@ def _evaluate_in_shards(
 ) -> Evaluation:
     started = perf_counter()
     folders = stamped(instance), stamped(overlay)
-    network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
+    network = _network(*folders)  # here as well, so that a mismatch shows before any shard is sent
     count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
 
     def count_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ class Done:
     results: Results
     figures: Figures
     comparisons: Sequence[Comparison]
-    made: Mapping[str, str]  # with what
+    made: Mapping[str, str]  # what it was made with
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ def _share(verdicts: Counter[Verdict]) -> str:
 
 
 def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:
-    """None where its figure was not measured."""
+    """The headline with our figure; none where it was not measured."""
     if headline.experiment not in done:
         return None
     ours = done[headline.experiment].figures.get((headline.metric, headline.system, headline.at))

@@ -21,7 +21,7 @@ from weft.report.panel import draw_panels
 
 META = "experiment.json"
 
-# Columns that may be empty throughout, where the type cannot be told from the values.
+# Columns that may be empty throughout, so that their type does not follow from the values.
 _TYPES = {"x": pa.float64(), "topics": pa.int64(), "like": pa.string(), "folder": pa.string(), "error": pa.string()}
 
 
@@ -56,8 +56,8 @@ def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:
 
 def _meta(results: Results) -> dict[str, object]:
     points = [asdict(point) for point in results.points]
-    told = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
-    return {**told, "made": _surroundings()}
+    settings = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
+    return {**settings, "made": _surroundings()}
 
 
 def _surroundings() -> dict[str, str]:

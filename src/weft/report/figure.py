@@ -54,7 +54,7 @@ def ccdf(series: Mapping[str, Int64s], xlabel: str) -> str:
 
 
 def svg(figure: Figure, tips: Mapping[str, tuple[Line2D, Sequence[str]]] | None = None) -> str:
-    """Tips stand by a name that is unique on the page."""
+    """The figure as SVG; tips stand by a name that is unique on the page."""
     named = dict(tips or {})
     for name, (line, _) in named.items():
         line.set_gid(name)
@@ -66,6 +66,6 @@ def svg(figure: Figure, tips: Mapping[str, tuple[Line2D, Sequence[str]]] | None 
     root = ElementTree.fromstring(text[text.index("<svg") :])
     groups = {group.get("id"): group for group in root.iter(f"{{{SVG}}}g")}
     for name, (_, texts) in named.items():
-        for mark, told in zip(groups[name].iter(f"{{{SVG}}}use"), texts, strict=True):
-            mark.set("data-tip", told)
+        for mark, text in zip(groups[name].iter(f"{{{SVG}}}use"), texts, strict=True):
+            mark.set("data-tip", text)
     return ElementTree.tostring(root, encoding="unicode")

@@ -49,7 +49,7 @@ def draw_panel(results: Results, panel: Panel, figures: Figures, name: str) -> s
 
 
 def _height(results: Results) -> float:
-    """Names stand in rows, lines in a panel of fixed height."""
+    """Height of a panel: names stand in rows, lines in a panel of fixed height."""
     named = results.points[0].x is None
     return 1.8 + 0.3 * max(len(panel.systems) for panel in results.experiment.panels) if named else 4.2
 

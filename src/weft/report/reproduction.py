@@ -50,7 +50,7 @@ def _summary(chapters: Mapping[Paper, Sequence[Done]], done: Mapping[str, Done])
     )
     return f"""<section id="summary">
 <p>{in_words(done.values())} A number agrees within a tenth of the paper's, an order of systems when ours is the same,
-a trend when three quarters of all pairs of points go its way. Where one differs, the experiment says by how much and,
+a trend when three quarters of all pairs of points follow it. Where one differs, the experiment says by how much and,
 as far as we know, why.</p>
 <ul>{headlines}</ul>
 {table((*TALLY, ""), rows)}
@@ -103,12 +103,12 @@ def _verdicts(done: Done) -> str:
 
 def _stated(done: Done) -> str:
     counts = done.verdicts
-    told = ", ".join(
+    counts = ", ".join(
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
     rows = table(HEADING, map(_row, done.comparisons))
-    return f"<details{opened}><summary>The paper and ours: {told}</summary>{rows}</details>"
+    return f"<details{opened}><summary>The paper and ours: {counts}</summary>{rows}</details>"
 
 
 def _row(comparison: Comparison) -> list[str]:

@@ -10,12 +10,12 @@ from weft.report.markdown import HEADING, cells, matrix, settings, table
 
 def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
     done = {each.name: each for parts in chapters.values() for each in parts}
-    told = [sentence_of(headline, done) for paper in chapters for headline in paper.headlines]
+    headlines = [sentence_of(headline, done) for paper in chapters for headline in paper.headlines]
     parts = [
         "# Weft beside the papers",
         provenance(done.values()),
         in_words(done.values()),
-        "\n".join(f"- {sentence}" for sentence in told if sentence),
+        "\n".join(f"- {sentence}" for sentence in headlines if sentence),
         table(TALLY, [(paper.name, *tally(parts)) for paper, parts in chapters.items()]),
     ]
     for paper, experiments in chapters.items():

@@ -85,7 +85,7 @@ def evaluate(
     fan_out: int | None = None,
     latency: Latency | None = None,
 ) -> Evaluation:
-    """The seed places the rendezvous points; the other routers draw no lots.
+    """Figures of a router. The seed places the rendezvous points; the other routers use no chance.
 
     `fan_out` bounds the degree of Weave's trees. With latencies these are as short as may be in time, and deliveries
     of any router are timed, which the seconds do not count.

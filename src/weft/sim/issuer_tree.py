@@ -1,6 +1,6 @@
 """What Weave's shared trees are measured by: a tree for each issuer, which no shared tree can have shorter paths than.
 
-It has the same members, so the same relays; each issuer's is the tree of shortest ways from it, over their links.
+It has the same members, so the same relays; each issuer's is the tree of shortest paths from it, over their links.
 """
 
 import numpy as np

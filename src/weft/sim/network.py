@@ -1,4 +1,4 @@
-"""An instance and its overlay as the routing kernels want them: nodes named by position, their rank in ring order.
+"""An instance and its overlay as the routing kernels take them: nodes named by position, their rank in ring order.
 
 Made once and used for any number of publications; a value over arrays, so that executors can hold it. Without a ring,
 which Weave can do without, positions are nodes and there are no fingers.
@@ -84,7 +84,7 @@ def network_for(
 def trees_for(
     router: str, instance: Instance, overlay: Overlay, fan_out: int | None, latency: Latency | None
 ) -> Trees | None:
-    """Weave's; the other routers need none."""
+    """Weave's trees; the other routers need none."""
     require_options(router, fan_out)
     require_made_for(instance, overlay)
     if router != WEAVE:

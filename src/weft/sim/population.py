@@ -43,7 +43,7 @@ class Directory:
 
 
 class View:
-    """What it tells one node."""
+    """The part of the directory that one node sees."""
 
     def __init__(self, directory: Directory, ring_id: int) -> None:
         self._directory = directory
@@ -91,7 +91,7 @@ def woven_routers(
 
 
 def subscribe_all(world: World, instance: Instance) -> None:
-    """Every subscription of the instance happens now, and the routers come to rest."""
+    """Let every subscription of the instance happen now, and the routers come to rest."""
     for node in range(instance.nodes):
         for topic in instance.interest[node].tolist():
             world.schedule(world.now, node, Subscribed(topic))

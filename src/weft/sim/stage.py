@@ -1,4 +1,4 @@
-"""A broker tree and a workload as the simulation of PopSub wants them: arrays that are the same for every way.
+"""A broker tree and a workload as the simulation of PopSub takes them: arrays that are the same for every way.
 
 Made once for any number of simulations: where each publication goes, and what each link is worth.
 """

@@ -97,7 +97,7 @@ def _world_at_rest(
     seed: int,
     trees: Trees | None,
 ) -> World:
-    """Everybody has subscribed, and all tables are in place."""
+    """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
     if trees is not None:
         return World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
@@ -107,7 +107,7 @@ def _world_at_rest(
 
 
 def _publish(world: World, publications: Publications) -> float:
-    """All at once, and runs until they have arrived; the time when they were published."""
+    """Publish all at once, and run until they have arrived; the time when they were published."""
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))

@@ -1,7 +1,7 @@
 """A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
-but what is on its way to a node that has failed, unless there are faults.
+but what is sent to a node that has failed, unless there are faults.
 
-With faults, messages are lost, and a link tells its sender some time later what it has not carried as far as it knows:
+With faults, messages are lost, and a link reports to its sender some time later what it believes undelivered:
 what was lost, what came to a failed node, and what arrived but whose acknowledgement was lost.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
@@ -30,7 +30,7 @@ class Tracer(Protocol):
 class Faults:
     def __init__(self, loss: float, timeout: float, seed: int) -> None:
         self.loss = loss  # the share of messages, and of acknowledgements, that do not arrive
-        self.timeout = timeout  # milliseconds until a sender is told
+        self.timeout = timeout  # milliseconds until a sender gets the report
         self._random = np.random.default_rng(seed)
 
     def strike(self) -> bool:
@@ -109,7 +109,7 @@ class World:
             self.schedule(self.now + self.faults.timeout, node, Undelivered(peer, message))
 
     def _report(self, failed: int, event: Event | None) -> None:
-        """What has come to a failed node, to its sender."""
+        """Report to the sender what was sent to a failed node."""
         if self.faults is not None and isinstance(event, Received):
             self.schedule(self.now + self.faults.timeout, event.sender, Undelivered(failed, event.message))
 

@@ -2,7 +2,7 @@
 
 A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
 papers/*.toml with the section it was taken from. A number or range agrees within a tenth, or the tolerance that stands
-there; an order when ours is the same; a trend when three quarters of all pairs of points go its way.
+there; an order when ours is the same; a trend when three quarters of all pairs of points follow it.
 """
 
 import math
@@ -114,7 +114,7 @@ def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
 
 
 def _compare_trend(claim: Claim, along: Sequence[float]) -> Comparison:
-    """Agrees when three quarters of all pairs of points go the way that the paper says."""
+    """Whether three quarters of all pairs of points follow the trend."""
     rises = sum((later > earlier) - (later < earlier) for earlier, later in combinations(along, 2))
     expected = rises if claim.trend == "up" else -rises
     agrees = 4 * expected >= len(along) * (len(along) - 1)

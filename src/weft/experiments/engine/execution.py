@@ -80,7 +80,7 @@ def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progr
 
 
 def journal_in(out: Path, *, anew: bool = False) -> None:
-    """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made anew."""
+    """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made again."""
     journal = out / JOURNAL
     if out.exists() and not journal.is_file() and any(out.iterdir()):
         raise WeftError(f"{out} exists and holds no experiments: choose another --out.")
@@ -113,7 +113,7 @@ def _measure(run: Run) -> Figures:
 
 
 def _batches(runs: Iterable[Run]) -> list[list[Run]]:
-    """The longest first."""
+    """Runs by batch, the longest batch first."""
     together: dict[object, list[Run]] = {}
     for run in runs:
         together.setdefault((type(run), run.batch), []).append(run)

@@ -91,7 +91,7 @@ def drawn_instance(given: Drawn | Input, seed: int) -> Instance:
 
 @cache
 def _warm() -> None:
-    """All kernels once, since to load their machine code may take longer than a design."""
+    """Run all kernels once, since to load their machine code may take longer than a design."""
     small = Drawn("unif", 60, 20, 5)
     instance = independent("unif", nodes=small.nodes, topics=small.topics, subscriptions=small.subscriptions, seed=1)
     for name in ("gm", "dc", "dcbc", "ring-per-topic", PRINTED):

@@ -75,7 +75,7 @@ def _diameter(tree: BrokerTree) -> float:
 
 @lru_cache(maxsize=1)
 def _hosts(path: str | None) -> Latency:
-    """Sets of fewer hosts have several brokers on one."""
+    """Latencies between hosts; of sets with fewer hosts several brokers are on one."""
     latency = geographic_latency(GENERATED_HOSTS, seed=0) if path is None else read_latency(path)
     return latency if latency.nodes >= GENERATED_HOSTS else place(latency, GENERATED_HOSTS, seed=0)
 

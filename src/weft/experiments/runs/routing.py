@@ -72,7 +72,7 @@ class System:
 
 
 def routing_plan(inputs: Inputs, systems: Mapping[str, Routed]) -> Callable[[Effort, Mapping[str, str]], Plan]:
-    """Every system on every input."""
+    """A plan of every system on every input."""
     return lambda effort, folders: plan_at(SCALES[effort], inputs, systems, folders)
 
 

@@ -38,7 +38,7 @@ def trade(systems: tuple[str, ...]) -> tuple[Panel, ...]:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where nodes are, and what they want."""
+    """The network's input: where nodes are, and what they subscribe to."""
 
     pattern: str  # a name of weft.workloads.catalog, or TWITTER
     nodes: int

@@ -62,7 +62,7 @@ def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, ex
     evaluation = scene.settings.interval
     publication, now = 0, 0.0
     while (
-        publication < len(times) or agenda.size[0] > groups.chatter[0] or totals[POPULAR] + totals[UNPOPULAR] < expected
+        publication < len(times) or agenda.size[0] > groups.upkeep[0] or totals[POPULAR] + totals[UNPOPULAR] < expected
     ):
         if agenda.size[0] + room > len(agenda.times):
             agenda = enlarged(agenda)
@@ -85,7 +85,7 @@ def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, ex
 @leaf_jit
 def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what: int, now: float) -> None:
     kind, broker, item = what % KINDS, what // KINDS % BROKERS, what // (KINDS * BROKERS)
-    groups.chatter[0] -= kind >= ROUND
+    groups.upkeep[0] -= kind >= ROUND
     if kind == STARTED:
         scene.load.waiting[broker] -= 1
     elif kind <= TO_TREE:
@@ -200,7 +200,7 @@ def handle_forward(
     if matches_here:
         deliver(scene, publication, broker, POPULAR, now)
     if kind != FORWARD and traffic.audience[advertisement, broker] > 0:
-        turn(scene, groups, agenda, kind, advertisement, broker, now)
+        switch(scene, groups, agenda, kind, advertisement, broker, now)
     start = job_start(scene, broker, now)
     end = start
     for link in range(tree.indptr[broker], tree.indptr[broker + 1]):
@@ -217,7 +217,7 @@ def handle_forward(
 
 
 @leaf_jit
-def turn(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float) -> None:
+def switch(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float) -> None:
     if kind == TO_GOSSIP:
         join(scene, groups, agenda, advertisement, broker, now)
     else:

@@ -1,4 +1,4 @@
-"""Trees grown from each issuer: shortest ways among the members of a topic's tree, as a measure for the shared ones."""
+"""Trees grown from each issuer: shortest paths among the members of a topic's tree, to measure the shared ones by."""
 
 import numpy as np
 

@@ -3,7 +3,7 @@
 A tree is the same for all publications of its topic, and what one costs depends on the member alone where it starts.
 The paths from a member are known from those of its parent: one link down, with b of the k subscribers below it, the
 start is a hop nearer to these b and a hop farther from the others. So a run costs O(tree), and a publication no more
-than its way to the tree, which is none for members.
+than its path to the tree, which is none for members.
 """
 
 from typing import NamedTuple

@@ -111,7 +111,7 @@ def is_in(ascending: Int64s, wanted: int) -> bool:
 
 @jit
 def subscription(setting: Setting, v: int, topic: int) -> int:
-    """Its number, or NOBODY."""
+    """The number of the node's subscription, or NOBODY."""
     row = setting.topics[setting.indptr[v] : setting.indptr[v + 1]]
     at = np.searchsorted(row, topic)
     return setting.indptr[v] + at if at < len(row) and row[at] == topic else NOBODY

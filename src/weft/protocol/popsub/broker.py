@@ -60,7 +60,7 @@ class Broker(Router):
         self.seen = Seen(parameters.memory)
         self.gossiping = Gossiping(node, parameters, self.table, self.seen, Random(f"{seed} {node}"))
         self.reorder = None if parameters.reorder is None else Reorder(parameters.reorder)
-        self._queues: list[int] = []  # lengths told since the last evaluation
+        self._queues: list[int] = []  # lengths reported since the last evaluation
         self._next_evaluation = inf if way is Way.TREE else parameters.evaluation
 
     def handle(self, event: Event, now: float) -> list[Effect]:

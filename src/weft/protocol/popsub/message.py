@@ -57,7 +57,7 @@ class Notify(Deliver):
 
 
 class Switch(StrEnum):
-    """What a forwarded publication tells the subscribers about those that follow."""
+    """What a forwarded publication announces to the subscribers about those that follow."""
 
     NONE = "none"
     GOSSIP = "gossip"

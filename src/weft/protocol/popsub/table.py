@@ -26,7 +26,7 @@ class Entry:
     routed: int = 0  # publications since the last evaluation
     rate: float = 0.0  # publications/s in the interval before it
     way: Way = Way.TREE  # popular
-    gossips: bool = False  # the subscribers behind the link were told to switch to gossip
+    gossips: bool = False  # the subscribers behind the link were asked to switch to gossip
 
     @property
     def gain(self) -> float:

@@ -1,7 +1,7 @@
-"""Notification and pull: publications on their way.
+"""Dissemination: notifications of publications, and the pulls of their content.
 
 A notification goes from subscriber to subscriber in a cluster; from gateways up to the rendezvous node, whether the
-relays on the way know of the path already or not; and from relays down all paths that lead to them. A node without
+relays between them know of the path already or not; and from relays down all paths that lead to them. A node without
 interest, be it the issuer, sends it up.
 
 A node passes a notification on as soon as it comes, and asks the peer that sent it first for the content. That peer

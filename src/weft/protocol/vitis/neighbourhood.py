@@ -1,6 +1,6 @@
-"""A node's part in the overlay: whom it knows, whom it is linked with, who speaks for its clusters, whom it relays for.
+"""A node's part in the overlay: the peers it knows, its links, the gateways of its clusters, and whom it relays for.
 
-Time goes in rounds. What comes in during a round is put by and taken in at its end, all at once; requests are answered
+Time goes in rounds. What comes in during a round is kept, and taken in at its end, all at once; requests are answered
 meanwhile from what the node held when the round began. So the outcome of a round does not depend on the order in which
 messages arrive, and `weft.sim.vitis`, which computes whole rounds on kernels, has the same outcome. At the beginning of
 a round a node
@@ -13,9 +13,9 @@ a round a node
 6. shuffles with the oldest of its view, exchanges all it knows with another peer (T-Man; every fourth round its
    successor or predecessor, which makes the ring, otherwise anybody), and sends a heartbeat over each of its links.
 
-Who joins needs to know one node: the first shuffle and the first exchange are with that one. Who leaves tells its
-links. Who fails gives no sign of life. New links and relay paths take some rounds to grow, so that old ones stay in
-use for a while.
+A node that joins needs to know one other, with which it shuffles and exchanges first. A node that leaves says so on
+its links. A failed node gives no sign of life. New links and relay paths take some rounds to grow, so that old ones
+stay in use for a while.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -93,9 +93,9 @@ class Neighbourhood:
 
     def leave(self) -> list[Effect]:
         """Say goodbye and forget all peers: if the node came back, it would pass on old descriptors as new."""
-        told = sorted(self.links)
+        peers = sorted(self.links)
         self._know_nobody()
-        return [Send(peer, Leave()) for peer in told]
+        return [Send(peer, Leave()) for peer in peers]
 
     def begin(self, when: int) -> list[Effect]:
         """A round."""

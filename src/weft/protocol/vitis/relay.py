@@ -1,4 +1,4 @@
-"""Relay paths: the ways of gateways to the rendezvous node, the one nearest to the topic's identifier.
+"""Relay paths, from gateways to the rendezvous node, which is the one nearest to the topic's identifier.
 
 A gateway asks its next hop every round, and a node that has been asked asks its own in the next round; but at once, if
 it does not ask for that topic already. So a new path has grown by the end of a round, and joins others where they meet,
