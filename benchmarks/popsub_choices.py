@@ -48,8 +48,8 @@ def wanting_between(workload: ContentWorkload) -> ContentWorkload:
 CHOICES = (
     Choice("as in the experiments"),
     Choice("8 nearest hosts", nearest=8),
-    Choice("subscriptions want all", wanted=wanting_all),
-    Choice("subscriptions want a range, a third", wanted=wanting_between),
+    Choice("subscriptions of all content", wanted=wanting_all),
+    Choice("subscriptions of a range, a third", wanted=wanting_between),
     Choice("every link costs a unit", additional=1.0),
     Choice("every link costs a unit, 1/4 of a core", additional=1.0, share=0.25),
     Choice("a whole core", share=1.0),

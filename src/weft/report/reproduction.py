@@ -103,12 +103,12 @@ def _verdicts(done: Done) -> str:
 
 def _stated(done: Done) -> str:
     counts = done.verdicts
-    counts = ", ".join(
+    verdicts = ", ".join(
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
     rows = table(HEADING, map(_row, done.comparisons))
-    return f"<details{opened}><summary>The paper and ours: {counts}</summary>{rows}</details>"
+    return f"<details{opened}><summary>The paper and ours: {verdicts}</summary>{rows}</details>"
 
 
 def _row(comparison: Comparison) -> list[str]:

@@ -52,9 +52,9 @@ def draw_publication(
     background = "".join(f"M{_xy(at[u])}L{_xy(at[v])}" for u, v in links)
     delivered = int(messages.delivered.sum())
     relayed = len(messages.delivered) - delivered
-    caption = f"{len(messages.delivered)} messages, {delivered} to subscribers and {relayed} to relays"
+    shown = f"{len(messages.delivered)} messages, {delivered} to subscribers and {relayed} to relays"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(caption)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(shown)}">',
         STYLE,
         f'<circle class="ring" cx="{SIZE / 2}" cy="{SIZE / 2}" r="{RADIUS}"/>',
         f'<path class="links" d="{background}"/>' if background else "",
@@ -62,7 +62,7 @@ def draw_publication(
         *_nodes(at, subscribers, relays, issuer),
         "</svg>",
     ]
-    return "".join(parts), caption
+    return "".join(parts), shown
 
 
 def telling_topic(instance: Instance) -> tuple[int, int]:

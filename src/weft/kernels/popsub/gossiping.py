@@ -294,7 +294,7 @@ def issue(scene: Scene, groups: Groups, publication: int, link: int) -> None:
 
 @leaf_jit
 def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, learned: float) -> None:
-    """Ask for all that was gossiped for the broker and that it lacks, which it learns down the tree at time `learned`."""
+    """Ask for all that was gossiped for the broker and that it lacks, as it learns at time `learned`."""
     issuer = scene.traffic.issuers[advertisement]
     member = advertisement * len(scene.tree.parents) + issuer
     bit = np.uint64(scene.tree.first_link[issuer, broker] - scene.tree.indptr[issuer])

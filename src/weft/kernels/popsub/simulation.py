@@ -217,7 +217,9 @@ def handle_forward(
 
 
 @leaf_jit
-def switch(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float) -> None:
+def switch(
+    scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float
+) -> None:
     if kind == TO_GOSSIP:
         join(scene, groups, agenda, advertisement, broker, now)
     else:
