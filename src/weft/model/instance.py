@@ -28,6 +28,7 @@ from weft.model.storage import (
     write_columns,
     write_meta,
 )
+from weft.model.table import Columns, Table
 
 LIMIT = 2**31 - 1
 
@@ -35,7 +36,9 @@ Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Table):
+    """The table of an instance is its interest, a row a subscription."""
+
     interest: Csr  # node -> its topics
     node_names: Names | None = None
     topic_names: Names | None = None
@@ -63,6 +66,13 @@ class Instance:
         return {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
 
     @property
+    def columns(self) -> Columns:
+        return {
+            "node": self.interest.row_of_each().astype(np.int64),
+            "topic": self.interest.indices.astype(np.int64),
+        }
+
+    @property
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
@@ -84,11 +94,7 @@ class Instance:
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            pairs = {
-                "node": self.interest.row_of_each().astype(np.int64),
-                "topic": self.interest.indices.astype(np.int64),
-            }
-            write_columns(folder / "interest.parquet", pairs)
+            write_columns(folder / "interest.parquet", self.columns)
             write_names(folder, "node", self.node_names)
             write_names(folder, "topic", self.topic_names)
             write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})

@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from weft.arrays import Int32s, Int64s
+from weft.model.table import Columns, Table
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Table):
+    """The table of trees has a row a member, its parent being null at the root."""
+
     nodes: int
     indptr: Int64s  # the tree of topic t is indptr[t]:indptr[t + 1]; none without subscribers
     members: Int32s  # nodes; parents before children, so that the root comes first
@@ -22,6 +26,16 @@ class Trees:
     @property
     def sizes(self) -> Int64s:
         return np.diff(self.indptr)
+
+    @property
+    def columns(self) -> Columns:
+        is_root = self.parents < 0
+        places = np.where(is_root, 0, self.parents) + np.repeat(self.indptr[:-1], self.sizes)
+        return {
+            "topic": np.repeat(np.arange(self.topics), self.sizes),
+            "node": self.members.astype(np.int64),
+            "parent": pa.array(self.members[places].astype(np.int64), mask=is_root),
+        }
 
     @cached_property
     def links(self) -> tuple[Int32s, Int32s, Int32s]:

@@ -39,6 +39,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
+from weft.model.table import Columns, Table
 from weft.model.tree import Trees
 from weft.protocol.catalog import WEAVE, require_router
 from weft.protocol.rendezvous import rendezvous
@@ -56,13 +57,17 @@ class DeliveryError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Table):
     """The messages of one publication."""
 
     sources: Int32s  # nodes
     targets: Int32s
     hops: Int32s  # from the issuer, this one included
     delivered: Int32s  # 1 where the message came to a subscriber that it was meant for
+
+    @property
+    def columns(self) -> Columns:
+        return {"source": self.sources, "target": self.targets, "hops": self.hops, "delivered": self.delivered}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.seed import require_seed
+from weft.model.table import Columns, Table
 
 
 def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
@@ -40,12 +41,16 @@ def _entries(rng: np.random.Generator, csr: Csr, count: int) -> tuple[Int32s, In
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Table):
     times: Floats  # seconds from the start, ascending; at equal times the lower publisher comes first
     publishers: Int32s  # who publishes at each time: 0, 1, ...
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def columns(self) -> Columns:
+        return {"time": self.times, "publisher": self.publishers}
 
 
 def schedule(
