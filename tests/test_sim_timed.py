@@ -6,10 +6,10 @@ from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, MatrixLatency, placed_latency
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.overlays.weave import weave
 from weft.sim import timed
 from weft.sim.bulk import evaluate, evaluate_woven
 from weft.sim.timed import evaluate_in_time, latency_for
+from weft.trees.weave import weave
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 

@@ -12,7 +12,6 @@ from weft.model.latency import Latency, placed_latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.tree import Trees
-from weft.overlays.weave import weave
 from weft.protocol.catalog import WEAVE
 from weft.protocol.router import Publication, Published
 from weft.sim.evaluation import Evaluation, Times, distribution
@@ -20,6 +19,7 @@ from weft.sim.population import directory_of, routers_of, subscribe_all, woven_r
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
+from weft.trees.weave import weave
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
 
