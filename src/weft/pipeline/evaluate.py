@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
+from weft.model.latency import latency_for
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
@@ -26,7 +27,7 @@ from weft.protocol.catalog import WEAVE
 from weft.sim.bulk import evaluate_part, evaluate_woven
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
 from weft.sim.network import Network, network_of, require_options
-from weft.sim.timed import latency_for, with_times
+from weft.sim.timed import with_times
 from weft.trees.weave import FAN_OUT
 
 SHARDS = 16  # each sends a few numbers a node to the driver
