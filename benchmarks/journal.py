@@ -4,8 +4,8 @@ python benchmarks/journal.py [--folder FOLDER] [--seconds 0.5] [--rounds 5]
 
 Records of 100 bytes come in batches of 1, 10 and 100. `waiting`: the next batch is appended when the last one is
 reported, as one publisher would that waits for each acknowledgement. `window`: up to 1,000 records are on their way,
-as with many publishers, so that one sync serves many; 100,000 with `none`, where nobody waits. SQLite commits a
-transaction a batch on its one connection, in the calling thread and without an event loop, so that it has no window
+as with many publishers, so that one sync serves many; a million with `none`, where nobody waits, so that there is no
+figure for waiting. SQLite commits a transaction a batch on its one connection, in the calling thread and without an event loop, so that it has no window
 (`synchronous` is FULL for disk, OFF for process and none). Beside them the bare system calls, a write and an fdatasync
 a batch: what the disk allows. Figures are medians over rounds in which all take turns, for the disk has its moods.
 """
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from itertools import product
+from math import isnan, nan
 from pathlib import Path
 from statistics import median
 
@@ -42,7 +43,7 @@ def main() -> None:
     for sync, size in product(Sync, SIZES):
         rounds = [[measured(rate, sync, size, options) for rate in RATES] for _ in range(options.rounds)]
         rates = [median(column) for column in zip(*rounds, strict=True)]
-        print(f"| {sync} | {size} | " + " | ".join(f"{rate:,.0f}" for rate in rates) + " |", flush=True)
+        print(f"| {sync} | {size} | " + " | ".join("" if isnan(rate) else f"{rate:,.0f}" for rate in rates) + " |", flush=True)
     replays = [measured(replayed, Sync.PROCESS, 100, options) for _ in range(options.rounds)]
     print(f"\nreplay: {median(replays):,.0f} records/s")
 
@@ -53,11 +54,11 @@ def measured(rate: Rate, sync: Sync, size: int, options: argparse.Namespace) -> 
 
 
 def waiting(folder: Path, sync: Sync, size: int, seconds: float) -> float:
-    return asyncio.run(appended(folder, sync, size, seconds, 1))
+    return nan if sync is Sync.NONE else asyncio.run(appended(folder, sync, size, seconds, 1))
 
 
 def window(folder: Path, sync: Sync, size: int, seconds: float) -> float:
-    return asyncio.run(appended(folder, sync, size, seconds, 100_000 if sync is Sync.NONE else 1_000))
+    return asyncio.run(appended(folder, sync, size, seconds, 1_000_000 if sync is Sync.NONE else 1_000))
 
 
 async def appended(folder: Path, sync: Sync, size: int, seconds: float, window: int) -> float:

@@ -19,7 +19,7 @@ from weft.live import disk as live_disk
 from weft.live import journal as live_journal
 from weft.live.disk import Disk
 from weft.live.journal import open_journal
-from weft.wire.journal import FRAME_BYTES
+from weft.wire.journal import FRAME_BYTES, HEADER_BYTES
 
 SMALL = Parameters(segment_bytes=20_000, frame_bytes=5_000, compact_bytes=50_000)
 
@@ -86,6 +86,12 @@ def test_what_is_appended_is_reported_and_there_after_a_restart(tmp_path, sync):
     asyncio.run(first())
     asyncio.run(second())
     assert found_in(tmp_path / "new" / "folder") == [b"one", b"two", b"three", b"four", b"five"]
+
+
+def test_a_journal_that_was_only_read_is_closed_in_order(tmp_path):
+    asyncio.run(open_journal(tmp_path, list).close())
+    assert (tmp_path / f"{0:020d}.segment").stat().st_size == HEADER_BYTES + FRAME_BYTES
+    Disk(tmp_path).close()
 
 
 def test_one_sync_serves_all_that_came_meanwhile(tmp_path, monkeypatch):
