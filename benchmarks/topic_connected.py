@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from weft.kernels.textbook_gm import textbook_gm
-from weft.model.csr import Int32s
+from weft.arrays import Int32s
+from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance, read_instance
 from weft.overlays.catalog import design
 from weft.overlays.divide import bulk_nodes

@@ -17,9 +17,10 @@ from greedy_reference import (
     random_instance,
     random_instances,
 )
-from weft.kernels import bulk, eager, parallel
-from weft.kernels.constraint import any_link, circle, degree_at_most
-from weft.kernels.greedy import STEP
+from weft.kernels import parallel
+from weft.kernels.greedy import bulk, eager
+from weft.kernels.greedy.constraint import any_link, circle, degree_at_most
+from weft.kernels.greedy.lazy_greedy import STEP
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency
 from weft.overlays import lazy_greedy as module

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from weft.errors import WeftError
-from weft.kernels.social import (
+from weft.kernels.draw.social import (
     DROPPED,
     MUTUAL,
     ONE_WAY,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.experiments.routing import Input, instance_of
-from weft.kernels.textbook_gm import textbook_gm
+from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design

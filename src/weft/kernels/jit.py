@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _machine_code_folder() -> Path:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     code = hashlib.blake2b(b"".join(source.read_bytes() for source in sources), digest_size=8)
     return cache_folder() / f"kernels-{code.hexdigest()}"
 

@@ -11,14 +11,9 @@ knows the first and the last word of its bits: words outside of what all buckets
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s, Words
 from weft.kernels.jit import jit
-
-Floats = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 ONE = np.uint64(1)
 SPREAD = np.uint64(0x03F79D71B4CB0A89)  # a de Bruijn sequence: its six top bits differ for each shift

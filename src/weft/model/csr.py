@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
+from weft.arrays import Int32s, Int64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.storage import (
@@ -112,7 +113,7 @@ def instance_from_pairs(
     return Instance(csr_from_pairs(node, topic, *counts), node_names, topic_names, meta)
 
 
-def _count(kind: str, ids: npt.NDArray[np.int64], given: int | None) -> int:
+def _count(kind: str, ids: Int64s, given: int | None) -> int:
     low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
     count = high + 1 if given is None else given
     if low < 0:

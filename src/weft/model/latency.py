@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
-
-Floats = npt.NDArray[np.float64]
-Nodes = npt.NDArray[np.integer]
 
 
 class Latency(Protocol):
     @property
     def nodes(self) -> int: ...
 
-    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats: ...
+    def round_trip(self, sources: Integers, targets: Integers) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +29,7 @@ class ConstantLatency:
     nodes: int
     milliseconds: float = 1.0  # between any two nodes; a node reaches itself in no time
 
-    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+    def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         return np.where(sources == targets, 0.0, self.milliseconds)
 
 
@@ -50,7 +47,7 @@ class MatrixLatency:
     def nodes(self) -> int:
         return len(self.matrix)
 
-    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+    def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         times: Floats = self.matrix[sources, targets]
         return times
 
@@ -69,7 +66,7 @@ class CoordinateLatency:
     def nodes(self) -> int:
         return len(self.coordinates)
 
-    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+    def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         apart = np.linalg.norm(self.coordinates[sources] - self.coordinates[targets], axis=-1)
         return np.where(sources == targets, 0.0, self.base + self.per_unit * apart)
 
@@ -77,20 +74,20 @@ class CoordinateLatency:
 @dataclass(frozen=True, eq=False)
 class PlacedLatency:
     hosts: Latency
-    host: npt.NDArray[np.int64]  # of every node
+    host: Int64s  # of every node
     access: Floats  # milliseconds that every node adds to a round trip
 
     @property
     def nodes(self) -> int:
         return len(self.host)
 
-    def round_trip(self, sources: Nodes, targets: Nodes) -> Floats:
+    def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         between = self.hosts.round_trip(self.host[sources], self.host[targets])
         return np.where(sources == targets, 0.0, between + self.access[sources] + self.access[targets])
 
 
 def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (0.5, 5.0)) -> PlacedLatency:
-    """Nodes on hosts, as evenly as it goes, with access delays drawn uniformly between two bounds."""
+    """Integers on hosts, as evenly as it goes, with access delays drawn uniformly between two bounds."""
     if hosts.nodes == 0:
         raise WeftError("There are no hosts to place nodes on: give latencies of at least one.")
     random = np.random.default_rng(seed)

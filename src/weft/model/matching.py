@@ -18,16 +18,14 @@ from sys import float_info, maxunicode
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.matching import compare_points, index_boxes, match_points
 from weft.model.content import Content, Filter, OneOf, Predicate, Prefix, Range, Value, matches
-from weft.model.csr import Int32s, Int64s
 
 BUCKETS = 256  # a dimension; more buckets leave fewer boxes to compare, and cost memory: one bit a box and bucket
 UNINDEXED = 64  # filters that may have come or gone before the index is made anew, besides a quarter of those in it
 
-Floats = npt.NDArray[np.float64]
 Dimension = tuple[str, Literal["class", "number", "text"]]  # attribute
 Interval = tuple[float | str, float | str | None]  # of texts up to, not including, the second, or without end
 CLASS: Dimension = ("", "class")

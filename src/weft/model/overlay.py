@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 

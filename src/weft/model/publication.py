@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from weft.arrays import Int32s
 from weft.errors import WeftError
-from weft.model.csr import Int32s
 from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_path, read_columns, write_columns
 

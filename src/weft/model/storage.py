@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from weft.arrays import Int64s
 from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
@@ -135,8 +135,8 @@ def _listed(types: Mapping[str, pa.DataType]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in types.items())
 
 
-def int64_column(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
-    values: npt.NDArray[np.int64] = table[name].to_numpy()
+def int64_column(table: pa.Table, name: str) -> Int64s:
+    values: Int64s = table[name].to_numpy()
     return values
 
 

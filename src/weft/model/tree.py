@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.model.csr import Int32s, Int64s
+from weft.arrays import Int32s, Int64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int64s
 from weft.model.instance import Instance, Names, instance_from_pairs
 
 

@@ -18,15 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays import Bools, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.bulk import Bulk, bulk_of
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.kernels.greedy.bulk import Bulk, bulk_of
+from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
 from weft.overlays.lazy_greedy import Tie, links_across, links_with_bulk
 from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
-from weft.overlays.star import Bools, cover_by_group, shared_topics
+from weft.overlays.star import cover_by_group, shared_topics
 
 
 @dataclass(frozen=True, eq=False)

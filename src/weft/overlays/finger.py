@@ -6,8 +6,8 @@ of BeaConvey and NSMF. Phase 0 has one candidate only, the successor.
 
 import numpy as np
 
-from weft.kernels.constraint import Constraint, fingers
-from weft.model.csr import Int32s, Int64s
+from weft.arrays import Int32s, Int64s
+from weft.kernels.greedy.constraint import Constraint, fingers
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.ring import phase, phase_count
 

@@ -10,15 +10,13 @@ Links have no phase, and there is no ring.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats
 from weft.errors import WeftError
-from weft.kernels.constraint import Constraint, any_link, degree_at_most
+from weft.kernels.greedy.constraint import Constraint, any_link, degree_at_most
 from weft.model.instance import LIMIT, Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.lazy_greedy import Tie, lazy_greedy
-
-Floats = npt.NDArray[np.float64]
 
 
 def gm(

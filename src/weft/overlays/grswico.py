@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from weft.kernels.constraint import Constraint
-from weft.kernels.overlap import closest_fingers
+from weft.arrays import Int32s, Int64s
+from weft.kernels.greedy.constraint import Constraint
+from weft.kernels.greedy.overlap import closest_fingers
 from weft.kernels.parallel import chunk_bounds, threads_for
-from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.ring import clockwise, phase

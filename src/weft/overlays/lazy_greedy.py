@@ -21,18 +21,19 @@ from typing import Literal
 
 import numpy as np
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels import eager
-from weft.kernels.bulk import NO_BULK, Bulk
-from weft.kernels.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
-from weft.kernels.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
-from weft.kernels.constraint import ANY, Constraint, any_link, open_nodes
-from weft.kernels.greedy import drained
-from weft.kernels.overlap import overlaps
+from weft.kernels.greedy import eager
+from weft.kernels.greedy.bulk import NO_BULK, Bulk
+from weft.kernels.greedy.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
+from weft.kernels.greedy.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
+from weft.kernels.greedy.constraint import ANY, Constraint, any_link, open_nodes
+from weft.kernels.greedy.lazy_greedy import drained
+from weft.kernels.greedy.overlap import overlaps
 from weft.kernels.parallel import chunk_bounds, threads_for
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.csr import Csr
 from weft.model.instance import LIMIT, Instance
-from weft.model.latency import Floats, Latency
+from weft.model.latency import Latency
 
 Tie = Literal["random", "overlap"]
 

@@ -13,13 +13,12 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.arrays import Floats, Int32s, Int64s
+from weft.model.csr import Csr
 from weft.overlays.star import star_nodes
 
-Floats = npt.NDArray[np.float64]
 Partitioning = Literal["random", "kmeans"]
 
 ROUNDS = 20  # of K-means, at most

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from weft.kernels.diameter import diameters
+from weft.arrays import Int32s, Int64s
 from weft.kernels.parallel import chunk_bounds, threads_for
-from weft.kernels.topic_link import shared_subscriptions, shared_topic_counts
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.quality.diameter import diameters
+from weft.kernels.quality.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay, require_made_for
 from weft.model.ring import clockwise, phase, phase_count

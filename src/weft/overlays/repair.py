@@ -10,9 +10,10 @@ Repaired again and again, an overlay has more links than one designed anew (sect
 import numpy as np
 import numpy.typing as npt
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
-from weft.kernels.constraint import any_link
-from weft.model.csr import Csr, Int64s
+from weft.kernels.greedy.constraint import any_link
+from weft.model.csr import Csr
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.lazy_greedy import lazy_greedy

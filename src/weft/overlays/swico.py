@@ -20,10 +20,10 @@ from typing import Literal
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.constraint import circle
-from weft.kernels.fragment import ring_order
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.greedy.constraint import circle
+from weft.kernels.greedy.fragment import ring_order
 from weft.model.instance import Instance
 from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay

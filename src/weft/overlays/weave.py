@@ -10,12 +10,12 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
 from weft.kernels.parallel import chunk_bounds, thread_count
-from weft.kernels.weave import weave_topics
-from weft.model.csr import Csr, Int32s, csr_from_pairs
+from weft.kernels.trees.weave import weave_topics
+from weft.model.csr import Csr, csr_from_pairs
 from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
@@ -30,7 +30,7 @@ class Mesh:
     """The links of an overlay from both of their ends."""
 
     neighbours: Csr
-    costs: npt.NDArray[np.float64]  # of every entry of neighbours; empty where every link costs 1
+    costs: Floats  # of every entry of neighbours; empty where every link costs 1
 
 
 def mesh_of(overlay: Overlay, latency: Latency | None = None) -> Mesh:

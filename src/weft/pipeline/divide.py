@@ -17,7 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from weft.model.csr import Int32s, Int64s, csr_from_pairs
+from weft.arrays import Int32s, Int64s
+from weft.model.csr import csr_from_pairs
 from weft.model.storage import Meta, new_folder, write_columns, write_meta
 from weft.overlays.divide import (
     Links,

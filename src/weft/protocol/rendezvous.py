@@ -7,10 +7,8 @@ likely. (Chord would take the first node after it, but that one knows itself onl
 
 from typing import Any, overload
 
-import numpy as np
-import numpy.typing as npt
+from weft.arrays import Words
 
-Words = npt.NDArray[np.uint64]
 WORD = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
 

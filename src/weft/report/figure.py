@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+
+from weft.arrays import Int64s
 
 COLOURS = ("#2f6fb0", "#d1662b", "#3c8d5a", "#8a5fb0", "#b08d1e", "#c0508a", "#2a9d9d", "#8a6d5a")
 INK = "#7d7d7d"  # readable on white and on black
@@ -37,7 +38,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def ccdf(series: Mapping[str, npt.NDArray[np.int64]], xlabel: str) -> str:
+def ccdf(series: Mapping[str, Int64s], xlabel: str) -> str:
     """For every count how large a share has at least as many, on logarithmic axes."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6, 3.6), layout="constrained")

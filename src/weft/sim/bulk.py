@@ -12,12 +12,12 @@ from time import perf_counter
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
 from weft.kernels.parallel import thread_count
-from weft.kernels.scribe import FROM_ROOT, TO_ROOT, scribe_runs
-from weft.kernels.shared_tree import weave_runs
-from weft.kernels.tally import (
+from weft.kernels.routing.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
+from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, scribe_runs
+from weft.kernels.routing.tally import (
     DELIVERED,
     DELIVERIES,
     EXPECTED,
@@ -33,8 +33,8 @@ from weft.kernels.tally import (
     TARGET,
     TOTALS,
 )
-from weft.kernels.walk import Ring
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.routing.walk import Ring
+from weft.kernels.routing.weave import weave_runs
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay

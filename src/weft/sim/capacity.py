@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
-import numpy.typing as npt
+
+from weft.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Capacity:
     speedup: tuple[float, ...] = (1.0,)  # publications a second in batches of that size, relative to batches of one
     further: float = 1.0  # share of the cost for each further link or broker that a message is sent to
 
-    def costs(self) -> npt.NDArray[np.float64]:
+    def costs(self) -> Floats:
         """Milliseconds for batches of 0 to the largest size; beyond, in proportion."""
         counts = np.arange(self.sizes[-1] + 1)
         return 1000.0 * counts / np.interp(counts, self.sizes, self.speedup) / self.publications_per_second

@@ -12,8 +12,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from weft.model.csr import Int64s
-from weft.model.latency import Floats
+from weft.arrays import Floats, Int64s
 from weft.model.tree import Trees
 
 # Columns of a breakdown by topic; sums, but for the last.

@@ -6,7 +6,7 @@ It has the same members, so the same relays; each issuer's is the tree of shorte
 import numpy as np
 
 from weft.errors import WeftError
-from weft.kernels.issuer_tree import issuer_paths
+from weft.kernels.routing.issuer_tree import issuer_paths
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.tree import Trees

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
@@ -22,7 +23,7 @@ from weft.protocol.catalog import WEAVE, require_router
 @dataclass(frozen=True, eq=False)
 class Network:
     overlay: str  # its algorithm, where that is known
-    fingers: Int32s  # [position, column], see weft.kernels.walk
+    fingers: Int32s  # [position, column], see weft.kernels.routing.walk
     per_phase: int
     ids: Int64s  # the ring id at each position
     ring_size: int

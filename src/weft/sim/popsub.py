@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.kernels import broker as ledger
-from weft.kernels.batching import NEVER, Buffers
-from weft.kernels.broker import Ledger, Load, Scene, Settings, Table
-from weft.kernels.lpbcast import LIST_HEAD, MARKS, Groups
-from weft.kernels.popsub import simulate as simulate_events
+from weft.arrays import Int64s
+from weft.kernels.popsub import broker as ledger
+from weft.kernels.popsub.batching import NEVER, Buffers
+from weft.kernels.popsub.broker import Ledger, Load, Scene, Settings, Table
+from weft.kernels.popsub.gossiping import LIST_HEAD, MARKS, Groups
+from weft.kernels.popsub.simulation import simulate as simulate_events
 from weft.kernels.random import stream
-from weft.model.csr import Int64s
 from weft.protocol.popsub.parameters import Parameters, Way
 from weft.sim.capacity import Capacity
 from weft.sim.stage import Stage
@@ -30,8 +29,6 @@ CODES = {
 }
 BATCHING = (Way.BATCH, Way.ADAPTIVE)
 GOSSIPING = (Way.GOSSIP, Way.ADAPTIVE)
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from weft.model.csr import Int64s
+from weft.arrays import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
 from weft.model.tree import Trees

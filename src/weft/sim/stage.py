@@ -6,18 +6,15 @@ Made once for any number of simulations: where each publication goes, and what e
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Bools, Bytes, Floats, Int16s, Int64s
 from weft.errors import WeftError
-from weft.kernels.broker import Bytes, Traffic, Tree
-from weft.kernels.reach import reach_of, worth_of
-from weft.model.csr import Int64s
+from weft.kernels.popsub.broker import Traffic, Tree
+from weft.kernels.popsub.reach import reach_of, worth_of
 from weft.overlays.broker_tree import BrokerTree
 from weft.workloads.popsub import ContentWorkload
 
 LINKS = 64  # of an issuer: a bit each
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +91,7 @@ def _first_links(parents: Int64s, link_to: Int64s, issuer: int) -> Int64s:
     return np.asarray(link_to[below])
 
 
-def _audience(workload: ContentWorkload, parents: Int64s) -> npt.NDArray[np.int16]:
+def _audience(workload: ContentWorkload, parents: Int64s) -> Int16s:
     """Of every advertisement: as if a publication matched all its subscriptions."""
     everything = np.zeros_like(workload.ranges)
     count = len(workload.publishers)
@@ -105,7 +102,7 @@ def _audience(workload: ContentWorkload, parents: Int64s) -> npt.NDArray[np.int1
     return audience
 
 
-def _order(tree: Tree, gains: Floats, has_subscriptions: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
+def _order(tree: Tree, gains: Floats, has_subscriptions: Bools) -> tuple[Int64s, Int64s]:
     """Entries by broker, falling gain, advertisement and link."""
     link, advertisement = np.nonzero(has_subscriptions)
     sources = np.searchsorted(tree.indptr, link, side="right") - 1

@@ -7,22 +7,18 @@ period. A publication spreads over the network as it stands in its round.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.kernels.gateway import elect, links_of, next_hops
-from weft.kernels.gossip import next_round, transposed
-from weft.kernels.notification import Overlay, Reach, spread
-from weft.kernels.relay import missing, refreshed, union
-from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
-from weft.model.csr import Int32s, Int64s
+from weft.arrays import Bools, Floats, Int32s, Int64s
+from weft.kernels.vitis.dissemination import Overlay, Reach, spread
+from weft.kernels.vitis.gateway import elect, links_of, next_hops
+from weft.kernels.vitis.neighbourhood import next_round, transposed
+from weft.kernels.vitis.relay import missing, refreshed, union
+from weft.kernels.vitis.state import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency, require_latency_of
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_targets
 from weft.protocol.vitis.parameters import RING, Parameters
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 class VitisNetwork:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
-from weft.kernels.vitis import NOBODY
-from weft.model.csr import Int64s
+from weft.kernels.vitis.state import NOBODY
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import overlay_from_links

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.draw import draw_rows
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.draw.distinct import draw_rows
 from weft.workloads.regular import Regular, require_count
 from weft.workloads.synthetic import Unif
 

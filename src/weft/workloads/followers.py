@@ -7,11 +7,9 @@ Zipf law, whose exponent the paper takes from 0.05, almost uniform, to 1.
 import numpy as np
 import numpy.typing as npt
 
+from weft.arrays import Floats, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int64s
 from weft.model.instance import Instance
-
-Floats = npt.NDArray[np.float64]
 
 
 def follower_counts(instance: Instance) -> Int64s:

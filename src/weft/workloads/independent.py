@@ -8,14 +8,13 @@ where all have as many, its lead over DC shrinks, and is lost under Unif with ma
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats
 from weft.errors import WeftError
 from weft.model.instance import Instance, instance_from_pairs
 from weft.workloads.synthetic import Expo, Unif, Zipf
 
 Popularity = Literal["unif", "zipf", "expo"]
-Floats = npt.NDArray[np.float64]
 
 LAWS = {"unif": Unif, "zipf": Zipf, "expo": Expo}
 

@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, Int32s
+from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.seed import require_seed
-
-Floats = npt.NDArray[np.float64]
 
 
 def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
@@ -74,18 +72,14 @@ def schedule(
     return Schedule(times[order], who[order].astype(np.int32))
 
 
-def _regular(
-    rng: np.random.Generator, publishers: int, rate: float, duration: float
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _regular(rng: np.random.Generator, publishers: int, rate: float, duration: float) -> tuple[Floats, Int64s]:
     phases = rng.random(publishers)
     times = (phases[:, np.newaxis] + np.arange(np.ceil(rate * duration))) / rate
     who, _ = np.nonzero(times < duration)
     return times[times < duration], who
 
 
-def _poisson(
-    rng: np.random.Generator, publishers: int, rate: float, duration: float
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _poisson(rng: np.random.Generator, publishers: int, rate: float, duration: float) -> tuple[Floats, Int64s]:
     # Given their number, the times of a Poisson process are independent and uniform.
     who = np.repeat(np.arange(publishers), rng.poisson(rate * duration, publishers))
     return rng.random(len(who)) * duration, who

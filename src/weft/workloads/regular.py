@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.model.csr import Csr
 from weft.model.instance import LIMIT
 
 Pairs = tuple[Int32s, Int32s]  # nodes and their topics, one entry a subscription

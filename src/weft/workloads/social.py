@@ -11,7 +11,7 @@ A user is a node and a topic; a follower subscribes to the one it follows. The m
   community has users of one degree, with much it has a core that all its members draw.
 - Draws. Near draws are made in the own community: all but a share `outside` of a user's draws, as long as
   they are at most `density` of the community. All others are far draws, from all users. The draws of a user
-  are distinct (weft.kernels.draw).
+  are distinct (weft.kernels.draw.distinct).
 - Edges. A hash of the pair decides whether it is mutual or one-way, and in which direction; a draw makes both
   edges of a mutual pair (none that leaves a silent user), the edge of a one-way pair if it has its direction,
   and nothing otherwise. An edge may come up twice, once from each side of a mutual pair.
@@ -34,19 +34,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.group import group
-from weft.kernels.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.kernels.draw.group import group
+from weft.kernels.draw.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
+from weft.model.csr import Csr
 from weft.workloads.regular import Pairs, require_count
 
 SLICE = 1 << 17  # users drawn at a time
 SAMPLE = 8_192  # draws counted to find how many make the wanted edges
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -183,7 +180,7 @@ class Crowd(NamedTuple):
     seed: int
     users: Int32s  # by place
     places: Int64s  # by user
-    silent: Flags  # by place
+    silent: Bools  # by place
     standing: Floats  # by place
     tables: Tables
     mutual: float  # share of pairs that are mutual
@@ -227,7 +224,7 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     return m, m * (2.0 * (1.0 - s) - b) + m * s + (1.0 - m) * a
 
 
-def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Flags:
+def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
     """Whether each source draws its target; the pairs are distinct."""
     users = np.int64(len(crowd.users))
     all_sources, all_targets = drawn(crowd, np.unique(sources).astype(np.int64))

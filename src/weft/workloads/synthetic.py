@@ -14,16 +14,13 @@ Unif, where all are equal, and Zipf, where the first topic alone is in almost ev
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.draw import draw_rows
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.draw.distinct import draw_rows
 from weft.workloads.regular import Regular
 
 STEEPEST = 1e6  # of exponents and rates: log p(t) stays a finite number with digits to spare
-
-Floats = npt.NDArray[np.float64]
 
 
 class Synthetic(Regular):
