@@ -5,9 +5,10 @@ python benchmarks/journal.py [--folder FOLDER] [--seconds 0.5] [--rounds 5]
 Records of 100 bytes come in batches of 1, 10 and 100. `waiting`: the next batch is appended when the last one is
 reported, as one publisher would that waits for each acknowledgement. `window`: up to 1,000 records are on their way,
 as with many publishers, so that one sync serves many; a million with `none`, where nobody waits, so that there is no
-figure for waiting. SQLite commits a transaction a batch on its one connection, in the calling thread and without an event loop, so that it has no window
-(`synchronous` is FULL for disk, OFF for process and none). Beside them the bare system calls, a write and an fdatasync
-a batch: what the disk allows. Figures are medians over rounds in which all take turns, for the disk has its moods.
+figure for waiting. SQLite commits a transaction a batch on its one connection, in the calling thread and without an
+event loop, so that it has no window (`synchronous` is FULL for disk, OFF for process and none). Beside them the bare
+system calls, a write and an fdatasync a batch: what the disk allows. Figures are medians over rounds in which all take
+turns, for the disk is shared.
 """
 
 import argparse
@@ -42,8 +43,9 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|")
     for sync, size in product(Sync, SIZES):
         rounds = [[measured(rate, sync, size, options) for rate in RATES] for _ in range(options.rounds)]
-        rates = [median(column) for column in zip(*rounds, strict=True)]
-        print(f"| {sync} | {size} | " + " | ".join("" if isnan(rate) else f"{rate:,.0f}" for rate in rates) + " |", flush=True)
+        rates = (median(column) for column in zip(*rounds, strict=True))
+        cells = [sync, str(size), *("" if isnan(rate) else f"{rate:,.0f}" for rate in rates)]
+        print(f"| {' | '.join(cells)} |", flush=True)
     replays = [measured(replayed, Sync.PROCESS, 100, options) for _ in range(options.rounds)]
     print(f"\nreplay: {median(replays):,.0f} records/s")
 
