@@ -5,9 +5,9 @@ from typing import Any
 from weft.experiments.measures.input import instance_of
 from weft.experiments.measures.routing import evaluation_figures, overlay_of
 from weft.experiments.runs.woven import WovenRun
-from weft.overlays.weave import mesh_of, weave
 from weft.sim.bulk import evaluate_woven
 from weft.sim.issuer_tree import average_path
+from weft.trees.weave import mesh_of, weave
 from weft.workloads.publication import publications
 
 

@@ -40,7 +40,7 @@ class Woven:
     from_issuers: bool = False
 
     def run(self, given: Input, publications: int, seed: int) -> WovenRun:
-        from weft.overlays.weave import FAN_OUT
+        from weft.trees.weave import FAN_OUT
 
         bound = FAN_OUT if self.fan_out is None else self.fan_out
         return WovenRun(given, self.overlay, bound, publications, seed, self.from_issuers)
