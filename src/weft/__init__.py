@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from weft.overlays.catalog import design
     from weft.overlays.quality import quality
     from weft.overlays.verify import topic_violations
-    from weft.overlays.weave import weave
     from weft.sim.bulk import evaluate
     from weft.sim.evaluation import Evaluation
+    from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
     from weft.workloads.publication import publications, schedule
     from weft.workloads.sample import Sampling, sample
@@ -64,7 +64,7 @@ _HOMES = {
     "sample": "weft.workloads.sample",
     "schedule": "weft.workloads.publication",
     "topic_violations": "weft.overlays.verify",
-    "weave": "weft.overlays.weave",
+    "weave": "weft.trees.weave",
     "workload": "weft.workloads.catalog",
 }
 

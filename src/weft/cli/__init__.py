@@ -8,6 +8,7 @@ import typer
 
 import weft
 from weft.cli import demo, design, evaluate, experiment, generate, ingest, inspect, join, publish, report, run, sample
+from weft.cli.output import sentence_of
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ def main() -> None:
     try:
         app()
     except WeftError as error:
-        typer.echo(f"weft: {error}", err=True)
+        typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)

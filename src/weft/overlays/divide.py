@@ -86,7 +86,7 @@ def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], fl
     if given is None:
         return partition_count(nodes, size)
     if not 1 <= given <= nodes:
-        raise WeftError(f"--partitions {given} is out of range: give a number from 1 to {nodes}.")
+        raise WeftError(f"`partitions` {given} is out of range: give a number from 1 to {nodes}.", "partitions")
     return given
 
 
@@ -142,7 +142,7 @@ def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:
 def most_subscribed(counts: Int64s, share: float, seed: int) -> Int64s:
     """The nodes with the most subscriptions, ascending; among equals the seed decides."""
     if not 0 <= share <= 1:
-        raise WeftError(f"--bulk {share} is out of range: give a share of the nodes from 0 to 1.")
+        raise WeftError(f"`bulk` {share} is out of range: give a share of the nodes from 0 to 1.", "bulk")
     order = np.lexsort((priority(seed, np.arange(len(counts))), -counts))
     return np.sort(order[: int(np.ceil(share * len(counts)))])
 

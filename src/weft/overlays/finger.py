@@ -89,7 +89,7 @@ def with_close_fingers(
 
 
 def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """As long as a finger contributes; those that the table has already count as links."""
+    """Fill phases as long as a finger contributes; those that the table has already count as links."""
     table, ring_ids = filling.table, filling.ring_ids
     nodes, phases = np.nonzero(table != NO_NODE)
     links = nodes.astype(np.int32), table[nodes, phases]
@@ -109,7 +109,7 @@ def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, prefere
 
 
 def nearest(filling: Fingers, latency: Latency) -> Int32s:
-    """For every empty phase its nearest node, as measured by round-trip time."""
+    """The nearest node of every empty phase, as measured by round-trip time."""
     nodes = len(filling.ring_ids)
     order, starts = np.argsort(filling.ring_ids), phase_starts(nodes)
     proposed = np.full_like(filling.table, NO_NODE)
@@ -123,7 +123,7 @@ def nearest(filling: Fingers, latency: Latency) -> Int32s:
 
 
 def closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
-    """For every empty phase the node of largest overlap, if any overlaps."""
+    """The node of largest overlap in every empty phase, if any overlaps."""
     interest, subscribers = instance.interest, instance.subscribers
     proposed = np.full_like(filling.table, NO_NODE)
     topic_sizes = np.append(0, np.cumsum(subscribers.counts[interest.indices]))

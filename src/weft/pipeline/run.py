@@ -57,11 +57,14 @@ class Proof:
     def check(self) -> None:
         require_options(self.router, self.fan_out)
         if self.publications < 0:
-            raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
+            raise WeftError(
+                f"`publications` {self.publications} is negative: give the number of publications.", "publications"
+            )
         if self.overlay in WITHOUT_RING and self.router != WEAVE:
             raise WeftError(
                 f"{self.router} goes by a ring, which {self.overlay} does not have: "
-                f"choose --router {WEAVE}, or an overlay with a ring, such as swico-sl."
+                f"choose `router` {WEAVE}, or an overlay with a ring, such as swico-sl.",
+                "router",
             )
         if self.latency is not None:
             read_latency(self.latency)

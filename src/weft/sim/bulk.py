@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.errors import WeftError
+from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
 from weft.kernels.routing.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
 from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, scribe_runs
@@ -50,10 +50,6 @@ from weft.sim.timed import with_times
 PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
 DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
 NO_TRACE = np.empty((0, 4), np.int32)
-
-
-class DeliveryError(Exception):
-    """A publication missed a subscriber or came to one twice: a defect of a router, which no input should provoke."""
 
 
 @dataclass(frozen=True, eq=False)

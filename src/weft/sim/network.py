@@ -70,7 +70,9 @@ def require_options(router: str, fan_out: int | None) -> None:
     require_router(router)
     if fan_out is not None:
         if router != WEAVE:
-            raise WeftError(f"{router} takes no option --fan-out: only {WEAVE} has trees whose degree it bounds.")
+            raise WeftError(
+                f"{router} takes no option `fan_out`: only {WEAVE} has trees whose degree it bounds.", "fan_out"
+            )
         require_fan_out(fan_out)
 
 

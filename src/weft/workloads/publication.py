@@ -21,7 +21,7 @@ def publications(instance: Instance, count: int, seed: int, by: Literal["topic",
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
     """
     if count < 0:
-        raise WeftError(f"--count {count} is negative: give the number of publications.")
+        raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
@@ -66,10 +66,10 @@ def schedule(
     Poisson: at the times of independent Poisson processes.
     """
     if publishers < 1:
-        raise WeftError(f"--publishers {publishers} is out of range: give at least 1.")
+        raise WeftError(f"`publishers` {publishers} is out of range: give at least 1.", "publishers")
     for option, value in (("rate", rate), ("duration", duration)):
         if not 0.0 < value < np.inf:
-            raise WeftError(f"--{option} {value} is out of range: give a positive number.")
+            raise WeftError(f"`{option}` {value} is out of range: give a positive number.", option)
     rng = np.random.default_rng(seed)
     make = _regular if arrivals == "regular" else _poisson
     times, who = make(rng, publishers, rate, duration)

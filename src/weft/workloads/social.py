@@ -66,11 +66,11 @@ class Social:
     def __post_init__(self) -> None:
         require_count("nodes", self.nodes)
         if self.nodes < 20:
-            raise WeftError(f"--nodes {self.nodes} is too few for a social graph: give at least 20.")
+            raise WeftError(f"`nodes` {self.nodes} is too few for a social graph: give at least 20.", "nodes")
         for option, (low, high) in {"subscriptions": (1, self.nodes / 5), **RANGES}.items():
             value = getattr(self, option)
             if not low <= value <= high:
-                raise WeftError(f"--{option} {value} is out of range: give a number from {low:g} to {high:g}.")
+                raise WeftError(f"`{option}` {value} is out of range: give a number from {low:g} to {high:g}.", option)
 
     @property
     def topics(self) -> int:
@@ -167,9 +167,11 @@ def social(
 ) -> Social:
     """A graph like the named one; what is not given is as there, or less where the nodes are few."""
     if topics not in (None, nodes):
-        raise WeftError(f"--topics {topics} is not --nodes {nodes}: in a social graph every user is a topic.")
+        raise WeftError(
+            f"`topics` {topics} is not `nodes` {nodes}: in a social graph every user is a topic.", "topics", "nodes"
+        )
     if like not in LIKE:
-        raise WeftError(f"--like {like} is unknown: choose one of {', '.join(LIKE)}.")
+        raise WeftError(f"`like` {like} is unknown: choose one of {', '.join(LIKE)}.", "like")
     made = LIKE[like](nodes, subscriptions)
     return made if reciprocity is None else replace(made, reciprocity=reciprocity)
 

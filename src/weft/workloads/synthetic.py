@@ -65,4 +65,4 @@ class Expo(Synthetic):
 
 def require_steepness(option: str, value: float) -> None:
     if not 0.0 <= value <= STEEPEST:
-        raise WeftError(f"--{option} {value} is out of range: give a number from 0 to {STEEPEST:.0f}.")
+        raise WeftError(f"`{option}` {value} is out of range: give a number from 0 to {STEEPEST:.0f}.", option)
