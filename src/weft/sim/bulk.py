@@ -124,8 +124,7 @@ def _require_known(network: Network, publications: Publications) -> None:
 def _require_members(network: Network, publications: Publications) -> None:
     """Who is in no tree comes in over the ring."""
     trees = network.woven
-    topics = np.repeat(np.arange(network.topics), trees.sizes)
-    inside = topics * np.int64(network.nodes) + trees.members
+    inside = trees.topic_of_each * np.int64(network.nodes) + trees.members
     issuers = network.position_of[publications.nodes]
     outside = ~np.isin(publications.topics * np.int64(network.nodes) + issuers, inside)
     outside &= network.subscribers.counts[publications.topics] > 0
