@@ -83,7 +83,7 @@ class BrokerWorld:
                     number: (route.link, route.origin, route.hops, route.heads_for)
                     for number, route in broker.table.routes.items()
                 },
-                {key: (entry.count, entry.hops, +entry.origins) for key, entry in broker.table.entries.items()},
+                {key: (entry.count, entry.hops, dict(entry.origins)) for key, entry in broker.table.entries.items()},
             )
             for broker in self.brokers
         ]

@@ -131,6 +131,9 @@ def test_what_was_not_measured_is_not_compared() -> None:
         ("up", (1, 2, 3, 4), "agrees"),
         ("up", (1, 3, 2, 4), "agrees"),  # five pairs of six
         ("up", (1, 4, 2, 3), "differs"),  # four
+        ("up", (1, 2, 3, 4, 5, 6, 7, 0), "agrees"),  # 21 of 28: just three quarters
+        ("down", (7, 6, 5, 4, 3, 2, 1, 8), "agrees"),
+        ("up", (1, 2, 3, 4, 5, 7, 6, 0), "differs"),  # 20
         ("up", (2, 1, 4, 3), "differs"),
         ("up", (2, 2, 2), "differs"),
         ("down", (4, 3, 2, 1), "agrees"),

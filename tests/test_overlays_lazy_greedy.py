@@ -183,6 +183,14 @@ def test_the_owner_of_a_finger_is_either_end():
     assert owners.count(0) + owners.count(2) == 40
 
 
+def test_a_coin_is_tossed_for_every_finger():
+    """Sixty-four pairs that face each other on a ring, all of the same contribution: some belong to either end."""
+    instance = instance_from_pairs(np.arange(128), np.arange(128) % 64)
+    chosen = lazy_greedy(instance, empty_phases(empty_table(128), np.arange(128)), np.random.default_rng(1))
+    assert len(chosen.owners) == 64
+    assert 16 <= np.count_nonzero(chosen.owners < 64) <= 48
+
+
 @pytest.mark.parametrize("tie", ["random", "overlap"])
 def test_the_number_of_threads_does_not_matter(tie):
     instance = random_instance(5, 300, 60, 0.1)

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
-from weft.model.content import Content, Filter, intersects
+from weft.model.content import Content, Filter, Subscription, intersects
 from weft.protocol.popsub.cover import Cover
+from weft.protocol.popsub.parameters import Parameters, Way
+from weft.protocol.popsub.popularity import best_way
+from weft.protocol.popsub.table import Entry, Route
 
 FIGURE_2 = [(1, 2), (1, 3), (2, 4), (4, 8), (3, 7), (7, 9), (2, 5), (3, 6)]  # broker 0 is not in the figure
 
@@ -36,6 +39,18 @@ def test_the_gains_of_figure_2():
     assert set(at_1) == {(2, red), (2, blue), (3, gray)}  # all others are 0/0
     assert not world.brokers[9].table.entries
     assert at_1[2, red].origins == {4: 2, 8: 2}
+
+
+def test_brokers_whose_last_subscription_went_are_not_counted_by_the_choice_of_a_way():
+    """Three brokers and two hops a subscription: without the first, direct messages cost no more than the tree."""
+    routes = [Route(Subscription(number, ANYTHING), 2, origin, 1) for number, origin in enumerate((4, 8, 8, 9))]
+    entry = Entry()
+    for route in routes:
+        entry.count_in(route)
+    entry.count_out(routes[0])
+    assert dict(entry.origins) == {8: 2, 9: 1}
+    entry.hops, entry.rate = 6, 5.0  # two hops each, and batches would fill
+    assert best_way(entry, 0.0, Parameters(diameter=1.0, capacity=1.0)) is Way.DIRECT
 
 
 def test_a_subscription_counts_on_every_link_of_its_path_and_goes_nowhere_else():

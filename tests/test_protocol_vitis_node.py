@@ -115,6 +115,14 @@ def test_who_leaves_tells_its_links_and_is_not_taken_back():
     assert vitis.neighbourhood.table.peers.keys() == {5}
 
 
+def test_who_leaves_after_its_heartbeat_is_no_link():
+    vitis, _ = joined()
+    vitis.handle(heartbeat(9), 3100.0)
+    vitis.handle(Received(9, Leave()), 3200.0)
+    vitis.on_timer(4000.0)
+    assert vitis.neighbourhood.links.keys() == {1}
+
+
 def test_interests_may_change():
     vitis, _ = joined()
     vitis.handle(Subscribed(5), 3100.0)

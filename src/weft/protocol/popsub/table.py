@@ -156,5 +156,6 @@ class RoutingTable:
         return entries
 
     @staticmethod
-    def _summary(entries: Iterable[tuple[Key, Entry]]) -> dict[Key, tuple[int, int, Counter[int]]]:
-        return {key: (entry.count, entry.hops, entry.origins) for key, entry in entries}
+    def _summary(entries: Iterable[tuple[Key, Entry]]) -> dict[Key, tuple[int, int, dict[int, int]]]:
+        """Counters are equal where they differ by zeros; dictionaries are not."""
+        return {key: (entry.count, entry.hops, dict(entry.origins)) for key, entry in entries}
