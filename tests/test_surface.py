@@ -10,7 +10,7 @@ import pytest
 import weft
 from weft.model.table import Table
 from weft.sim.bulk import trace
-from weft.sim.network import network_for
+from weft.sim.catalog import network_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

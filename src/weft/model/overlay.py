@@ -1,5 +1,6 @@
 """The overlay: nodes, their places on the ring if it has one, and the links, each owned by the node that opened it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +51,15 @@ class Overlay(Table):
     def indptr(self) -> Int64s:
         """The links of node v are those from indptr[v] to indptr[v + 1]."""
         return np.searchsorted(self.sources, np.arange(self.nodes + 1)).astype(np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells overlays apart by their links and their ring alone, however they were made."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(np.array([self.nodes, self.links, self.ring_size or 0], np.int64).tobytes())
+        for column in (self.sources, self.targets, self.phases, self.ring_ids):
+            digest.update(b"" if column is None else column.tobytes())
+        return digest.hexdigest()
 
     def of(self, node: int) -> Int32s:
         return self.targets[self.indptr[node] : self.indptr[node + 1]]

@@ -59,7 +59,7 @@ def empty_phases(table: Int32s, ring_ids: Int64s) -> Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Fingers:
-    """A table on its way to be full. The constraint knows which fingers may still be opened, and is asked alone."""
+    """A table that is being filled. Who fills it asks the constraint, not the table, which fingers may be opened."""
 
     ring_ids: Int64s
     table: Int32s

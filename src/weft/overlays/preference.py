@@ -31,7 +31,7 @@ class Closeness:
 class Preference:
     tie: Tie = "random"  # of links that contribute the same: any, or one of the largest overlap
     fill: Fill = "random"  # of fingers where none contributes: the same
-    closeness: Closeness | None = None  # contributions are weighed by it, and a finger that contributes nothing is near
+    closeness: Closeness | None = None  # weighs contributions; a finger without contribution then goes to the nearest
 
 
 NO_PREFERENCE = Preference()
