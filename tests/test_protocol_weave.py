@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from routing_oracle import ring_instance, ring_overlay
 from weft.model.latency import MatrixLatency
 from weft.overlays.catalog import design
-from weft.overlays.weave import mesh_of, weave
 from weft.protocol.convey import Ranged
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.loom import Loom
@@ -32,6 +31,7 @@ from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.sim.population import directory_of, routers_of, woven_routers
 from weft.sim.record import Record
 from weft.sim.world import Faults, World
+from weft.trees.weave import mesh_of, weave
 
 SAID = Publication(issuer=9, number=0, topic=0)
 

@@ -7,9 +7,9 @@ from typing import Any
 from weft.experiments.experiment import Experiment, Metric, Panel, Point
 from weft.experiments.point import social_input
 from weft.experiments.routing import Input, Routed, Scale, System, figures_of, instance_of, overlay_of, routing_plan
-from weft.overlays.weave import FAN_OUT, mesh_of, weave
 from weft.sim.bulk import evaluate_woven
 from weft.sim.issuer_tree import average_path
+from weft.trees.weave import FAN_OUT, mesh_of, weave
 from weft.workloads.publication import publications
 
 METRICS = {

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
+from weft.model.latency import latency_for
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
-from weft.overlays.weave import FAN_OUT
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
 from weft.pipeline.weave import weave
@@ -27,7 +27,8 @@ from weft.protocol.catalog import WEAVE
 from weft.sim.bulk import evaluate_part, evaluate_woven
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
 from weft.sim.network import Network, network_of, require_options
-from weft.sim.timed import latency_for, with_times
+from weft.sim.timed import with_times
+from weft.trees.weave import FAN_OUT
 
 SHARDS = 16  # each sends a few numbers a node to the driver
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing

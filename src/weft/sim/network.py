@@ -16,8 +16,8 @@ from weft.model.latency import Latency
 from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
-from weft.overlays.weave import FAN_OUT, require_fan_out, weave
 from weft.protocol.catalog import WEAVE, require_router
+from weft.trees.weave import FAN_OUT, require_fan_out, weave
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from weft.arrays import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
 from weft.model.tree import Trees
-from weft.overlays.weave import weave
 from weft.protocol.catalog import WEAVE, make_router
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.rendezvous import rendezvous
@@ -17,6 +16,7 @@ from weft.protocol.router import Router, Subscribed
 from weft.protocol.weave import DEFAULT_PATIENCE, Patience, Weave
 from weft.sim.network import ring_of
 from weft.sim.world import World
+from weft.trees.weave import weave
 
 
 class Directory:

@@ -18,9 +18,8 @@ from weft.kernels.trees.weave import weave_topics
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
-from weft.model.overlay import Overlay
+from weft.model.overlay import Overlay, undirected
 from weft.model.tree import Trees
-from weft.overlays.quality import undirected
 
 FAN_OUT = 64  # docs/weave.md has what others cost
 
