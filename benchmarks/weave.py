@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from snap import read_snap
-from weft.experiments.dataset import DATASETS, find
+from weft.experiments.engine.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def instances(data: Path | None, toy: bool) -> Iterator[tuple[str, Instance, str]]:
-    """The instances, with the overlay to weave on."""
+    """Instances, with the overlay to weave on."""
     if toy:
         yield "social, 300 nodes", generate("social", nodes=300, seed=1), "swico-sl"
         return

@@ -20,6 +20,8 @@ BENCHMARKS = ROOT / "benchmarks"
 PARTS = {"measure", "snap", "textbook"}  # what benchmarks share
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
+IN_PROSE = {("workload", "nodes", "subscriptions in all", "seconds")}  # told in docs/workloads.md without a table
+
 Bench = Callable[..., str]
 
 
@@ -56,7 +58,7 @@ def cells(row: str) -> tuple[str, ...]:
 def assert_tables_of_the_docs(printed: str) -> None:
     tables = tables_in(printed)
     assert tables
-    assert tables.keys() <= tables_in(DOCS).keys()
+    assert tables.keys() <= tables_in(DOCS).keys() | IN_PROSE
     for head, widths in tables.items():
         assert set(widths) == {len(head)}, f"the rows under {head} do not fit"
 

@@ -241,7 +241,7 @@ def tiny_disk(tmp_path):
     if mounted.returncode:
         pytest.skip("a file system cannot be mounted here")
     yield path
-    subprocess.run(["umount", path], check=True)
+    subprocess.run(["umount", "--lazy", path], check=True)  # a test that failed may still have files open
 
 
 def test_a_tiny_disk_fills_up_and_goes_on_when_there_is_room(tiny_disk, monkeypatch):

@@ -33,7 +33,7 @@ def line(nodes, subscribers):
 
 @dataclass
 class Members:
-    """Who subscribes, as the loom knows it; there is no ring to ask about."""
+    """Subscribers as the loom knows them; there is no ring to ask about."""
 
     loom: Loom
 

@@ -66,7 +66,7 @@ def random_tree(nodes, seed):
 
 
 def tables_by_hand(nodes, links, advertisements, subscriptions):
-    """From the paths of the tree: {number: (node, filter)} of what there is."""
+    """Tables by the paths of the tree, given {number: (node, filter)} of what there is."""
     tree = networkx.Graph(links)
     tree.add_node(0)
     path = dict(networkx.all_pairs_shortest_path(tree))

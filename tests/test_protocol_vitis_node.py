@@ -63,7 +63,7 @@ def sent(effects, kind):
 
 
 def first_topic_by_way_of(up, links=(1, 2)):
-    """Whose rendezvous identifier is nearer to one of the links than to the others and to node 0."""
+    """The first topic whose rendezvous identifier is nearer to one of the links than to the others and to node 0."""
     distance = {topic: {v: apart(ring_id(1, v), RING // 10 * topic) for v in (0, *links)} for topic in range(10)}
     return next(topic for topic in distance if min(distance[topic], key=distance[topic].__getitem__) == up)
 
@@ -208,7 +208,7 @@ def test_who_left_and_comes_back_at_once_is_taken_back():
 
 
 def test_a_new_subscriber_without_a_cluster_speaks_for_itself():
-    """In the round before it has elected anybody."""
+    """Publish in the round before it has elected anybody."""
     topic = first_topic_by_way_of(1, links=(1,))
     vitis, _ = joined(interest=())
     vitis.handle(heartbeat(1, interest=()), 3100.0)

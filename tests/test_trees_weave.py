@@ -125,7 +125,7 @@ def test_a_tree_is_better_than_one_from_the_best_connected_member():
 
 @pytest.mark.parametrize("fan_out", [2, 3, 5, 20])
 def test_fan_out_is_bounded_where_others_can_take_over(fan_out):
-    """In a complete graph everyone can."""
+    """Everyone can in a complete graph."""
     nodes = 20
     trees = weave(
         topic_of(list(range(nodes)), nodes), links(nodes, list(combinations(range(nodes), 2))), fan_out=fan_out

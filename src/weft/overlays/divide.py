@@ -97,7 +97,7 @@ def nodes_by_partition(member: Int32s) -> list[Int64s]:
 
 
 def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, preference: Preference) -> Links:
-    """GM on the nodes."""
+    """Links of GM on the nodes."""
     alone = np.arange(len(nodes), dtype=np.int32)
     chosen = links_across(interest.compact(), alone, rng, preference)
     return Links(nodes[chosen.owners], nodes[chosen.others])
@@ -106,7 +106,7 @@ def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, preferen
 def links_with_clones(
     nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, preference: Preference
 ) -> Links:
-    """GM on the nodes and the bulk, which has its overlay already."""
+    """Links of GM on the nodes and the bulk, which has its overlay already."""
     chosen = links_with_bulk(interest, clones, rng, preference)
     both = np.concatenate([nodes, bulk])
     return Links(both[chosen.owners], both[chosen.others])
@@ -140,7 +140,7 @@ def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:
 
 
 def most_subscribed(counts: Int64s, share: float, seed: int) -> Int64s:
-    """Ascending; among nodes with as many subscriptions, which of them is decided by the seed."""
+    """The nodes with the most subscriptions, ascending; among equals the seed decides."""
     if not 0 <= share <= 1:
         raise WeftError(f"--bulk {share} is out of range: give a share of the nodes from 0 to 1.")
     order = np.lexsort((priority(seed, np.arange(len(counts))), -counts))
@@ -159,7 +159,7 @@ def overlay_of(nodes: int, links: Sequence[Links], **figures: Any) -> Overlay:
 
 
 def dc_figures(sizes: Int64s, stars: Int64s) -> dict[str, Any]:
-    """A node may be linked with its partition, and a star node also with the stars of the others."""
+    """Figures of DC: a node may be linked with its partition, and a star node also with the stars of the others."""
     neighbours = sizes - 1 + np.where(stars > 0, stars.sum() - stars, 0)
     return {
         "partitions": len(sizes),
@@ -169,7 +169,7 @@ def dc_figures(sizes: Int64s, stars: Int64s) -> dict[str, Any]:
 
 
 def dcbc_figures(nodes: int, bulk: int, partitions: int) -> dict[str, Any]:
-    """The ratio is that of a lightweight node; a bulk node may be linked with all."""
+    """Figures of DCBC: the ratio is that of a lightweight node; a bulk node may be linked with all."""
     light = nodes - bulk
     largest = -(-light // partitions) if partitions else 0
     return {

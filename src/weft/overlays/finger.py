@@ -51,7 +51,7 @@ def random_table(ring_ids: Int64s, rng: np.random.Generator) -> Int32s:
 
 
 def empty_phases(table: Int32s, ring_ids: Int64s) -> Constraint:
-    """One finger may be opened in every empty phase of the table."""
+    """A constraint of one finger in every empty phase of the table."""
     bits = (table == NO_NODE) @ phase_starts(len(table))
     phase_of = phase(np.arange(len(table)))
     return fingers(bits.astype(np.int32), ring_ids.astype(np.int32), phase_of.astype(np.int32))

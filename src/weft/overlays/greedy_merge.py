@@ -37,7 +37,7 @@ def gm(
 
 @dataclass(frozen=True, eq=False)
 class SupportCurve:
-    """After k links the nodes have average_degree[k], and the links a TcoSuppR of support[k]."""
+    """Average degree and TcoSuppR after k links, at [k]."""
 
     average_degree: Floats
     support: Floats

@@ -43,7 +43,7 @@ UNWEIGHED = np.empty(0, np.float64)
 
 @dataclass(frozen=True, eq=False)
 class ChosenLinks:
-    """In the order of choice."""
+    """Links in the order of choice."""
 
     owners: Int32s
     others: Int32s
@@ -60,7 +60,7 @@ def lazy_greedy(
     preference: Preference = NO_PREFERENCE,
     most: int = LIMIT,
 ) -> ChosenLinks:
-    """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
+    """Choose links under the constraint, on top of the given ones, until none contributes or there are `most`."""
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
@@ -82,7 +82,7 @@ def links_across(
 def links_with_bulk(
     interest: Csr, bulk: Bulk, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
-    """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
+    """Links across for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
     if not is_eager(interest, any_link(), preference):
         both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
         return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, preference)
@@ -100,7 +100,7 @@ def added_links(
     preference: Preference,
     most: int,
 ) -> ChosenLinks:
-    """At most so many links on top of what is connected."""
+    """Links on top of what is connected, at most so many."""
     if is_eager(interest, constraint, preference):
         rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
@@ -126,7 +126,7 @@ def drained_rounds(
     preference: Preference,
     most: int,
 ) -> list[Pairs]:
-    """Rounds until there are so many links, or none contributes."""
+    """Links chosen in rounds, until there are so many or none contributes."""
     rounds, count = [empty_pairs(0)], 0
     by_overlap, closeness = preference.tie == "overlap", preference.closeness
     while count < most:

@@ -30,7 +30,7 @@ def link_quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
 
 
 def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
-    """All figures, for `inspect`."""
+    """All figures of an overlay, for `inspect`."""
     subgraph = topic_subgraph(instance, overlay)
     tccs = tcc_counts(instance, subgraph)
     return {
@@ -143,6 +143,6 @@ def ring_violations(overlay: Overlay) -> list[str]:
 
 
 def design_figures(overlay: Overlay) -> dict[str, Any]:
-    """What the design of DC, DCBC or a join told of itself: it cannot be seen in the links."""
-    told = ("partitions", "bulk_nodes", "star_set", "potential_neighbour_ratio", "star_nodes", "links_across")
-    return {name: overlay.meta[name] for name in told if name in overlay.meta}
+    """Figures that the design of DC, DCBC or a join wrote down, since they cannot be seen in the links."""
+    written = ("partitions", "bulk_nodes", "star_set", "potential_neighbour_ratio", "star_nodes", "links_across")
+    return {name: overlay.meta[name] for name in written if name in overlay.meta}

@@ -1,6 +1,6 @@
 """DC and DCBC on Spark: `overlays/divide.py`, with the partitions conquered in parallel and the same result.
 
-A task gets the interests of one partition, told which of its topics other partitions share, and those of the bulk. It
+A task gets the interests of one partition, which of its topics other partitions share, and those of the bulk. It
 gives the links of the partition, which go to disk, and the interests of its star nodes in the topics that are shared.
 The driver holds the number of the partition of every node, the bulk, and the star nodes, which it links.
 """
@@ -142,7 +142,7 @@ def _conquered(divided: DataFrame, count: int, conquer: Callable[[pa.Table], pa.
 
 
 def conqueror(seed: int, first_stream: int, bulk: Members, preference: Preference) -> Callable[[pa.Table], pa.Table]:
-    """What a task does with the interests of a partition. Star nodes are told only where there is no bulk."""
+    """The function of a task over the interests of a partition. It returns star nodes only where there is no bulk."""
 
     def conquer(table: pa.Table) -> pa.Table:
         partition = table["partition"][0].as_py()
@@ -179,7 +179,7 @@ def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s)
 
 
 def bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
-    """As in `overlays/divide.py`; the driver sees the interests only in topics that the most subscribed leave out."""
+    """Bulk nodes, as in `overlays/divide.py`; the driver sees only topics that the most subscribed nodes leave out."""
     counted = interest.groupBy("node").count().toArrow()
     counts = np.zeros(nodes, np.int64)
     counts[column(counted, "node")] = column(counted, "count")

@@ -1,6 +1,6 @@
 """Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.trees.weave`.
 
-A task is told two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
+A task is sent two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
 tasks.
 """
 

@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
 
 
 def ccdf(series: Mapping[str, Int64s], xlabel: str) -> str:
-    """For every count how large a share has at least as many, on logarithmic axes."""
+    """The share that has at least as many, for every count, on logarithmic axes."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6, 3.6), layout="constrained")
         axes = figure.add_subplot()
@@ -59,7 +59,7 @@ def shares_with_at_least(counts: Int64s) -> tuple[Int64s, Floats]:
 
 
 def svg(figure: Figure, tips: Mapping[str, tuple[Line2D, Sequence[str]]] | None = None) -> str:
-    """Tips stand by a name that is unique on the page."""
+    """The figure as SVG; tips stand by a name that is unique on the page."""
     named = dict(tips or {})
     for name, (line, _) in named.items():
         line.set_gid(name)
@@ -71,6 +71,6 @@ def svg(figure: Figure, tips: Mapping[str, tuple[Line2D, Sequence[str]]] | None 
     root = ElementTree.fromstring(text[text.index("<svg") :])
     groups = {group.get("id"): group for group in root.iter(f"{{{SVG}}}g")}
     for name, (_, texts) in named.items():
-        for mark, told in zip(groups[name].iter(f"{{{SVG}}}use"), texts, strict=True):
-            mark.set("data-tip", told)
+        for mark, text in zip(groups[name].iter(f"{{{SVG}}}use"), texts, strict=True):
+            mark.set("data-tip", text)
     return ElementTree.tostring(root, encoding="unicode")

@@ -24,10 +24,7 @@ def content_world(
     seed: int = 0,
     new_world: Callable[[list[Broker], Latency, Ledger], World] = World,
 ) -> tuple[World, Ledger, float]:
-    """The world with all of it scheduled.
-
-    The time is when publishing begins: at an evaluation, after all have subscribed.
-    """
+    """A world with all events scheduled, and when publishing begins: at an evaluation, after all have subscribed."""
     brokers = brokers_of(tree.brokers, tree.links(), way, parameters, seed)
     ledger = Ledger(brokers)
     world = new_world(brokers, MatrixLatency(2 * tree.delays), ledger)

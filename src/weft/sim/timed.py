@@ -32,7 +32,7 @@ def with_times(
     seed: int,
     trees: Trees | None,  # Weave's
 ) -> Evaluation:
-    """Of TIMED publications, evenly spread over those given, if these are more."""
+    """Add times of TIMED publications, evenly spread over those given, if these are more."""
     count = min(TIMED, len(publications))
     rows = np.arange(count) * len(publications) // max(count, 1)
     some = Publications(publications.topics[rows], publications.nodes[rows])
@@ -84,7 +84,7 @@ def _world_at_rest(
     seed: int,
     trees: Trees | None,
 ) -> World:
-    """Everybody has subscribed, and all tables are in place."""
+    """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
     if trees is not None:
         return World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
@@ -94,7 +94,7 @@ def _world_at_rest(
 
 
 def _publish(world: World, publications: Publications) -> float:
-    """All at once, and runs until they have arrived; the time when they were published."""
+    """Publish all at once, and run until they have arrived; the time when they were published."""
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))

@@ -54,7 +54,7 @@ class Strand:
 
 
 def weave(instance: Instance, overlay: Overlay, *, fan_out: int = FAN_OUT, latency: Latency | None = None) -> Trees:
-    """With latencies, paths are as short as may be in time, else in hops."""
+    """Trees of all topics. With latencies, paths are as short as may be in time, else in hops."""
     require_fan_out(fan_out)
     mesh = mesh_of(overlay, latency)
     work = partial(strand, mesh, instance.subscribers, fan_out)
@@ -73,7 +73,7 @@ def ranges(subscribers: Csr) -> list[tuple[int, int]]:
 
 
 def strand(mesh: Mesh, subscribers: Csr, fan_out: int, topics: tuple[int, int]) -> Strand:
-    """Of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
+    """Trees of a range of topics. Kernels release the GIL, so a strand a thread keeps all cores busy."""
     indptr = subscribers.indptr[topics[0] : topics[1] + 1]
     own = subscribers.indices[indptr[0] : indptr[-1]]
     links = mesh.neighbours
@@ -81,7 +81,7 @@ def strand(mesh: Mesh, subscribers: Csr, fan_out: int, topics: tuple[int, int]) 
 
 
 def trees_of(mesh: Mesh, strands: list[Strand]) -> Trees:
-    """Of all topics, in their order."""
+    """Trees of all topics, in their order."""
     parts = np.concatenate([each.parts for each in strands])
     parted = np.flatnonzero(parts > 1)
     if len(parted):

@@ -2,23 +2,13 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import Any
 
-import numpy as np
+from weft.experiments.engine.dataset import GENERATED_HOSTS, LATENCIES, usual_latencies
+from weft.experiments.engine.experiment import Effort, Metric, Panel, Plan, Point
+from weft.protocol.vitis.parameters import Form
 
-from weft.experiments.dataset import LATENCIES
-from weft.experiments.experiment import Effort, Metric, Panel, Plan, Point
-from weft.model.instance import Instance, read_instance
-from weft.model.latency import Latency, MatrixLatency, PlacedLatency, place, read_latency
-from weft.protocol.vitis.parameters import Form, Parameters
-from weft.sim.vitis_scenario import Scenario, after_failure, simulate
-from weft.workloads.catalog import generate
-from weft.workloads.geography import geographic_latency
-from weft.workloads.sample import Sampling, sample
-
-HOSTS = 490  # of generated latencies
 TWITTER = "twitter"
 NEAR = (0.5, 5.0)  # milliseconds of access delay
 
@@ -48,7 +38,7 @@ def trade(systems: tuple[str, ...]) -> tuple[Panel, ...]:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where nodes are, and what they want."""
+    """The network's input: where nodes are, and what they subscribe to."""
 
     pattern: str  # a name of weft.workloads.catalog, or TWITTER
     nodes: int
@@ -79,18 +69,9 @@ class VitisRun:
         return 2e-5 * nodes * (nodes / 10 + 200)
 
     def measure(self) -> dict[str, Any]:
-        scenario = Scenario(self.publications, churn=self.churn)
-        plain = _without_locality(self.surroundings, scenario, self.seed)
-        if self.exponent == 0.0:
-            figures = plain
-        else:
-            parameters = Parameters(exponent=self.exponent, utility=self.utility, floor=self.floor)
-            figures = simulate(*surroundings_of(self.surroundings, self.seed), parameters, scenario, self.seed)
-        return {
-            **figures,
-            "time_ratio": _ratio(figures["delivery_time"], plain["delivery_time"]),
-            "relay_ratio": _ratio(figures["relays_per_delivery"], plain["relays_per_delivery"]),
-        }
+        from weft.experiments.measures.vitis import measure_vitis
+
+        return measure_vitis(self)
 
 
 @dataclass(frozen=True)
@@ -109,52 +90,14 @@ class FailureRun:
         return 2e-5 * self.surroundings.nodes * (self.surroundings.nodes / 10 + 120)
 
     def measure(self) -> dict[str, Any]:
-        parameters = Parameters(exponent=self.exponent)
-        given = surroundings_of(self.surroundings, self.seed)
-        return after_failure(*given, parameters, Scenario(), self.seed, self.share)
+        from weft.experiments.measures.vitis import measure_failure
 
-
-@lru_cache(maxsize=1)
-def _without_locality(surroundings: Surroundings, scenario: Scenario, seed: int) -> dict[str, Any]:
-    return simulate(*surroundings_of(surroundings, seed), Parameters(), scenario, seed)
-
-
-def _ratio(figure: float, baseline: float) -> float | None:
-    return figure / baseline if baseline else None
-
-
-@lru_cache(maxsize=1)
-def surroundings_of(surroundings: Surroundings, seed: int) -> tuple[Instance, PlacedLatency]:
-    instance = _instance(surroundings, seed)
-    hosts = geographic_latency(HOSTS, seed) if surroundings.hosts is None else read_latency(surroundings.hosts)
-    return instance, place(_few(hosts, instance.nodes, seed), instance.nodes, seed, surroundings.access)
-
-
-def _instance(surroundings: Surroundings, seed: int) -> Instance:
-    if surroundings.pattern != TWITTER:
-        return generate(surroundings.pattern, nodes=surroundings.nodes, seed=seed)
-    if surroundings.folder is None:
-        whole = generate("social", nodes=4 * surroundings.nodes, like=TWITTER, seed=seed)
-    else:
-        whole = read_instance(surroundings.folder)
-    return sample(whole, Sampling(surroundings.nodes, "closure", seed))
-
-
-def _few(hosts: Latency, nodes: int, seed: int) -> Latency:
-    """As many hosts as there are nodes, at random, where there are more."""
-    if hosts.nodes <= nodes:
-        return hosts
-    chosen = np.random.default_rng(seed).permutation(hosts.nodes)[:nodes]
-    return MatrixLatency(hosts.round_trip(chosen[:, None], chosen))
-
-
-def hosts_in(folders: Mapping[str, str]) -> str | None:
-    return folders.get("planetlab") or folders.get("wonderproxy")
+        return measure_failure(self)
 
 
 def settings(folders: Mapping[str, str], publications: int) -> str:
-    known = [LATENCIES[key].name for key in ("planetlab", "wonderproxy") if key in folders]
-    latencies = known[0] if known else f"generated, {HOSTS} hosts on a globe"
+    key = usual_latencies(folders)
+    latencies = f"generated, {GENERATED_HOSTS} hosts on a globe" if key is None else LATENCIES[key].name
     return f"Round-trip times: {latencies}, with access delays; {publications:,} publications a run"
 
 

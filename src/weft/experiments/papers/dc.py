@@ -5,18 +5,27 @@ node fit what it tells: with 1,000 nodes Algorithm 5 then takes 10 partitions, a
 Along the subscriptions (Figs. 9, 10(c)) DC is as far above GM as the paper says with 500 topics, and nearer with 200.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
-from statistics import fmean, pstdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from weft.experiments.connected import JOINS, PRINTED, ConnectedRun, Drawn, Part
-from weft.experiments.experiment import Effort, Experiment, Metric, Panel, Plan, Point
-from weft.experiments.point import SITES, social_input
-from weft.experiments.routing import Input
-from weft.workloads.independent import Popularity
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.runs.connected import (
+    JOINS,
+    PARTITION_SIZE,
+    PRINTED,
+    STATISTICS,
+    ConnectedRun,
+    Drawn,
+    Part,
+    StatisticRun,
+)
+from weft.experiments.runs.input import SCALES, SITES, Input, social_inputs
+
+if TYPE_CHECKING:
+    from weft.workloads.independent import Popularity
 
 METRICS = {
     "average degree": Metric("average_degree"),
@@ -43,7 +52,7 @@ SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
 @dataclass(frozen=True)
 class System:
     overlay: str
-    popularity: Popularity | None = None  # none: that of the point
+    popularity: "Popularity | None" = None  # none: that of the point
     partition: str | None = None
     part: Part = "all"
 
@@ -59,7 +68,7 @@ Places = Callable[[Effort, Mapping[str, str]], Sequence[Place]]
 
 PRINTED_GM = {"GM as printed": System(PRINTED)}
 GM_DC_DCBC = {"GM": System("gm"), "DC": System("dc"), "DCBC": System("dcbc")}
-POPULARITIES: dict[str, Popularity] = {"Unif": "unif", "Zipf": "zipf", "Expo": "expo"}
+POPULARITIES: "dict[str, Popularity]" = {"Unif": "unif", "Zipf": "zipf", "Expo": "expo"}
 
 
 def _plan(places: Places, systems: Mapping[str, System], effort: Effort, folders: Mapping[str, str]) -> Plan:
@@ -119,49 +128,7 @@ def _zipf_topics(effort: Effort, folders: Mapping[str, str]) -> list[Place]:
 
 
 def _social(effort: Effort, folders: Mapping[str, str]) -> list[Place]:
-    samples = product(SITES.items(), (1_000, 10_000))
-    inputs = [social_input(f"{site} {nodes // 1000}K", key, nodes, folders.get(key)) for (site, key), nodes in samples]
-    return [Place(point, given) for point, given in inputs]
-
-
-@dataclass(frozen=True)
-class StatisticRun:
-    """A statistic of DC over repetitions that differ in interests and partitions (Table I)."""
-
-    statistic: str
-    input: Drawn
-    repetitions: int
-    seed: int
-
-    @property
-    def batch(self) -> Hashable:
-        return self.input, self.repetitions, self.seed
-
-    @property
-    def cost(self) -> float:
-        return 0.2 * self.repetitions
-
-    def measure(self) -> dict[str, Any]:
-        found = _repeated(self.input, self.repetitions, self.seed)
-        if self.statistic == "partition size":
-            return {"star_set": fmean(self.input.nodes / run["chosen_partitions"] for run in found)}
-        summed = STATISTICS[self.statistic]
-        return {
-            column: summed([run[column] for run in found]) for column in ("average_degree", "of_gm_time", "star_set")
-        }
-
-
-STATISTICS: dict[str, Callable[[list[float]], float]] = {
-    "minimum": min,
-    "mean": fmean,
-    "maximum": max,
-    "standard deviation": pstdev,
-}
-
-
-@lru_cache(maxsize=1)
-def _repeated(given: Drawn, repetitions: int, seed: int) -> list[dict[str, Any]]:
-    return [ConnectedRun(given, "dc", seed * 1_000 + number).measure() for number in range(repetitions)]
+    return [Place(point, given) for point, given in social_inputs(tuple(SITES), SCALES[effort], folders)]
 
 
 def _table1_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
@@ -170,7 +137,7 @@ def _table1_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     return Plan([Point("DC", f"{_about(given)}, {repetitions} times")], 1, runs)
 
 
-TABLE1 = (*STATISTICS, "partition size")
+TABLE1 = (*STATISTICS, PARTITION_SIZE)
 
 
 def _experiment(
@@ -241,8 +208,8 @@ EXPERIMENTS = (
         metrics={**METRICS, "star set": Metric("star_set")},
         plan=_table1_plan,
         panels=(
-            Panel("average degree", "average degree", tuple(STATISTICS)),
-            Panel("time / GM", "time / GM", tuple(STATISTICS)),
+            Panel("average degree", "average degree", STATISTICS),
+            Panel("time / GM", "time / GM", STATISTICS),
             Panel("star set", "star set", TABLE1),
         ),
         note=TIME,

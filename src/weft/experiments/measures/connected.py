@@ -1,80 +1,72 @@
-"""Runs of topic-connected overlays, as the DC paper compares them.
+"""Figures of topic-connected overlays.
 
-Time is told as a share of GM's as the paper prints it (Algorithm 1, compiled), which is what the paper's GM is; ours is
+Time is a share of that of GM as the paper prints it (Algorithm 1, compiled), which is what the paper's GM is; ours is
 several times faster. Degrees are compared with those of our GM. Both are designed once for an instance: the runs on one
 instance are a batch, and go through the overlays in order.
 """
 
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Literal
+from statistics import fmean, pstdev
+from typing import Any
 
 import numpy as np
 
-from weft.experiments.routing import Input, instance_of
+from weft.experiments.measures.input import instance_of
+from weft.experiments.runs.connected import JOINS, PARTITION_SIZE, PRINTED, ConnectedRun, Drawn, Part, StatisticRun
+from weft.experiments.runs.input import Input
 from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
 from weft.overlays.join import Method, join
 from weft.overlays.quality import quality
-from weft.workloads.independent import Popularity, independent
+from weft.workloads.independent import independent
 
-Part = Literal["all", "inner", "outer"]
-
-JOINS: dict[str, Method] = {"nm": "naive", "sm": "star"}
-PRINTED = "printed gm"
 SHORT = 0.2  # seconds
 
 
-@dataclass(frozen=True)
-class Drawn:
-    popularity: Popularity
-    nodes: int
-    topics: int
-    subscriptions: int  # of a node, on average
+def measure_connected(run: ConnectedRun) -> dict[str, Any]:
+    made, found = _overlay(run.input, run.overlay, run.seed, run.partitions, run.partition)
+    gm, dc, printed = (_overlay(run.input, name, run.seed, None, None)[1] for name in ("gm", "dc", PRINTED))
+    seconds, degree = _part(made, found, run.part)
+    return {
+        "design_seconds": seconds,
+        "of_gm_time": seconds / printed["seconds"],
+        "of_dc_time": seconds / dc["seconds"],
+        "average_degree": degree,
+        "degree_above_gm": degree - gm["degree"],
+        "degree_below_dc": dc["degree"] - degree,
+        "maximum_degree": found["maximum degree"],
+        "topic_diameter": found["topic diameter"],
+        "average_topic_diameter": found["average topic diameter"],
+        "potential_neighbour_ratio": made.meta.get("potential_neighbour_ratio", 1.0),
+        "chosen_partitions": made.meta.get("partitions"),
+        "star_set": made.meta.get("star_set", {}).get("average"),
+    }
 
 
-@dataclass(frozen=True)
-class ConnectedRun:
-    """The seed is that of instance and overlay."""
+def measure_statistic(run: StatisticRun) -> dict[str, Any]:
+    found = _repeated(run.input, run.repetitions, run.seed)
+    if run.statistic == PARTITION_SIZE:
+        return {"star_set": fmean(run.input.nodes / each["chosen_partitions"] for each in found)}
+    summed = SUMMARIES[run.statistic]
+    columns = ("average_degree", "of_gm_time", "star_set")
+    return {column: summed([each[column] for each in found]) for column in columns}
 
-    input: Drawn | Input
-    overlay: str  # a name of weft.overlays.catalog, or of JOINS, or PRINTED
-    seed: int
-    partitions: int | None = None  # of DC, or overlays to join; none: the number of Algorithm 5
-    partition: str | None = None  # how DC divides
-    part: Part = "all"  # of DC: to divide and conquer is the inner, to combine the outer one
 
-    @property
-    def batch(self) -> Hashable:
-        return self.input, self.seed
+SUMMARIES: dict[str, Callable[[list[float]], float]] = {
+    "minimum": min,
+    "mean": fmean,
+    "maximum": max,
+    "standard deviation": pstdev,
+}
 
-    @property
-    def cost(self) -> float:
-        share = {"gm": 0.4, "nm": 0.4, PRINTED: 1.0}.get(self.overlay, 0.05)
-        return 0.05 + share * 6e-7 * self.input.nodes**2
 
-    def measure(self) -> dict[str, Any]:
-        made, found = _overlay(self.input, self.overlay, self.seed, self.partitions, self.partition)
-        gm, dc, printed = (_overlay(self.input, name, self.seed, None, None)[1] for name in ("gm", "dc", PRINTED))
-        seconds, degree = _part(made, found, self.part)
-        return {
-            "design_seconds": seconds,
-            "of_gm_time": seconds / printed["seconds"],
-            "of_dc_time": seconds / dc["seconds"],
-            "average_degree": degree,
-            "degree_above_gm": degree - gm["degree"],
-            "degree_below_dc": dc["degree"] - degree,
-            "maximum_degree": found["maximum degree"],
-            "topic_diameter": found["topic diameter"],
-            "average_topic_diameter": found["average topic diameter"],
-            "potential_neighbour_ratio": made.meta.get("potential_neighbour_ratio", 1.0),
-            "chosen_partitions": made.meta.get("partitions"),
-            "star_set": made.meta.get("star_set", {}).get("average"),
-        }
+@lru_cache(maxsize=1)
+def _repeated(given: Drawn, repetitions: int, seed: int) -> list[dict[str, Any]]:
+    return [measure_connected(ConnectedRun(given, "dc", seed * 1_000 + number)) for number in range(repetitions)]
 
 
 def _part(made: Overlay, found: dict[str, Any], part: Part) -> tuple[float, float]:
@@ -99,7 +91,7 @@ def drawn_instance(given: Drawn | Input, seed: int) -> Instance:
 
 @cache
 def _warm() -> None:
-    """All kernels once, since to load their machine code may take longer than a design."""
+    """Run all kernels once, since to load their machine code may take longer than a design."""
     small = Drawn("unif", 60, 20, 5)
     instance = independent("unif", nodes=small.nodes, topics=small.topics, subscriptions=small.subscriptions, seed=1)
     for name in ("gm", "dc", "dcbc", "ring-per-topic", PRINTED):
@@ -125,7 +117,7 @@ def _overlay(
 
 
 def _fastest(make: Callable[[], Overlay]) -> Overlay:
-    """Of three times where that is short: other work on the machine then tells the most."""
+    """The fastest of three where the time is short, since other work on the machine then counts most."""
     made = make()
     again = 2 if made.meta["seconds"] < SHORT else 0
     return min([made, *(make() for _ in range(again))], key=lambda each: float(each.meta["seconds"]))

@@ -25,7 +25,7 @@ class Run(Protocol):
 
     @property
     def cost(self) -> float:
-        """About its seconds on one core: the longest start first, and the time left is told by it."""
+        """Seconds on one core, about: the longest batches start first, and the time left is estimated by it."""
 
     def measure(self) -> dict[str, Any]:
         """Its figures, as JSON can hold them."""

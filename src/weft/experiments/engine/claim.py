@@ -2,7 +2,7 @@
 
 A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
 papers/*.toml with the section it was taken from. A number or range agrees within a tenth, or the tolerance that stands
-there; an order when ours is the same; a trend when three quarters of all pairs of points go its way.
+there; an order when ours is the same; a trend when three quarters of all pairs of points follow it.
 """
 
 import math
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
-from weft.experiments.experiment import MEAN, Experiment
-from weft.experiments.paper import told_in
-from weft.experiments.results import Figures
+from weft.experiments.engine.experiment import MEAN, Experiment
+from weft.experiments.engine.paper import statements_of
+from weft.experiments.engine.results import Figures
 
 TOLERANCE = 0.1
 
@@ -54,18 +54,18 @@ class Comparison:
 
 
 def claims_of(experiment: Experiment) -> list[Claim]:
-    told = told_in(experiment.paper)[experiment.name]
-    return [claim for table in told.get("tables", []) for claim in _of_table(table)] + [
-        _claim(claim) for claim in told.get("claims", [])
+    stated = statements_of(experiment.paper)[experiment.name]
+    return [claim for table in stated.get("tables", []) for claim in _of_table(table)] + [
+        _claim(claim) for claim in stated.get("claims", [])
     ]
 
 
 def remarks(experiment: Experiment, comparisons: Sequence[Comparison]) -> list[str]:
     """What the experiment found, and why ours is otherwise where it is: a paragraph each."""
-    told = told_in(experiment.paper)[experiment.name]
-    found = told.get("finding", "").strip()
+    stated = statements_of(experiment.paper)[experiment.name]
+    found = stated.get("finding", "").strip()
     differs = any(comparison.verdict == "differs" for comparison in comparisons)
-    why = told.get("because", "").strip() if differs else ""
+    why = stated.get("because", "").strip() if differs else ""
     return [text for text in (found, why and f"Why it differs: {why}") if text]
 
 
@@ -75,15 +75,15 @@ def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
             yield Claim(table["section"], table["metric"], at, (system,), value, value)
 
 
-def _claim(told: Mapping[str, Any]) -> Claim:
-    if "trend" in told:
-        return Claim(told["section"], told["metric"], MEAN, (told["system"],), trend=told["trend"])
-    where = told["section"], told["metric"], told["at"]
-    if "order" in told:
-        return Claim(*where, tuple(told["order"]))
-    low, high = told.get("range") or (told["value"], told["value"])
-    tolerance = told.get("tolerance", TOLERANCE)
-    return Claim(*where, (told["system"],), float(low), float(high), tolerance=tolerance)
+def _claim(stated: Mapping[str, Any]) -> Claim:
+    if "trend" in stated:
+        return Claim(stated["section"], stated["metric"], MEAN, (stated["system"],), trend=stated["trend"])
+    where = stated["section"], stated["metric"], stated["at"]
+    if "order" in stated:
+        return Claim(*where, tuple(stated["order"]))
+    low, high = stated.get("range") or (stated["value"], stated["value"])
+    tolerance = stated.get("tolerance", TOLERANCE)
+    return Claim(*where, (stated["system"],), float(low), float(high), tolerance=tolerance)
 
 
 def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
@@ -114,7 +114,7 @@ def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
 
 
 def _compare_trend(claim: Claim, along: Sequence[float]) -> Comparison:
-    """Agrees when three quarters of all pairs of points go the way that the paper says."""
+    """Whether three quarters of all pairs of points follow the trend."""
     rises = sum((later > earlier) - (later < earlier) for earlier, later in combinations(along, 2))
     expected = rises if claim.trend == "up" else -rises
     agrees = 4 * expected >= len(along) * (len(along) - 1)

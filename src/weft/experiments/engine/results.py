@@ -6,7 +6,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.experiment import MEAN, Effort, Experiment, Metric, Point
+from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Metric, Point
 
 Row = dict[str, Any]
 Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point or MEAN
@@ -43,7 +43,7 @@ def figures_of(results: Results) -> Figures:
 def _mean(
     results: Results, rows: Mapping[tuple[str, str, int], Row], metric: Metric, system: str, label: str
 ) -> float | None:
-    """Over the seeds; none where a run is missing, or the baseline is zero."""
+    """The mean over the seeds; none where a run is missing, or the baseline is zero."""
     values = []
     for seed in range(1, results.seeds + 1):
         figure = _figure(rows.get((system, label, seed)), metric)

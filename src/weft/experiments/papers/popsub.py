@@ -1,40 +1,16 @@
 """PopSub, section 5: Figs. 3 and 4, panel by panel, and our own way beside the paper's three.
 
 A seed is a topology and a workload: five of each make the paper's 25 runs a point.
-
-Our brokers were measured at several times what the paper's load asks for: with all of that, nothing is ever overloaded.
-So each has a tenth of it, as if ten shared a core. Then, as in the paper, Fig. 3 is within what brokers can do, and
-Fig. 4 is beyond.
 """
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from weft.experiments.dataset import DATASETS, LATENCIES
-from weft.experiments.experiment import Effort, Experiment, Metric, Panel, Plan, Point
-from weft.model.instance import Instance, read_instance
-from weft.model.latency import Latency, place, read_latency
-from weft.overlays.broker_tree import BrokerTree, Neighbourhood, broker_tree
-from weft.protocol.popsub.parameters import Parameters, Way
-from weft.sim.capacity import Capacity, measured_capacity
-from weft.sim.popsub import simulate
-from weft.sim.stage import Stage, stage_of
-from weft.workloads.catalog import generate
-from weft.workloads.followers import follower_popularity, zipf_popularity
-from weft.workloads.geography import geographic_latency
-from weft.workloads.popsub import Setting, content_workload
-
-PUBLISHERS = 200
-HOSTS = 490  # of PlanetLab; others are made as many
-USERS = 20_000  # of the generated social graph
-TOPOLOGIES = 5
-SHARE = 0.1  # of the measured capacity
+from weft.experiments.engine.dataset import DATASETS, LATENCIES, USUAL_LATENCIES, usual_hosts, usual_latencies
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.runs.popsub import Input, PopSubRun
+from weft.protocol.popsub.parameters import Way
 
 BASELINE = "baseline"
 SYSTEMS = {
@@ -67,95 +43,6 @@ SEEDS: Mapping[Effort, int] = {"quick": 2, "full": 25}
 
 
 @dataclass(frozen=True)
-class Input:
-    brokers: int = 200
-    subscriptions: int = 22_000
-    rate: float = 10.0  # publications a second and publisher
-    exponent: float | None = None  # of a Zipf law; none: publishers are as popular as users of a social graph
-    followers: str | None = None  # the folder of ego-Twitter; none: a generated graph
-    latency: str | None = None  # a file; none: generated latencies
-
-
-@dataclass(frozen=True)
-class PopSubRun:
-    input: Input
-    way: Way
-    phi: float  # 1 for the baseline, which has none
-    seed: int
-
-    @property
-    def batch(self) -> Hashable:
-        return self.input, self.seed
-
-    @property
-    def cost(self) -> float:
-        return 1e-7 * self.input.subscriptions * self.input.rate * 60
-
-    def measure(self) -> dict[str, Any]:
-        stage, diameter = _stage(self.input, self.seed)
-        capacity = _capacity()
-        parameters = Parameters(diameter, capacity.publications_per_second, self.phi)
-        made = asdict(simulate(stage, self.way, parameters, capacity, self.seed))
-        return made | {"simulated_seconds": made.pop("seconds")} | _without_meaning(made)
-
-
-def _without_meaning(made: Mapping[str, Any]) -> dict[str, None]:
-    """The figures of ways that were not taken."""
-    needs = {
-        "unpopular_latency": "unpopular_deliveries",
-        "unpopular_latency_90": "unpopular_deliveries",
-        "direct_forwards": "direct_forwards",
-        "gossip_false_positives": "groups",
-        "matches_per_gossip": "groups",
-        "groups": "groups",
-    }
-    return {figure: None for figure, needed in needs.items() if not made[needed]}
-
-
-@lru_cache(maxsize=1)
-def _stage(given: Input, seed: int) -> tuple[Stage, float]:
-    """And the longest time between two brokers, along the tree or out of it."""
-    workload_seed, topology = divmod(seed - 1, TOPOLOGIES)
-    tree = broker_tree(_hosts(given.latency), Neighbourhood(given.brokers), topology)
-    setting = Setting(given.subscriptions, given.rate)
-    workload = content_workload(_popularity(given, workload_seed), tree.top, given.brokers, setting, workload_seed)
-    return stage_of(tree, workload), _diameter(tree)
-
-
-def _diameter(tree: BrokerTree) -> float:
-    """At most: twice the way from the root to the farthest broker."""
-    from_root = np.zeros(tree.brokers)
-    for broker in np.argsort(tree.depths, kind="stable")[1:]:
-        parent = tree.parents[broker]
-        from_root[broker] = from_root[parent] + tree.delays[parent, broker]
-    return float(max(2 * from_root.max(), tree.delays.max()))
-
-
-@lru_cache(maxsize=1)
-def _hosts(path: str | None) -> Latency:
-    """Sets of fewer hosts have several brokers on one."""
-    latency = geographic_latency(HOSTS, seed=0) if path is None else read_latency(path)
-    return latency if latency.nodes >= HOSTS else place(latency, HOSTS, seed=0)
-
-
-def _popularity(given: Input, seed: int) -> npt.ArrayLike:
-    if given.exponent is not None:
-        return zipf_popularity(PUBLISHERS, given.exponent)
-    return follower_popularity(_social_graph(given.followers), PUBLISHERS, seed)
-
-
-@lru_cache(maxsize=1)
-def _social_graph(folder: str | None) -> Instance:
-    return generate("social", nodes=USERS, like="twitter", seed=0) if folder is None else read_instance(folder)
-
-
-@lru_cache(maxsize=1)
-def _capacity() -> Capacity:
-    measured = measured_capacity()
-    return replace(measured, publications_per_second=SHARE * measured.publications_per_second)
-
-
-@dataclass(frozen=True)
 class Axis:
     quick: tuple[float, ...]
     full: tuple[float, ...]
@@ -179,16 +66,19 @@ def _plan(axis: Axis) -> Callable[[Effort, Mapping[str, str]], Plan]:
 
 
 def _run(axis: Axis, x: float, way: Way, folders: Mapping[str, str], seed: int) -> PopSubRun:
-    given = replace(axis.input_at(x), latency=folders.get("planetlab", folders.get("wonderproxy")))
+    given = replace(axis.input_at(x), latency=usual_hosts(folders))
     if given.exponent is None:
         given = replace(given, followers=folders.get("twitter"))
     return PopSubRun(given, way, 1.0 if way is Way.TREE else axis.phi_at(x), seed)
 
 
 def _settings(folders: Mapping[str, str]) -> str:
-    latency = next((LATENCIES[key].name for key in ("planetlab", "wonderproxy") if key in folders), "generated")
+    from weft.experiments.measures.popsub import broker_capacity
+
+    key = usual_latencies(folders)
+    latency = "generated" if key is None else LATENCIES[key].name
     followers = DATASETS["twitter"].name if "twitter" in folders else "generated"
-    capacity = _capacity().publications_per_second
+    capacity = broker_capacity().publications_per_second
     return f"Latencies: {latency}; followers: {followers}; brokers forward {capacity:,.0f} publications/s"
 
 
@@ -206,7 +96,7 @@ def _figure(
         panels=drawn,
         baseline=BASELINE,
         extra_metrics=("gain / baseline's", "gain at issuers / baseline's", "pure forwards / baseline's", *extra),
-        datasets=("twitter", "planetlab", "wonderproxy"),
+        datasets=("twitter", *USUAL_LATENCIES),
         logarithmic_axis=name == "fig3-phi",
     )
 

@@ -1,12 +1,38 @@
-"""The inputs that several experiments share: synthetic workloads along an axis, and social graphs."""
+"""The instances that several experiments share: synthetic workloads along an axis, and social graphs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from weft.experiments.dataset import DATASETS
-from weft.experiments.experiment import Point
-from weft.experiments.routing import SAMPLE, Input, Scale
+from weft.experiments.engine.dataset import DATASETS
+from weft.experiments.engine.experiment import Effort, Point
 
 SITES = {"FB": "facebook", "TW": "twitter"}
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True)
+class Input:
+    workload: str  # a name of weft.workloads.catalog, or SAMPLE
+    nodes: int
+    topics: int | None = None
+    like: str | None = None  # of a social graph
+    folder: str | None = None  # the instance that is sampled, breadth-first
+
+
+@dataclass(frozen=True)
+class Scale:
+    publications: int
+    seeds: int
+    steps: tuple[int, ...]  # of an axis of nodes or topics
+
+
+# The papers say neither how many publications nor how many repetitions they made.
+SCALES: Mapping[Effort, Scale] = {
+    "quick": Scale(publications=10_000, seeds=1, steps=(1000, 4000, 7000, 10000)),
+    "full": Scale(publications=50_000, seeds=5, steps=tuple(range(1000, 10001, 1000))),
+}
+
+Inputs = Callable[[Scale, Mapping[str, str]], list[tuple[Point, Input]]]  # given where the datasets are
 
 
 def node_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
@@ -30,7 +56,7 @@ def _topic_input(workload: str, topics: int) -> tuple[Point, Input]:
 
 
 def social_inputs(sites: tuple[str, ...], scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
-    """Of 1K and 10K nodes."""
+    """Samples of 1K and 10K nodes of each site."""
     return [
         social_input(f"{site} {nodes // 1000}K", SITES[site], nodes, folders.get(SITES[site]))
         for site in sites

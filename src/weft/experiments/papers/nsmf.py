@@ -1,8 +1,8 @@
 """NSMF, section 5: Figs. 2 and 3. Its routing is BeaConvey's Po; RandomSW is a random ring with random fingers."""
 
-from weft.experiments.experiment import Experiment, Panel
-from weft.experiments.point import node_inputs, unif_inputs
-from weft.experiments.routing import METRICS, Inputs, System, routing_plan
+from weft.experiments.engine.experiment import Experiment, Panel
+from weft.experiments.runs.input import Inputs, node_inputs, unif_inputs
+from weft.experiments.runs.routing import METRICS, System, routing_plan
 
 SYSTEMS = {
     "GrSwico": System("grswico", "po"),

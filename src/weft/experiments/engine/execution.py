@@ -11,9 +11,9 @@ from pathlib import Path
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.experiments.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
-from weft.experiments.experiment import Effort, Experiment, Plan, Run
-from weft.experiments.results import Results, Row
+from weft.experiments.engine.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
+from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
+from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.run import Session, instance_stages
@@ -25,7 +25,7 @@ JOURNAL = "runs.jsonl"
 
 
 def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
-    """Of the datasets of the experiments, those that are there; that none is there is an error."""
+    """The datasets of the experiments whose files are there; an error where none is."""
     known: dict[str, Graph | Latencies] = {**DATASETS, **LATENCIES}
     wanted = list(dict.fromkeys(key for experiment in experiments for key in experiment.datasets))
     found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
@@ -80,7 +80,7 @@ def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progr
 
 
 def journal_in(out: Path, *, anew: bool = False) -> None:
-    """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made anew."""
+    """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made again."""
     journal = out / JOURNAL
     if out.exists() and not journal.is_file() and any(out.iterdir()):
         raise WeftError(f"{out} exists and holds no experiments: choose another --out.")
@@ -91,7 +91,7 @@ def journal_in(out: Path, *, anew: bool = False) -> None:
 
 
 def read_journal(path: Path) -> dict[str, Outcome]:
-    """Of the runs that did not fail."""
+    """Outcomes of the runs that did not fail."""
     known = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
@@ -113,7 +113,7 @@ def _measure(run: Run) -> Figures:
 
 
 def _batches(runs: Iterable[Run]) -> list[list[Run]]:
-    """The longest first."""
+    """Runs by batch, the longest batch first."""
     together: dict[object, list[Run]] = {}
     for run in runs:
         together.setdefault((type(run), run.batch), []).append(run)
@@ -135,7 +135,7 @@ def _rows(plan: Plan, outcomes: Mapping[Run, Outcome]) -> list[Row]:
 
 
 def _flat(parameters: Mapping[str, object]) -> Row:
-    """Parameters of parameters stand beside the others; lists are told as text."""
+    """Parameters of parameters stand beside the others; lists are written as text."""
     flat: Row = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):

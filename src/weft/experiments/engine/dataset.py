@@ -4,6 +4,7 @@ BeaConvey's own graphs (Facebook with 3 million users, Twitter with 41.7 million
 are of the same sites, gathered around a few users each. Nor are the King latencies that Vitis and PopSub used.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +35,12 @@ LATENCIES = {
     "wonderproxy": Latencies("WonderProxy, 222 hosts", "wonderproxy-222.ping.bin"),
     "oversim": Latencies("OverSim, 15,000 hosts in a plane", "oversim-nodes_2d_15000.xml.gz"),
 }
+USUAL_LATENCIES = ("planetlab", "wonderproxy")  # the first that is there
+GENERATED_HOSTS = 490  # as many as PlanetLab's, where no file of latencies is there
 
 
 def find(data: Path, dataset: Graph | Latencies) -> Path | None:
-    """Its file in the folder, or in a folder there."""
+    """The data set's file in the folder, or in a folder there."""
     names = (dataset.file, dataset.file.removesuffix(".gz"))
     places = (path for name in names for path in (data / name, *sorted(data.glob(f"*/{name}"))))
     return next((path for path in places if path.is_file()), None)
@@ -45,3 +48,14 @@ def find(data: Path, dataset: Graph | Latencies) -> Path | None:
 
 def source(graph: Graph, path: Path) -> Source:
     return Source((str(path),), graph.kind, format="edges")
+
+
+def usual_latencies(folders: Mapping[str, str]) -> str | None:
+    """The key in LATENCIES of the measured latencies that an experiment takes; none where no file is there."""
+    return next((key for key in USUAL_LATENCIES if key in folders), None)
+
+
+def usual_hosts(folders: Mapping[str, str]) -> str | None:
+    """The file of the usual latencies."""
+    key = usual_latencies(folders)
+    return None if key is None else folders[key]

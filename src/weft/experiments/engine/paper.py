@@ -1,4 +1,4 @@
-"""The papers: what each is, and what of it a reader in a hurry should know. They stand in papers/*.toml."""
+"""The papers as text: what each is, what it states of its experiments, and what a reader in a hurry should know."""
 
 import tomllib
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PAPERS = Path(__file__).parent / "papers"
+PAPERS = Path(__file__).parents[1] / "papers"
 ABOUT = "paper"  # the part of a file that is about the paper as a whole
 
 
@@ -32,8 +32,8 @@ class Paper:
 
 
 @cache
-def told_in(paper: str) -> Mapping[str, Any]:
-    """By experiment."""
+def statements_of(paper: str) -> Mapping[str, Any]:
+    """What papers/*.toml holds, by the name of the experiment, and under ABOUT."""
     return tomllib.loads((PAPERS / f"{paper}.toml").read_text())
 
 
@@ -42,6 +42,6 @@ def papers() -> list[Paper]:
 
 
 def _paper(key: str) -> Paper:
-    told = told_in(key)[ABOUT]
-    headlines = tuple(Headline(**headline) for headline in told.get("headlines", []))
-    return Paper(key, told["name"], told["about"].strip(), headlines)
+    about = statements_of(key)[ABOUT]
+    headlines = tuple(Headline(**headline) for headline in about.get("headlines", []))
+    return Paper(key, about["name"], about["about"].strip(), headlines)

@@ -1,11 +1,75 @@
-"""BeaConvey, section 5: Tables 3-5 and Figs. 4-8."""
+"""BeaConvey, section 5: Tables 3-5 and Figs. 3-8."""
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import product
 
-from weft.experiments.experiment import Experiment, Panel
-from weft.experiments.point import SITES, node_inputs, social_inputs, unif_inputs, zipf_inputs
-from weft.experiments.routing import METRICS, Inputs, System, routing_plan
+from weft.experiments.engine.dataset import DATASETS
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.runs.input import (
+    SITES,
+    Input,
+    Inputs,
+    node_inputs,
+    social_input,
+    social_inputs,
+    unif_inputs,
+    zipf_inputs,
+)
+from weft.experiments.runs.popularity import PopularityRun, Side
+from weft.experiments.runs.routing import METRICS, System, ratio_panels, routing_plan
+
+# Fig. 3: how many friends or followers users have, in the whole graphs and in samples of them.
+
+COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+SIZES = {"all": None, "10K": 10_000, "1K": 1_000}
+GENERATED = 40_000  # stands in for a whole graph that is not given
+SIDES: Mapping[str, Side] = {"followees": "topics", "followers": "subscribers"}
+
+
+def _users(site: str, size: str, side: str) -> str:
+    return f"{site} {size}, {side}"
+
+
+def _fig3_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    points = [Point(f"{count}", f"users with at least {count}", count) for count in COUNTS]
+    runs = {
+        (_users(site, size, name), f"{count}", 1): PopularityRun(
+            _fig3_input(key, nodes, folders.get(key)), side, count, 1
+        )
+        for (site, key), (size, nodes), (name, side), count in product(
+            SITES.items(), SIZES.items(), SIDES.items(), COUNTS
+        )
+    }
+    return Plan(points, 1, runs)
+
+
+def _fig3_input(key: str, nodes: int | None, folder: str | None) -> Input:
+    whole = DATASETS[key].nodes if folder else GENERATED
+    return social_input("", key, min(nodes or whole, whole), folder)[1]
+
+
+FIG3_PANELS = tuple(
+    Panel(
+        f"{site}: share of users", "share of users", tuple(_users(site, *each) for each in product(SIZES, SIDES)), True
+    )
+    for site in SITES
+)
+FIG3 = Experiment(
+    name="beaconvey-fig3",
+    title="BeaConvey, Fig. 3: followees and followers, whole graphs and samples",
+    paper="beaconvey",
+    axis="at least so many",
+    systems=tuple(system for panel in FIG3_PANELS for system in panel.systems),
+    metrics={"share of users": Metric("share")},
+    plan=_fig3_plan,
+    panels=FIG3_PANELS,
+    datasets=tuple(SITES.values()),
+    logarithmic_axis=True,
+    note="Users with none are left out. Facebook's edges go both ways, so that its two sides are the same.",
+)
+
+# Tables 3-5 and Figs. 4-8: routers on overlays.
 
 # Table 2 of the paper. "-" and S take Chord's long fingers (the paper: Chord or RandomL).
 OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
@@ -48,10 +112,7 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
         metrics=METRICS,
         plan=routing_plan(partial(social_inputs, sites), {**systems, **REFERENCE}),
         baseline=BASELINE,
-        panels=(
-            Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(systems)),
-            Panel("average path / that of Scribe(-)", "path ratio", tuple(systems)),
-        ),
+        panels=ratio_panels(BASELINE, tuple(systems)),
         extra_metrics=("average path", "TcoSuppR"),
         datasets=tuple(SITES[site] for site in sites),
         note=NOTE,
@@ -75,6 +136,7 @@ def _by_topics(number: int, title: str, inputs: Inputs, metric: str, *extra: str
 
 
 EXPERIMENTS = (
+    FIG3,
     _table(3, "systems against Scribe(-), Facebook", ("FB",), ALL_SYSTEMS),
     _table(4, "systems against Scribe(-), Twitter", ("TW",), ALL_SYSTEMS),
     _table(5, "BeaConvey's routers against Scribe(-)", ("FB", "TW"), ROUTERS),
@@ -92,8 +154,7 @@ EXPERIMENTS = (
         plan=routing_plan(node_inputs, {**ROUTERS, **REFERENCE}),
         baseline=BASELINE,
         panels=(
-            Panel("routing overhead / that of Scribe(-)", "overhead ratio", tuple(ROUTERS)),
-            Panel("average path / that of Scribe(-)", "path ratio", tuple(ROUTERS)),
+            *ratio_panels(BASELINE, tuple(ROUTERS)),
             Panel("longest path / that of Scribe(-)", "longest path ratio", tuple(ROUTERS)),
         ),
         extra_metrics=("average path",),
