@@ -92,7 +92,7 @@ class Trees(Table):
 
 
 def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
-    """Refused unless every subscriber is in the tree of its topic, and all links of the trees are the overlay's."""
+    """Trees of a file. Each subscriber must be in the tree of its topic, and each link of a tree in the overlay."""
     path = Path(path)
     table = read_columns(path, {"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}, nullable=["parent"])
     topics, nodes = int64_column(table, "topic"), int64_column(table, "node")
@@ -145,7 +145,7 @@ def _from_rows(topics: Int64s, nodes: Int64s, parents: Int64s, instance: Instanc
 
 
 def _rows_of(keys: Int64s, wanted: Int64s) -> Int64s:
-    """The row of every wanted key; behind the last where there is none."""
+    """The row of every wanted key; one past the last where there is none."""
     order = np.argsort(keys)
     rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
     return np.where(keys[rows] == wanted, rows, len(keys))

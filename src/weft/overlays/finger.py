@@ -72,7 +72,7 @@ class Fingers:
         return empty
 
     def accept(self, proposed: Int32s) -> None:
-        """Opens those of the proposed fingers, a table of them, that are permitted."""
+        """Open those of the proposed fingers, a table of them, that are permitted."""
         nodes, phases = np.nonzero(self.empty & (proposed != NO_NODE))
         self.table[nodes, phases] = proposed[nodes, phases]
         np.bitwise_and.at(self.constraint.room, nodes, ~(np.int32(1) << phases.astype(np.int32)))
@@ -99,7 +99,7 @@ def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator
 
 
 def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """All phases that are empty."""
+    """Fill all phases that are empty."""
     anyone = random_table(filling.ring_ids, rng)
     if preference.closeness is not None:
         filling.accept(nearest(filling, preference.closeness.latency))

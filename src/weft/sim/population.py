@@ -100,7 +100,7 @@ def subscribe_all(world: World, instance: Instance) -> None:
 
 
 def _fingers(overlay: Overlay, node: int) -> FingerTable | None:
-    """None without a ring."""
+    """Fingers of a node; None without a ring."""
     if overlay.ring_ids is None or overlay.ring_size is None:
         return None
     links = slice(overlay.indptr[node], overlay.indptr[node + 1])

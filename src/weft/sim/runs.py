@@ -23,7 +23,7 @@ class Runs:
 
 
 class Counted(NamedTuple):
-    """Written by the kernels, in this order, with the columns of weft.kernels.routing.tally."""
+    """Arrays that the kernels write, with the columns of weft.kernels.routing.tally."""
 
     totals: Int64s  # of every run
     load: Int64s  # of every position
