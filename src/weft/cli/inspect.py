@@ -31,8 +31,14 @@ def inspect(
 def _instance_figures(folder: Path) -> dict[str, Any]:
     from weft.model.instance import read_instance
     from weft.model.profile import profile
+    from weft.overlays.quality import distribution
 
-    return profile(read_instance(folder))
+    given = read_instance(folder)
+    return {
+        **profile(given),
+        "nodes_by_number_of_topics": distribution(given.interest.counts),
+        "topics_by_number_of_subscribers": distribution(given.subscribers.counts),
+    }
 
 
 def _overlay_figures(folder: Path, instance: Path | None) -> dict[str, Any]:

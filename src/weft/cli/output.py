@@ -19,7 +19,9 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+from weft.cli.bars import print_bars
 from weft.errors import WeftError
+from weft.report.words import TERMS
 
 if TYPE_CHECKING:
     from weft.pipeline.progress import Poll
@@ -40,10 +42,23 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result))
         return
-    rows = dict(_rows(result))
+    rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
     width = max(map(len, rows), default=0)
     for key, value in rows.items():
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {readable(value)}")
+        term = f"   ({TERMS[key]})" if key in TERMS else ""
+        shown = str(value) if _is_id(key) and value is not None else readable(value)
+        typer.echo(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
+    for key in filter(_is_histogram, result):
+        print_bars(key.replace("_", " "), result[key])
+
+
+def _is_histogram(key: str) -> bool:
+    return "_by_" in key
+
+
+def _is_id(key: str) -> bool:
+    """Numbers that name something, and count nothing."""
+    return key.endswith(("node", "seed"))
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

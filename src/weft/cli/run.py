@@ -67,7 +67,7 @@ def run_pipeline(
     from weft.pipeline.run import instance_stages, proof_stages
     from weft.pipeline.session import spark_when_needed
     from weft.pipeline.stages import Stage, run_stages
-    from weft.report.run import report_in_words, write_run_report
+    from weft.report.run import verdict_lines, write_run_report
 
     with spark_when_needed(master, o.spark_conf(conf)) as session:
         progress = ConsoleProgress()
@@ -82,16 +82,17 @@ def run_pipeline(
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:
-        typer.echo("\n" + "\n".join(report_in_words(instance, out)))
-        typer.echo(f"report    {out / 'report.html'}")
+        typer.echo("\n".join(verdict_lines(instance, out)))
+        typer.echo(f"Report:   {out / 'report.html'}")
 
 
 def _print_outcome(outcome: "Outcome") -> None:
+    """Print a finished stage to stderr, as progress is: the result begins with the verdict."""
     how = "done before" if outcome.reused else f"{outcome.seconds:.1f} s"
     figures = [
         f"{name.replace('_', ' ')} {readable(value)}" for name, value in outcome.result.items() if _is_number(value)
     ]
-    typer.echo(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}")
+    typer.echo(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}", err=True)
 
 
 def _is_number(value: object) -> bool:

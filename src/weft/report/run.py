@@ -14,7 +14,10 @@ from weft.pipeline.run import TREES
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, figure, section, write_page
 from weft.report.ring import LEGEND, draw_publication, telling_topic
+from weft.report.verdict import Verdict, verdict
 from weft.sim.catalog import routing
+
+MARKS = {"gain": "+", "price": "-", "same": "="}  # before a finding on a terminal
 
 
 def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
@@ -30,37 +33,27 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
         section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
     )
     write_page(out, f"Weft: {made.nodes:,} nodes, {made.topics:,} topics", "\n".join(sections))
-    ours, theirs = evaluation["overlay"], evaluation["baseline"]
-    return {
-        "relays_of_baseline": _share(ours["routing_overhead"], theirs["routing_overhead"]),
-        "path_of_baseline": _share(ours["average_path"], theirs["average_path"]),
-    }
+    return {"verdict": _verdict(folder).columns}
 
 
-def report_in_words(instance: Path, folder: Path) -> list[str]:
-    """What the report shows, in five lines, or six with latencies."""
-    meta = read_meta(folder / "overlay", "an overlay")
-    evaluation = json.loads((folder / "evaluation.json").read_text())
-    ours, theirs = evaluation["overlay"], evaluation["baseline"]
+def verdict_lines(instance: Path, folder: Path) -> list[str]:
+    """The verdict for a terminal: a line a finding with both figures, then what was compared on what."""
+    found = _verdict(folder)
+    width = max(len(finding.text) for finding in found.findings)
     users = read_meta(instance, "an instance")
-    degree, support = meta["links"] / meta["nodes"], meta["quality"]["tco_support_ratio"]
-    relays = f"{_a_delivery(ours)} relayed messages a delivery; {_system(theirs)}: {_a_delivery(theirs)}"
     return [
-        f"instance  {users['nodes']:,} nodes, {users['topics']:,} topics, {users['subscriptions']:,} subscriptions",
-        f"design    {meta['algorithm']}: {degree:.1f} links a node give {support:.1%} of all topic-connectivity",
-        f"proof     {ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers, once each",
-        f"relays    {_system(ours)}: {relays}",
-        f"path      {ours['average_path']:.1f} hops on average; {theirs['average_path']:.1f} with {_system(theirs)}",
-        *([] if ours["times"] is None else [f"time      {_mean(ours)}; {_mean(theirs)} with {_system(theirs)}"]),
+        *(f"{MARKS[each.sign]} {each.text:<{width}}   {each.beside}" for each in found.findings),
+        "",
+        f"Ours:     {found.ours}",
+        f"Baseline: {found.baseline}",
+        f"On:       {users['nodes']:,} brokers, {users['topics']:,} topics, {users['subscriptions']:,} subscriptions",
+        f"Proof:    {found.proof}",
     ]
 
 
-def _mean(evaluation: Mapping[str, Any]) -> str:
-    return f"{evaluation['times']['delivery']['mean']:.0f} ms"
-
-
-def _a_delivery(evaluation: Mapping[str, Any]) -> str:
-    return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.3f}"
+def _verdict(folder: Path) -> Verdict:
+    overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
+    return verdict(json.loads((folder / "evaluation.json").read_text()), overlays)
 
 
 def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -> str:
@@ -101,7 +94,3 @@ def _times(times: Mapping[str, Any] | None) -> dict[str, Any]:
         "time of a delivery, mean, ms": round(delivery["mean"], 1),
         "time of a delivery, 99th percentile, ms": round(delivery["percentile_99"], 1),
     }
-
-
-def _share(part: float, whole: float) -> float | None:
-    return round(part / whole, 3) if whole else None
