@@ -240,6 +240,24 @@ def test_inspect_proves_topic_connectivity_or_names_what_is_apart(run: Run) -> N
     assert "parts: no path joins its subscribers" in told[0]
 
 
+def test_systems_are_compared_in_a_table_a_figure_and_files(run: Run, tmp_path: Path) -> None:
+    run("generate", "social", "--nodes", 60, "--out", "i")
+    options = ("--overlays", "full-mesh,tree,random", "--routers", "pie,weave", "--seeds", 3, "--publications", 50)
+    told = run("compare", "i", *options, "--out", "c")
+    assert told.code == 0, told.err
+    systems = [line.partition("  ")[0].strip() for line in told.out.splitlines()[1:5]]
+    assert systems == ["direct on full-mesh", "weave on tree", "pie on random", "weave on random"]
+    assert "Left out, since the router goes by a ring that the overlay does not have: pie on tree." in told.out
+    again = run("compare", "i", *options, "--json").json
+    assert [(row["overlay"], row["router"]) for row in again["systems"]] == [
+        *(("full-mesh", "direct"), ("tree", "weave"), ("random", "pie"), ("random", "weave"))
+    ]
+    assert json.loads((tmp_path / "c" / "summary.json").read_text()) == again["systems"]
+    assert len((tmp_path / "c" / "trials.csv").read_text().splitlines()) == 1 + 3 * 4
+    assert (tmp_path / "c" / "summary.csv").read_text().startswith("overlay,router,figure,mean,low,high\n")
+    assert "pie on random" in (tmp_path / "c" / "figure.svg").read_text()
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")
@@ -263,7 +281,7 @@ def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
     }
     print_result(figures, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
-        "average path     3.142",
+        "average path     3.142   (hops from the issuer to a subscriber)",
         "ring violations  none",
         "load sent        mean 12,346, maximum 7",
         "load node        3",

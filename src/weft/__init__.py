@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.overlays.verify import topic_violations
     from weft.sim.bulk import evaluate
     from weft.sim.evaluation import Evaluation
+    from weft.sim.trial import Trials, compare
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
     from weft.workloads.publication import publications, schedule
@@ -29,7 +30,9 @@ __all__ = [
     "Publications",
     "Sampling",
     "Trees",
+    "Trials",
     "WeftError",
+    "compare",
     "design",
     "evaluate",
     "generate",
@@ -53,6 +56,8 @@ _HOMES = {
     "Publications": "weft.model.publication",
     "Sampling": "weft.workloads.sample",
     "Trees": "weft.model.tree",
+    "Trials": "weft.sim.trial",
+    "compare": "weft.sim.trial",
     "design": "weft.overlays.catalog",
     "evaluate": "weft.sim.bulk",
     "generate": "weft.workloads.catalog",

@@ -8,6 +8,7 @@ import typer
 
 import weft
 from weft.cli import (
+    compare,
     demo,
     design,
     evaluate,
@@ -42,6 +43,7 @@ for module in (
     inspect,
     weave,
     evaluate,
+    compare,
     experiment,
     report,
     run,

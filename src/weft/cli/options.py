@@ -17,12 +17,25 @@ InInstance = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Folder of 
 InOverlay = Annotated[Path, typer.Argument(metavar="OVERLAY", help="Folder of an overlay.", show_default=False)]
 OutOverlay = Annotated[Path, typer.Option("--out", help="Folder for the overlay.", show_default=False)]
 OverlayName = Annotated[
-    Literal["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl", "gm", "dc", "dcbc", "ring-per-topic"],
+    Literal[
+        "chord",
+        "random",
+        "grswico",
+        "swico-s",
+        "swico-l",
+        "swico-sl",
+        "gm",
+        "dc",
+        "dcbc",
+        "ring-per-topic",
+        "star",
+        "tree",
+    ],
     typer.Option(
         "--overlay",
         metavar="NAME",
         help="With a ring: chord, random, grswico, swico-s, swico-l, swico-sl. Topic-connected: gm, dc, dcbc, "
-        "ring-per-topic.",
+        "ring-per-topic. As drawn by hand: star, tree.",
     ),
 ]
 RouterName = Annotated[

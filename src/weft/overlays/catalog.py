@@ -17,6 +17,7 @@ from weft.model.overlay import Overlay
 from weft.model.seed import require_seed
 from weft.overlays.chord import chord
 from weft.overlays.divide import dc, dcbc
+from weft.overlays.drawn import star, tree
 from weft.overlays.greedy_merge import gm
 from weft.overlays.grswico import grswico
 from weft.overlays.random import random
@@ -36,8 +37,10 @@ BUILDERS: Mapping[str, Builder] = {
     "dc": dc,
     "dcbc": dcbc,
     "ring-per-topic": ring_per_topic,
+    "star": star,
+    "tree": tree,
 }
-WITHOUT_RING = ("gm", "dc", "dcbc", "ring-per-topic")
+WITHOUT_RING = ("gm", "dc", "dcbc", "ring-per-topic", "star", "tree")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ OVERLAYS = {
     "dc": "links that connect every topic, designed in parts (DC)",
     "dcbc": "links that connect every topic, designed in parts with a bulk (DCBC)",
     "ring-per-topic": "a ring of links for each topic",
+    "star": "a hub that all brokers are linked to",
+    "tree": "a tree of bridged brokers",
+    "full-mesh": "links between any two brokers",
 }
 ROUTERS = {
     "po": "a message for each range of the ring (Po)",
@@ -22,6 +25,7 @@ ROUTERS = {
     "pie": "a message for each half of the ring where a link leads there (Pie)",
     "scribe": "a meeting broker for each topic (Scribe)",
     "iscribe": "a meeting broker for each topic, from the root (iScribe)",
+    "direct": "a copy from the issuer to each subscriber",
     "weave": "a tree of links for each topic (Weave)",
 }
 
