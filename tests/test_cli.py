@@ -258,6 +258,37 @@ def test_systems_are_compared_in_a_table_a_figure_and_files(run: Run, tmp_path: 
     assert "pie on random" in (tmp_path / "c" / "figure.svg").read_text()
 
 
+def test_names_go_in_and_come_out(run: Run, tmp_path: Path) -> None:
+    rows = [("berlin", "jazz"), ("paris", "jazz"), ("oslo", "news"), ("berlin", "news"), ("rome", "jazz")]
+    (tmp_path / "s.csv").write_text("client,topic\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    names = ["berlin", "oslo", "paris", "rome"]
+    times = [f"{a},{b},{10 + len(a)}" for a in names for b in names if a < b]
+    (tmp_path / "ms.csv").write_text("\n".join(times))
+    run("ingest", "s.csv", "--as", "subscriptions", "--out", "i")
+    run("design", "i", "--overlay", "swico-sl", "--latency", "ms.csv", "--seed", 3, "--out", "o")
+    links = (tmp_path / "o" / "links.csv").read_text().replace('"', "").splitlines()
+    assert links[0] == "source,target,phase,source_name,target_name"
+    overlay, instance = weft.Overlay.read("o"), weft.Instance.read("i")
+    assert links[1].split(",")[3:] == [instance.node_name(overlay.sources[0]), instance.node_name(overlay.targets[0])]
+    told = run("evaluate", "i", "o", "--router", "weave", "--latency", "ms.csv", "--topics", "t.parquet", "--json")
+    assert told.code == 0, told.err  # by name, so that another seed than the design's moves nobody
+    assert told.json["load"]["most_loaded_name"] in names
+    assert pq.read_table("t.parquet")["name"].to_pylist() == ["jazz", "news"]
+    run("publish", "i", "--count", 5, "--out", "p.parquet")
+    assert set(pq.read_table("p.parquet")["node_name"].to_pylist()) <= set(names)
+    shown = run("tree", "i", "o", "jazz", "--issuer", "rome", "--json").json
+    assert {row["to"] for row in shown["messages"] if not row["relay"]} == {"berlin", "paris"}
+    text = run("tree", "i", "o", "jazz", "--issuer", "rome").out
+    assert "rome  (issuer)\n" in text
+    assert text.count("─ ") == len(shown["messages"])
+    assert "did you mean jazz?" in run("tree", "i", "o", "jaz").err
+    assert "There is no node 'x'" in run("tree", "i", "o", "jazz", "--issuer", "x").err
+    run("generate", "social", "--nodes", 20, "--out", "g")
+    run("design", "g", "--overlay", "chord", "--out", "c")
+    assert "topics are 0 to 19" in run("tree", "g", "c", "20").err
+    assert not (tmp_path / "c" / "links.csv").exists()
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")

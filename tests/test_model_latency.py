@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from weft.errors import WeftError
-from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place, read_latency
+from weft.model.latency import (
+    ConstantLatency,
+    CoordinateLatency,
+    MatrixLatency,
+    latency_for,
+    place,
+    placed_latency,
+    read_latency,
+)
+from weft.model.overlay import overlay_from_links
 
 A, B = np.array([0, 0, 1]), np.array([0, 1, 0])
 
@@ -92,3 +101,50 @@ def test_real_sets(data: Path) -> None:
         assert latency.nodes == count
         times = latency.round_trip(np.arange(count - 1), np.arange(1, count))
         assert 20 < np.median(times) < 200
+
+
+NAMED = {
+    "pairs": "a,b,ms\nrome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
+    "pairs without a heading": "rome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
+    "a matrix": ",bern,oslo,rome\nbern,0,41,16\noslo,41,0,48\nrome,16,50,0\n",
+    "a matrix with blanks and a mark": "\ufeffhost, oslo ,bern,rome\n oslo,0,41,48\nbern,41,0,16\n\nrome,50,16,0\n",
+}
+
+
+@pytest.mark.parametrize("text", NAMED.values(), ids=NAMED.keys())
+def test_nodes_are_the_hosts_of_their_names(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ms.csv").write_text(text)
+    names = np.array(["oslo", "rome"], object)
+    placed = placed_latency(tmp_path / "ms.csv", 2, 7, names)
+    assert placed.round_trip(A, B).tolist() == [0, 48, 50]
+    assert not placed.is_drawn
+    by_latency = overlay_from_links(2, [0], [1], parameters={"latency": "ms.csv"}, seed=1)
+    assert latency_for(by_latency, tmp_path / "ms.csv", 7, names).nodes == 2  # no seed has placed them
+
+
+def test_other_names_are_hosts_for_the_seed(tmp_path: Path) -> None:
+    (tmp_path / "ms.csv").write_text(NAMED["pairs"])
+    placed = placed_latency(tmp_path / "ms.csv", 5, 7, np.array([f"n{k}" for k in range(5)], object))
+    assert placed.is_drawn
+    assert placed.nodes == 5
+
+
+NAMES_AMISS = {
+    "a pair that is missing": ("a,b,1\nb,c,2\n", "no time between 'a' and 'c'"),
+    "a pair given twice": ("a,b,1\na,b,2\n", "line 2 gives the time from 'a' to 'b' again"),
+    "two fields": ("a,b,1\nb,c\n", "line 2 has 2 fields"),
+    "a word for a time": ("a,b,1\nb,a,soon\n", "line 2 has 'soon' where a time"),
+    "a short row of a matrix": (",a,b\na,0,1\nb,1\n", "line 3 has 1 times, and there are 2 names"),
+    "a name twice": (",a,a\na,0,1\na,1,0\n", "names 'a' more than once"),
+    "a time before now": ("a,b,-1\n", "finite times of at least 0"),
+    "some of the nodes": ("oslo,rome,1\n", "times of 2 of the 3 nodes, and none of 'bern'"),
+    "nothing": ("\n", "it is empty"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), NAMES_AMISS.values(), ids=NAMES_AMISS.keys())
+def test_named_latencies_that_are_amiss_are_told(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "ms.csv").write_text(text)
+    with pytest.raises(WeftError, match=told) as error:
+        placed_latency(tmp_path / "ms.csv", 3, 1, np.array(["bern", "oslo", "rome"], object))
+    assert "ms.csv" in str(error.value)

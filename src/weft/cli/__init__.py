@@ -21,6 +21,7 @@ from weft.cli import (
     report,
     run,
     sample,
+    tree,
     weave,
 )
 from weft.cli.output import sentence_of
@@ -42,6 +43,7 @@ for module in (
     join,
     inspect,
     weave,
+    tree,
     evaluate,
     compare,
     experiment,

@@ -86,11 +86,11 @@ def design(
                 spark, instance, overlay, Path(scratch), seed=seed, latency=latency, progress=progress, **options
             )
     else:
-        placed = None if latency is None else placed_latency(latency, given.nodes, seed)
+        placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
         with progress.step(f"Designing {overlay}"):
             made = design_here(given, overlay, seed=seed, latency=placed, **options)
     with progress.step("Measuring it"):
         made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
-    made.write(out, force=force)
+    made.write(out, force=force, names=given.node_names)
     result = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
     print_result({**result, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

@@ -1,6 +1,5 @@
 """weft evaluate"""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,12 +42,13 @@ def evaluate(
     from weft.model.tree import read_trees
     from weft.sim.bulk import evaluate as evaluate_here
     from weft.sim.catalog import require_options
+    from weft.sim.evaluation import figures_of, with_names
 
     require_options(router, fan_out, trees is not None)
     if topics is not None:
         require_absent(topics, force)
     made, built = read_instance(instance), read_overlay(overlay)
-    placed = None if latency is None else latency_for(built, latency, seed)
+    placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
     drawn = _publications(publications, made, seed)
     options: dict[str, Any] = {"seed": seed, "per_topic": topics is not None, "fan_out": fan_out}
     progress = ConsoleProgress()
@@ -65,10 +65,8 @@ def evaluate(
             result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
     if topics is not None and result.topics is not None:
         with new_path(topics, force=force) as partial:
-            write_columns(partial, result.topics)
-    figures = asdict(result)
-    figures.pop("topics")
-    print_result(figures, json)
+            write_columns(partial, with_names(result.topics, made))
+    print_result(figures_of(result, made), json)
 
 
 def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications":

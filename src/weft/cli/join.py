@@ -47,6 +47,6 @@ def join(
         result = joined(whole, built, seed=seed, method=method)
     made = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed, "instance": whole.fingerprint}
     whole.write(union, force=force)
-    result.with_meta(**made, of=[str(path) for path in overlays]).write(out, force=force)
+    result.with_meta(**made, of=[str(path) for path in overlays]).write(out, force=force, names=whole.node_names)
     figures = {"overlay": str(out), "instance": str(union), "nodes": result.nodes, "links": result.links}
     print_result({**figures, "links_across": result.meta["links_across"]}, json)

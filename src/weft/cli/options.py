@@ -53,7 +53,9 @@ Latency = Annotated[
     typer.Option(
         "--latency",
         metavar="FILE",
-        help="Round-trip times: swico-l, swico-sl and weave go by them, and deliveries are timed.",
+        help="Round-trip times: swico-l, swico-sl and weave go by them, and deliveries are timed. "
+        "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
+        "its hosts.",
     ),
 ]
 Engine = Annotated[

@@ -27,6 +27,7 @@ def publish(
     from weft.model.instance import read_instance
     from weft.workloads.publication import publications
 
-    drawn = publications(read_instance(instance), count, seed, by=by)
-    drawn.write(out, force=force)
+    given = read_instance(instance)
+    drawn = publications(given, count, seed, by=by)
+    drawn.write(out, force=force, instance=given)
     print_result({"publications": str(out), "count": len(drawn)}, json)

@@ -38,7 +38,7 @@ def weave(
     require_absent(out, force)
     made, built = read_instance(instance), read_overlay(overlay)
     require_made_for(made, built)
-    placed = None if latency is None else latency_for(built, latency, seed)
+    placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
     progress, start = ConsoleProgress(), time.perf_counter()
     if engine == "spark":
         from weft.pipeline.session import spark_session

@@ -8,6 +8,7 @@ In a social instance node i and topic i are the same user: a follower subscribes
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,20 @@ class Instance(Table):
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
+    def node_name(self, node: int) -> str:
+        """The node's name, or its number where it has none."""
+        return str(node if self.node_names is None else self.node_names[node])
+
+    def topic_name(self, topic: int) -> str:
+        return str(topic if self.topic_names is None else self.topic_names[topic])
+
+    def node_called(self, name: str) -> int:
+        """The node of that name, or of that number where nodes have no names."""
+        return _called("node", name, self.node_names, self.nodes)
+
+    def topic_called(self, name: str) -> int:
+        return _called("topic", name, self.topic_names, self.topics)
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the interest alone, whatever the names and files."""
@@ -117,6 +132,18 @@ def instance_from_pairs(
         _count("topic", topic, topic_count),
     ]
     return Instance(csr_from_pairs(node, topic, *counts), node_names, topic_names, meta)
+
+
+def _called(kind: str, name: str, names: Names | None, count: int) -> int:
+    if names is None:
+        if not name.isdecimal() or int(name) >= count:
+            raise WeftError(f"There is no {kind} {name!r}: without names, {kind}s are 0 to {count - 1}.")
+        return int(name)
+    found = np.flatnonzero(names == name)
+    if not len(found):
+        near = get_close_matches(name, names, n=3)
+        raise WeftError(f"There is no {kind} {name!r}{': did you mean ' + ' or '.join(near) + '?' if near else '.'}")
+    return int(found[0])
 
 
 def _count(kind: str, ids: Int64s, given: int | None) -> int:

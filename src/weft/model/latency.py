@@ -2,6 +2,7 @@
 
 Every model answers `round_trip(sources, targets)` for arrays of nodes; a message takes half of it one way.
 Measured sets have a few hundred hosts, so `place` puts several nodes on a host, each behind an access delay of its own.
+Where a file names its hosts as an instance does its nodes, every node is the host of its name, and nothing is drawn.
 """
 
 import gzip
@@ -15,6 +16,8 @@ import numpy as np
 
 from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
+from weft.model.instance import Names
+from weft.model.latency_file import read_named_times
 from weft.model.overlay import Overlay
 
 
@@ -43,6 +46,7 @@ class ConstantLatency:
 class MatrixLatency:
     matrix: Floats  # [from, to], milliseconds; it need not be symmetric
     source: str = "matrix"
+    names: tuple[str, ...] | None = None  # of its rows and columns, where they have any
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
@@ -84,6 +88,7 @@ class PlacedLatency:
     hosts: Latency
     host: Int64s  # of every node
     access: Floats  # milliseconds that every node adds to a round trip
+    is_drawn: bool = True  # by a seed; else every node is the host of its name
 
     @property
     def nodes(self) -> int:
@@ -107,20 +112,40 @@ def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (
     return PlacedLatency(hosts, host, random.uniform(*access, size=nodes))
 
 
-def placed_latency(path: str | Path, nodes: int, seed: int) -> PlacedLatency:
-    """The latencies of a file, on whose hosts the seed places the nodes."""
-    return place(read_latency(path), nodes, seed)
+def placed_latency(path: str | Path, nodes: int, seed: int, names: Names | None = None) -> PlacedLatency:
+    """The latencies of a file: of the nodes themselves where it has their names; else the seed places them on hosts."""
+    hosts = read_latency(path)
+    by_name = _by_name(hosts, names)
+    return place(hosts, nodes, seed) if by_name is None else by_name
 
 
-def latency_for(overlay: Overlay, path: str | Path, seed: int) -> PlacedLatency:
+def _by_name(hosts: Latency, names: Names | None) -> PlacedLatency | None:
+    """Every node at the host of its name; None where the file has none of the names."""
+    if names is None or not isinstance(hosts, MatrixLatency) or hosts.names is None:
+        return None
+    row_of = {name: row for row, name in enumerate(hosts.names)}
+    missing = [name for name in names if name not in row_of]
+    if len(missing) == len(names):
+        return None
+    if missing:
+        raise WeftError(
+            f"{hosts.source} has times of {len(names) - len(missing)} of the {len(names)} nodes, and none of "
+            f"{missing[0]!r}: add what is missing, or give times of hosts that are no nodes."
+        )
+    rows = np.array([row_of[name] for name in names], np.int64)
+    return PlacedLatency(hosts, rows, np.zeros(len(rows)), is_drawn=False)
+
+
+def latency_for(overlay: Overlay, path: str | Path, seed: int, names: Names | None = None) -> PlacedLatency:
     """The same for an overlay; if its design went by latencies, its nodes must be where that placed them."""
+    placed = placed_latency(path, overlay.nodes, seed, names)
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
-    if by_latency and overlay.meta["seed"] != seed:
+    if by_latency and overlay.meta["seed"] != seed and placed.is_drawn:
         raise WeftError(
             f"The overlay was designed for nodes that seed {overlay.meta['seed']} places on hosts, and the seed is "
             f"{seed}: give the same one."
         )
-    return placed_latency(path, overlay.nodes, seed)
+    return placed
 
 
 def require_latency_of(latency: Latency, nodes: int) -> None:
@@ -129,7 +154,10 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 
 
 def read_latency(path: str | Path) -> Latency:
-    """Latencies by file name: a matrix in text (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml); .gz too."""
+    """Latencies by file name: named CSV (.csv), a matrix (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml).
+
+    All of them may be gzipped (.gz). CSV has a row a pair, `a,b,ms`, or a matrix with the names above and beside it.
+    """
     path = Path(path)
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")
@@ -140,6 +168,9 @@ def read_latency(path: str | Path) -> Latency:
             raise WeftError("it is empty.")
         if kind.endswith(".ping.bin"):
             return MatrixLatency(_wonderproxy(data), str(path))
+        if kind.endswith(".csv"):
+            matrix, names = read_named_times(data.decode("utf-8-sig"))
+            return MatrixLatency(matrix, str(path), names)
         if kind.endswith(".xml"):
             return CoordinateLatency(_oversim(data), source=str(path))
         return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2), str(path))

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.instance import Instance
+from weft.model.instance import Instance, Names
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 from weft.model.table import Columns, Table
 
@@ -72,14 +73,23 @@ class Overlay(Table):
     def read(path: str | Path) -> "Overlay":
         return read_overlay(path)
 
-    def write(self, path: str | Path, *, force: bool = False) -> None:
+    def write(self, path: str | Path, *, force: bool = False, names: Names | None = None) -> None:
+        """Write the overlay; with the names of the nodes also links.csv, for people and spreadsheets."""
         with new_folder(path, force=force) as folder:
             ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
             no_ring = np.full(self.nodes, self.ring_ids is None)
             nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
             write_columns(folder / "nodes.parquet", nodes)
             write_columns(folder / "links.parquet", self.columns)
+            if names is not None:
+                write_csv(self.named_links(names), folder / "links.csv")
             write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
+
+    def named_links(self, names: Names) -> pa.Table:
+        """The links with the names of their nodes beside the numbers."""
+        ends = {"source_name": names[self.sources], "target_name": names[self.targets]}
+        named = {column: pa.array(values, pa.string()) for column, values in ends.items()}
+        return pa.table({**self.columns, **named})
 
 
 def overlay_from_links(

@@ -33,9 +33,14 @@ class Publications(Table):
     def read(path: str | Path, instance: Instance) -> "Publications":
         return read_publications(path, instance)
 
-    def write(self, path: str | Path, *, force: bool = False) -> None:
+    def write(self, path: str | Path, *, force: bool = False, instance: Instance | None = None) -> None:
+        """Write the file; with an instance that has names, these stand beside the numbers."""
         with new_path(path, force=force) as partial:
-            write_columns(partial, self.columns)
+            write_columns(partial, {**self.columns, **(self._names(instance) if instance else {})})
+
+    def _names(self, instance: Instance) -> Columns:
+        named = (("topic_name", instance.topic_names, self.topics), ("node_name", instance.node_names, self.nodes))
+        return {column: pa.array(names[ids], pa.string()) for column, names, ids in named if names is not None}
 
 
 def read_publications(path: str | Path, instance: Instance) -> Publications:

@@ -58,7 +58,7 @@ def _design_in_a_task(
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             given = read_instance(instance)
-            placed = None if latency is None else placed_latency(latency, given.nodes, seed)
+            placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
             catalog.design(given, name, seed=seed, latency=placed, **options).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 

@@ -60,7 +60,8 @@ def evaluate(
     Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
     """
     require_options(router, fan_out, trees is not None)
-    placed = None if latency is None else latency_for(read_overlay(overlay), latency, seed)
+    names = read_instance(instance).node_names if latency is not None else None
+    placed = None if latency is None else latency_for(read_overlay(overlay), latency, seed, names)
     woven = None
     if routing(router).has_trees:
         started, bound = perf_counter(), FAN_OUT if fan_out is None else fan_out

@@ -25,6 +25,7 @@ from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
 from weft.sim.catalog import require_options, routing, without_ring
+from weft.sim.evaluation import figures_of
 from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
@@ -118,7 +119,7 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
             overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress, latency=latency)
         given = read_instance(instance)
         overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
-        overlay.write(out, force=True)
+        overlay.write(out, force=True, names=given.node_names)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
     options = {"overlay": name, "seed": seed, "latency": latency and _files(latency)}
@@ -140,13 +141,14 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
 
 def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
-        drawn = publications(read_instance(instance), proof.publications, proof.seed)
+        made = read_instance(instance)
+        drawn = publications(made, proof.publications, proof.seed)
         costs = {}
         for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
             given = session(), instance, folder / name, router, drawn
             trees = folder / TREES if routing(router).has_trees else None
-            result = asdict(evaluate(*given, seed=proof.seed, latency=proof.latency, trees=trees, progress=progress))
-            costs[name] = {key: value for key, value in result.items() if key != "topics"}
+            result = evaluate(*given, seed=proof.seed, latency=proof.latency, trees=trees, progress=progress)
+            costs[name] = figures_of(result, made)
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(costs, indent=2) + "\n")
         shown = ("deliveries", "messages", "routing_overhead", "average_path")

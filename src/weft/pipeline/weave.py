@@ -69,7 +69,7 @@ def weave(
 def _given(instance: Stamped, overlay: Stamped, latency: Stamped | None, seed: int) -> Given:
     given, links = read_instance(instance[0]), read_overlay(overlay[0])
     require_made_for(given, links)
-    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed)
+    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed, given.node_names)
     return Given(given, links, placed, mesh_of(links, placed))
 
 

@@ -6,13 +6,16 @@ the publications are divided among threads or executors, the merged figures are 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from weft.arrays import Floats, Int64s
+from weft.model.instance import Instance
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
 
@@ -135,6 +138,21 @@ class Evaluation:
             table_entries=None if trees is None else distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
         )
+
+
+def figures_of(result: Evaluation, instance: Instance) -> dict[str, Any]:
+    """All but the breakdown by topic, as JSON has it; the busiest node with its name, where it has one."""
+    figures = asdict(replace(result, topics=None))
+    figures.pop("topics")
+    if instance.node_names is not None:
+        figures["load"]["most_loaded_name"] = instance.node_name(result.load.most_loaded_node)
+    return figures
+
+
+def with_names(topics: TopicFigures, instance: Instance) -> Columns:
+    """The columns, and the names of the topics where they have any."""
+    names = instance.topic_names
+    return topics if names is None else {**topics, "name": pa.array(names, pa.string())}
 
 
 def _load(sent: Int64s, received: Int64s) -> Load:

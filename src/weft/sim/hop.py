@@ -1,0 +1,108 @@
+"""One publication hop by hop, with names: who passes it to whom, and who of them only relays."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay
+from weft.model.tree import Trees
+from weft.sim.bulk import Trace, trace
+from weft.sim.catalog import network_for
+
+
+@dataclass(frozen=True, eq=False)
+class Journey:
+    """A publication and all messages that it takes."""
+
+    instance: Instance
+    topic: int
+    issuer: int
+    messages: Trace
+
+    @property
+    def relays(self) -> set[int]:
+        """Nodes that pass it on and do not subscribe."""
+        return set(self.messages.targets.tolist()) - set(self.instance.subscribers[self.topic].tolist()) - {self.issuer}
+
+    @property
+    def in_words(self) -> str:
+        deliveries, messages = int(self.messages.delivered.sum()), len(self.messages.delivered)
+        longest = int(self.messages.hops.max(initial=0))
+        return (
+            f"{deliveries:,} subscribers, {messages:,} messages, {messages - deliveries:,} of them to relays, "
+            f"at most {longest} hops"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """An indented line a message, below the one that brought it to its sender."""
+        yield f"{self.instance.node_name(self.issuer)}  (issuer)"
+        carried = self._carried()
+        stack = [(row, "") for row in reversed(carried[self.issuer, 0])]
+        last = {rows[-1] for rows in carried.values()}
+        shown: set[tuple[int, int]] = {(self.issuer, 0)}
+        while stack:
+            row, indent = stack.pop()
+            target, hop = int(self.messages.targets[row]), int(self.messages.hops[row])
+            mark = "" if self.messages.delivered[row] else "  (relay)"
+            yield f"{indent}{'└─ ' if row in last else '├─ '}{self.instance.node_name(target)}{mark}"
+            if (target, hop) not in shown:  # a router may pass the same node twice at one hop
+                shown.add((target, hop))
+                deeper = indent + ("   " if row in last else "│  ")
+                stack += [(below, deeper) for below in reversed(carried[target, hop])]
+
+    def rows(self) -> list[dict[str, object]]:
+        """A row a message: its hop, from whom, to whom, and whether the receiver only relays it."""
+        name, trace = self.instance.node_name, self.messages
+        return [
+            {"hop": int(hop), "from": name(source), "to": name(target), "relay": not delivered}
+            for hop, source, target, delivered in zip(
+                trace.hops, trace.sources, trace.targets, trace.delivered, strict=True
+            )
+        ]
+
+    def _carried(self) -> defaultdict[tuple[int, int], list[int]]:
+        """The messages that a node sends on, by the node and the hop at which it received the publication."""
+        carried: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        for row, (source, hop) in enumerate(
+            zip(self.messages.sources.tolist(), self.messages.hops.tolist(), strict=True)
+        ):
+            carried[source, hop - 1].append(row)
+        return carried
+
+
+def journey(
+    instance: Instance,
+    overlay: Overlay,
+    topic: int,
+    issuer: int | None = None,
+    *,
+    router: str = "weave",
+    trees: Trees | None = None,
+    seed: int = 1,
+) -> Journey:
+    """A publication on the topic by the issuer, or else by the root of the topic's tree or its first subscriber.
+
+    Without trees, a router that has them weaves its own.
+    """
+    network = network_for(router, instance, overlay, trees=trees)
+    start = _start(instance, topic, network.trees, network.node_at) if issuer is None else issuer
+    return Journey(instance, topic, start, in_order(trace(network, router, topic, start, seed=seed)))
+
+
+def _start(
+    instance: Instance, topic: int, trees: Trees | None, node_at: np.ndarray[tuple[int], np.dtype[np.int32]]
+) -> int:
+    subscribers = instance.subscribers[topic]
+    if trees is not None and trees.sizes[topic]:
+        root = int(node_at[trees.members[trees.indptr[topic]]])
+        return root if root in subscribers else int(subscribers[0])
+    return int(subscribers[0]) if len(subscribers) else 0
+
+
+def in_order(messages: Trace) -> Trace:
+    """Messages by hop, then sender, then receiver."""
+    order = np.lexsort((messages.targets, messages.sources, messages.hops))
+    return Trace(*(column[order] for column in (messages.sources, messages.targets, messages.hops, messages.delivered)))
