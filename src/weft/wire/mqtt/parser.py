@@ -51,6 +51,8 @@ class Parser:
         self._rest = b""
         while (framed := frame(data, at, len(data), self.limit, self.version)) is not None:
             body, end = framed
+            if end > len(data):
+                break
             packet = decode(data, at, body, end, self.version)
             if isinstance(packet, p.Connect):
                 self.version = packet.version
@@ -60,7 +62,9 @@ class Parser:
 
 
 def frame(data: bytes, at: int, end: int, limit: int, version: p.Version | None) -> tuple[int, int] | None:
-    """Where the body of the packet at a place begins and ends; None if more bytes are needed."""
+    """Where the body of the packet at a place begins and ends, whether it has come or not.
+
+    None if not even that can be told yet."""
     if at >= end:
         return None
     if data[at] not in HEADS:
@@ -81,8 +85,16 @@ def frame(data: bytes, at: int, end: int, limit: int, version: p.Version | None)
         raise PacketError(
             Reason.PACKET_TOO_LARGE, f"A packet of {1 + place + length} bytes is over the limit of {limit}."
         )
-    body = at + 1 + place
-    return (body, body + length) if body + length <= end else None
+    return at + 1 + place, at + 1 + place + length
+
+
+def count(data: bytes) -> int:
+    """How many packets there are in bytes that are whole packets."""
+    at = found = 0
+    while (framed := frame(data, at, len(data), f.VARINT_MAXIMUM + 5, None)) is not None:
+        at = framed[1]
+        found += 1
+    return found
 
 
 def decode(data: bytes, at: int, body: int, end: int, version: p.Version | None) -> p.Packet:
