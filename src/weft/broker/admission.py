@@ -1,6 +1,6 @@
 """CONNECT and its answer: who is let in, with which session, under which limits."""
 
-from random import Random
+from hashlib import sha256
 
 from weft.broker.alias import InboundAliases, OutboundAliases
 from weft.broker.connection import NO_LIMIT, Connection
@@ -26,14 +26,15 @@ class Admission:
         wills: Wills,
         figures: Figures,
         parameters: Parameters,
-        random: Random,
+        seed: int,
     ) -> None:
         self._outbox = outbox
         self._sessions = sessions
         self._wills = wills
         self._figures = figures
         self._parameters = parameters
-        self._random = random
+        self._seed = seed
+        self._named = 0  # clients that had no name
 
     def check(self, packet: Connect) -> None:
         """Raise what speaks against letting a client in."""
@@ -75,8 +76,10 @@ class Admission:
             self._outbox.send(connection, encode(Connack(False, code), Version.V311))
 
     def _new_name(self) -> str:
+        """One that nobody has, or can guess without the seed."""
         while True:
-            name = f"auto-{self._random.getrandbits(96):024x}"
+            self._named += 1
+            name = f"auto-{sha256(f'{self._seed}/{self._named}'.encode()).hexdigest()[:24]}"
             if self._sessions.get(name) is None:
                 return name
 

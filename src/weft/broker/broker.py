@@ -6,7 +6,6 @@ calls `on_timer` when `next_deadline` has come. effect.py has both vocabularies.
 """
 
 from collections.abc import Callable, Iterator
-from random import Random
 from typing import Any, ClassVar
 
 from weft.broker import effect as e
@@ -72,7 +71,7 @@ class Broker:
         self._sessions = Sessions(
             self._outbox, self._deadlines, self.figures, self._subscriptions, self._distribution, self._wills
         )
-        self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, Random(seed))
+        self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
         self._lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters.packet_bytes)
         self._connections: dict[int, Connection] = {}
         self._stopping = False
@@ -112,7 +111,7 @@ class Broker:
         return self._outbox.flush(None)
 
     def records(self) -> Iterator[bytes]:
-        """A snapshot of all that a journal must keep, to be read in slices while events go on."""
+        """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
         return records(self._sessions, self._retained)
 
     def check_invariants(self) -> None:

@@ -1,8 +1,7 @@
 """Records: what a journal keeps of a broker, so that nothing acknowledged is lost.
 
-A record says what has changed. Replaying records is replaying changes, and all of them can be replayed upon a state
-that has some of them already (a snapshot is taken while the broker goes on): what is said of a session, subscription,
-topic or identifier last is what holds, a publication is known by its number, and a session by `last` knows which
+A record says what has changed, and replaying records is replaying changes. What is said of a session, subscription,
+topic or identifier last is what holds; a publication is known by its number, and a session knows by `last` which
 numbers it has had.
 
 One table gives each record its number and the types of its fields.

@@ -1,13 +1,12 @@
 """A broker's state out of records, and records out of its state.
 
 `Recovery` replays records, of a snapshot and of what was appended since, into plain values. `records` goes the other
-way, session by session, while the broker goes on: what changes meanwhile is in the records that are appended, and
-replaying both gives the state after the last of them (record.py says why).
+way: what changes is copied at once, bytes are made of it while the broker goes on.
 
 Sessions as values are also what moves from node to node when a client does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from weft.broker import record as r
@@ -39,6 +38,10 @@ class Recovery:
         self.sessions: dict[str, Kept] = {}
         self.retained: dict[str, Publication] = {}
         self.number = 0  # the highest of any publication
+
+    def replay(self, records: Iterable[bytes]) -> None:
+        for data in records:
+            self.apply(data)
 
     def apply(self, data: bytes) -> None:
         record = r.decode(data)
@@ -114,35 +117,48 @@ def restored(kept: Kept, session: Session) -> None:
 
 
 def records(sessions: Sessions, retained: RetainedMessages) -> Iterator[bytes]:
-    """A snapshot. What is added after it began is in the journal; what is gone is skipped."""
-    for session in list(sessions):
-        if session.persistent and sessions.get(session.client) is session:
-            yield from [r.encode(one) for one in session_records(session)]
-    for name in list(retained.by_name):
-        publication = retained.by_name.get(name)
-        if publication is not None and not name.startswith(SYS):
-            yield r.encode(r.Retained(publication))
+    """A snapshot of this moment, whose bytes are made later."""
+    kept = [_Copy(one) for one in sessions if one.persistent]
+    messages = [retained.by_name.get(name) for name in retained.by_name if not name.startswith(SYS)]
+    return _encoded(kept, [one for one in messages if one is not None])
 
 
-def session_records(session: Session) -> Iterator[r.Record]:
-    """One session, at one moment."""
-    client = session.client
-    yield r.SessionOpened(client, session.version, session.expiry, 0)
-    if session.left is not None:
-        yield r.SessionLeft(client, session.left, session.expiry)
-    if session.will is not None:
-        yield r.WillSet(client, session.will)
-    for one in session.subscriptions.values():
-        yield r.Subscribed(client, one.filter, one.options, one.identifier)
-    for packet_id in sorted(session.received):
-        yield r.ReceiptNoted(client, packet_id)
-    for delivery in sorted([*session.inflight.values(), *session.queue], key=lambda one: one.publication.number):
-        flags = delivery.qos | delivery.retain << 2
-        yield r.Queued(delivery.publication, ((client, flags, delivery.identifiers),))
-    for delivery in session.inflight.values():
-        yield r.Sent(client, delivery.publication.number, delivery.packet_id)
-        if delivery.released:
-            yield r.Released(client, delivery.publication.number)
-    yield r.SessionOpened(client, session.version, session.expiry, session.last)
-    if session.left is not None:
-        yield r.SessionLeft(client, session.left, session.expiry)
+def _encoded(kept: "list[_Copy]", messages: list[Publication]) -> Iterator[bytes]:
+    for copy in kept:
+        yield from map(r.encode, copy.records())
+    for publication in messages:
+        yield r.encode(r.Retained(publication))
+
+
+class _Copy:
+    """What of a session may change, copied. Publications and subscriptions do not."""
+
+    __slots__ = ("inflight", "opened", "queue", "rest", "subscriptions")
+
+    def __init__(self, session: Session) -> None:
+        client = session.client
+        self.opened = r.SessionOpened(client, session.version, session.expiry, 0)
+        self.subscriptions = list(session.subscriptions.values())
+        self.inflight = [(one, one.packet_id, one.released) for one in session.inflight.values()]
+        self.queue = list(session.queue)
+        self.rest: list[r.Record] = [r.ReceiptNoted(client, packet_id) for packet_id in sorted(session.received)]
+        self.rest.append(r.SessionOpened(client, session.version, session.expiry, session.last))
+        if session.will is not None:
+            self.rest.append(r.WillSet(client, session.will))
+        if session.left is not None:
+            self.rest.append(r.SessionLeft(client, session.left, session.expiry))
+
+    def records(self) -> Iterator[r.Record]:
+        client = self.opened.client
+        yield self.opened
+        for one in self.subscriptions:
+            yield r.Subscribed(client, one.filter, one.options, one.identifier)
+        owed = [*(one for one, _, _ in self.inflight), *self.queue]
+        for delivery in sorted(owed, key=lambda one: one.publication.number):
+            flags = delivery.qos | delivery.retain << 2
+            yield r.Queued(delivery.publication, ((client, flags, delivery.identifiers),))
+        for delivery, packet_id, released in self.inflight:
+            yield r.Sent(client, delivery.publication.number, packet_id)
+            if released:
+                yield r.Released(client, delivery.publication.number)
+        yield from self.rest
