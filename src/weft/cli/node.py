@@ -61,8 +61,9 @@ def node(
 ) -> None:
     """Run a broker for MQTT 3.1, 3.1.1 and 5. It prints `ready` when clients can connect; Ctrl-C ends it."""
     given = {name: value for name, value in locals().items() if name != "config"}
+    from weft import __version__
     from weft.live.node import run
     from weft.live.settings import read_settings
 
     settings = read_settings(config, given)
-    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"))
+    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)

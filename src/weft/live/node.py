@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
-import weft
 from weft.broker.broker import Broker
 from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
@@ -25,20 +24,20 @@ from weft.live.settings import Settings
 BACKLOG = 4096  # connections that wait to be accepted
 
 
-def run(settings: Settings, ready: Callable[[list[Address]], None]) -> None:
+def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
     if find_spec("uvloop") is not None:
         import uvloop
 
-        uvloop.run(serve(settings, ready))
+        uvloop.run(serve(settings, ready, version))
     else:
-        asyncio.run(serve(settings, ready))
+        asyncio.run(serve(settings, ready, version))
 
 
-async def serve(settings: Settings, ready: Callable[[list[Address]], None]) -> None:
+async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet)
-    driver = _start(settings, clock, log)
+    driver = _start(settings, clock, log, version)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -54,7 +53,7 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None]) -> N
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
 
 
-def _start(settings: Settings, clock: Clock, log: Log) -> Driver:
+def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     recovery = Recovery()
     journal = None
     if settings.data is not None:
@@ -65,7 +64,7 @@ def _start(settings: Settings, clock: Clock, log: Log) -> Driver:
         seed=int.from_bytes(os.urandom(8)),
         durable=journal is not None,
         position=journal.position if journal is not None else 0,
-        version=weft.__version__,
+        version=version,
     )
     driver = Driver(broker, clock, log, journal)
     driver.start()
