@@ -19,6 +19,7 @@ from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Version
 
 PUBLISH = 0x30
+NOWHERE = Route([], [], 0)
 
 
 class Lane:
@@ -33,7 +34,7 @@ class Lane:
         known = self._by_name.get
         is5 = connection.version is Version.V5
         end, start, limit = len(data), at, self._packet_bytes
-        run, packets, payload = None, 0, 0
+        run, packets, payload = NOWHERE, 0, 0
         while at + 4 < end and data[at] == PUBLISH:
             body = at + 2
             length = data[at + 1]
@@ -53,13 +54,13 @@ class Lane:
             if route is not run:
                 if route is None or not route.is_plain:
                     break
-                if run is not None:
+                if run is not NOWHERE:
                     self._pass(run, data[start:at], packets, payload, is5)
                 run, start, packets, payload = route, at, 0, 0
             packets += 1
             payload += stop - name_end
             at = stop
-        if run is not None:
+        if run is not NOWHERE:
             self._pass(run, data[start:at], packets, payload, is5)
         return at
 
