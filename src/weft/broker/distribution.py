@@ -10,7 +10,7 @@ from weft.broker.effect import Accepted
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Publication
-from weft.broker.record import Queued
+from weft.broker.record import Queued, ReceiptNoted
 from weft.broker.retained import RetainedMessages
 from weft.broker.route import Route
 from weft.broker.session import Session
@@ -38,11 +38,14 @@ class Distribution:
         self._linked = linked
         self._number = number  # of the next publication that the journal keeps
 
-    def accept(self, publication: Publication, now: float) -> bool:
-        """What a client of this node has published. Whether anybody here gets it."""
+    def accept(self, publication: Publication, now: float, receipt: int = 0) -> bool:
+        """What a client of this node has published. Whether anybody here gets it.
+
+        A receipt is the packet identifier that the journal must know together with the publication.
+        """
         if publication.retain:
             self._retained.keep(publication)
-        matched = self.deliver(publication, now)
+        matched = self.deliver(publication, now, receipt)
         if self._linked:
             self._outbox.add(Accepted(publication))
         return matched
@@ -53,14 +56,14 @@ class Distribution:
             self._retained.keep(publication)
         self.deliver(publication, now)
 
-    def deliver(self, publication: Publication, now: float) -> bool:
+    def deliver(self, publication: Publication, now: float, receipt: int = 0) -> bool:
         route = self._routes.route(publication.topic)
         owed: Owed = []
         for target in route.targets:
             self._to_target(target, publication, owed, now)
         for group in route.groups:
             self.to_group(group, publication, owed, now)
-        self._commit(publication, owed, now)
+        self._commit(publication, owed, now, receipt)
         return _has_receivers(route)
 
     def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
@@ -116,21 +119,21 @@ class Distribution:
         if self._outbound.offer(session, delivery):
             owed.append((session, delivery))
 
-    def _commit(self, publication: Publication, owed: Owed, now: float) -> None:
-        if not owed:
-            return
+    def _commit(self, publication: Publication, owed: Owed, now: float, receipt: int = 0) -> None:
         kept = [(session, one) for session, one in owed if session.persistent]
         if kept and self._outbox.durable:
-            self._record(publication, kept)
+            self._record(publication, kept, receipt)
+        elif receipt:
+            self._outbox.append(ReceiptNoted(publication.publisher, receipt))
         for session, _ in owed:
             self._outbound.fill(session, now)
 
-    def _record(self, publication: Publication, kept: Owed) -> None:
+    def _record(self, publication: Publication, kept: Owed, receipt: int) -> None:
         publication.number = self._number()
         for session, _ in kept:
             session.last = publication.number
         receivers = tuple((session.client, one.qos | one.retain << 2, one.identifiers) for session, one in kept)
-        self._outbox.append(Queued(publication, receivers))
+        self._outbox.append(Queued(publication, receivers, receipt))
 
 
 def _has_receivers(route: Route) -> bool:

@@ -16,7 +16,7 @@ from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
-from weft.broker.record import ReceiptCleared, ReceiptNoted
+from weft.broker.record import ReceiptCleared
 from weft.broker.retained import SYS, RetainedMessages
 from weft.broker.session import Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
@@ -113,7 +113,8 @@ class Inbound:
         before = self._outbox.position
         if packet.qos == 2:
             self._note(connection, session, packet.packet_id)
-        matched = self._distribution.accept(publication, now)
+        receipt = packet.packet_id if packet.qos == 2 and session.persistent else 0
+        matched = self._distribution.accept(publication, now, receipt)
         if not packet.qos:
             return
         is5 = connection.version is Version.V5
@@ -127,8 +128,6 @@ class Inbound:
             most = self._parameters.receive_maximum
             raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
         session.received.add(packet_id)
-        if session.persistent:
-            self._outbox.append(ReceiptNoted(session.client, packet_id))
 
     def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
         assert connection.version is not None

@@ -69,10 +69,14 @@ class Unsubscribed(Record):
 
 @dataclass(frozen=True, slots=True)
 class Queued(Record):
-    """A publication is owed to persistent sessions: client, QoS with the retain flag as bit 2, identifiers."""
+    """A publication is owed to persistent sessions: client, QoS with the retain flag as bit 2, identifiers.
+
+    With QoS 2 from a persistent session the receipt is part of it, so that a crash leaves both or neither.
+    """
 
     publication: Publication
     receivers: tuple[tuple[str, int, tuple[int, ...]], ...]
+    receipt: int = 0  # the publisher's packet identifier, or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ KINDS: dict[type[Record], tuple[int, Kind]] = {
     WillSet: (4, _together(STRING, WILL)),
     Subscribed: (5, _together(STRING, STRING, BYTE, VARIABLE)),
     Unsubscribed: (6, _together(STRING, STRING)),
-    Queued: (7, _together(PUBLICATION, RECEIVERS)),
+    Queued: (7, _together(PUBLICATION, RECEIVERS, TWO)),
     Sent: (8, _together(STRING, NUMBER, TWO)),
     Released: (9, _together(STRING, NUMBER)),
     Done: (10, _together(STRING, NUMBER)),

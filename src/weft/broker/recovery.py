@@ -50,8 +50,10 @@ class Recovery:
                 self._open(client, version, expiry, last)
             case r.SessionEnded(client):
                 self.sessions.pop(client, None)
-            case r.Queued(publication, receivers):
+            case r.Queued(publication, receivers, receipt):
                 self._queue(publication, receivers)
+                if receipt and publication.publisher in self.sessions:
+                    self.sessions[publication.publisher].received.add(receipt)
             case r.Retained(publication):
                 self.retained[publication.topic.decode()] = publication
             case r.Unretained(topic):

@@ -87,9 +87,9 @@ class Sessions:
         del self._by_client[session.client]
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
+        self._bequeath(session, now)
         if session.recorded:
             self._outbox.append(SessionEnded(session.client))
-        self._bequeath(session, now)
 
     def _expire(self, session: Session, expires: float, now: float) -> None:
         if self._by_client.get(session.client) is session and session.expires() == expires:

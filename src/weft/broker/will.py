@@ -44,12 +44,12 @@ class Wills:
         will = session.will
         if will is None:
             return
-        self.set(session, None)
         properties, expires = passed_on(will.properties, now)
         said = Publication(
             will.topic.encode(), will.payload, will.qos, will.retain, properties, expires, session.client
         )
         self._distribution.accept(said, now)
+        self.set(session, None)
 
     def _fall_due(self, session: Session, due: float, now: float) -> None:
         if session.will_due == due:
