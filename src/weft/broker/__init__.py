@@ -8,14 +8,18 @@ filter        filters, found by the names that they match
 name          names, found by the filters that match them
 route         a name's receivers, kept until a subscription changes them
 shared        groups of which one member gets a publication
+subscriptions who holds which filter
 session       what outlives a connection
+sessions      all of them: begun, left, ended
 queue         what waits for a client, within bounds
 connection    what ends with a connection
 alias         topics by number (MQTT 5)
 outbox        what an event leads to: bytes by connection, records
 outbound      QoS 0, 1 and 2 to a client
 inbound       QoS 1 and 2 from a client
+distribution  a publication to everybody who gets it
 lane          publications of QoS 0, passed on as the bytes they came in
+window_lane   the same for QoS 1
 retained      the last message of a topic
 will          the message of a client that went without a word
 admission     CONNECT and its answer

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from weft.broker import effect as e
+from weft.broker import window_lane
 from weft.broker.admission import Admission
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
@@ -20,7 +21,7 @@ from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
-from weft.broker.record import Subscribed, Unsubscribed
+from weft.broker.record import SessionLeft, Subscribed, Unsubscribed
 from weft.broker.recovery import Kept, Recovery, records, restored
 from weft.broker.retained import SYS, RetainedMessages
 from weft.broker.session import Session
@@ -73,6 +74,9 @@ class Broker:
         )
         self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
         self._lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters.packet_bytes)
+        self._window_lane = window_lane.WindowLane(
+            self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
+        )
         self._connections: dict[int, Connection] = {}
         self._stopping = False
         self._loads = Loads()
@@ -108,6 +112,7 @@ class Broker:
                 self._restore_session(client, kept)
         for session in list(self._sessions):
             self._wait_again(session, now)
+        self._deadlines.run(now)  # what has expired meanwhile
         return self._outbox.flush(None)
 
     def records(self) -> Iterator[bytes]:
@@ -142,6 +147,7 @@ class Broker:
     def _wait_again(self, session: Session, now: float) -> None:
         if session.left is None:
             session.left = now
+            self._outbox.append(SessionLeft(session.client, now, session.expiry))
         self._wills.arm(session, now)
         self._sessions.await_return(session)
 
@@ -228,10 +234,16 @@ class Broker:
     def _read(self, connection: Connection, data: bytes, now: float) -> None:
         """All packets of a read; what is left waits for more."""
         at, end, limit = 0, len(data), self.parameters.packet_bytes
-        lane = self._lane if not self.parameters.linked else None
+        quick = not self.parameters.linked
         while at < end and not connection.closing:
-            if data[at] == PUBLISH and lane is not None and connection.session is not None:
-                at = lane.pass_on(connection, data, at)
+            if quick and connection.session is not None:
+                head = data[at]
+                if head == PUBLISH:
+                    at = self._lane.pass_on(connection, data, at)
+                elif head == window_lane.PUBLISH and not self._inbound.journal.full:
+                    at = self._window_lane.pass_on(connection, data, at, now)
+                elif head == window_lane.PUBACK:
+                    at = self._window_lane.acknowledge(connection, data, at)
                 if at == end:
                     return
             framed = frame(data, at, end, limit, connection.version)

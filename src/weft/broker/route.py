@@ -34,7 +34,18 @@ class Holders:
 
 
 class Route:
-    __slots__ = ("__weakref__", "groups", "is_plain", "other", "put3", "put5", "receivers", "targets")
+    __slots__ = (
+        "__weakref__",
+        "groups",
+        "is_plain",
+        "is_sure",
+        "other",
+        "put3",
+        "put5",
+        "receivers",
+        "sure",
+        "targets",
+    )
 
     def __init__(self, targets: list[Target], groups: list[Group], packet_bytes: int) -> None:
         self.targets = targets
@@ -46,6 +57,9 @@ class Route:
         for target in targets:
             self._place(target, packet_bytes)
         self.is_plain = not self.other and not groups
+        # QoS 1: all are connected and take the publisher's bytes with an identifier of their own
+        self.sure = [target.session for target in targets if target.qos]
+        self.is_sure = self.is_plain and 0 < len(self.sure) == len(self.receivers) == len(targets)
 
     def _place(self, target: Target, packet_bytes: int) -> None:
         connection = target.session.connection
