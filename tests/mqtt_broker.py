@@ -97,7 +97,7 @@ def weft(port: int, folder: Path) -> "subprocess.Popen[str]":
     """`weft node`; it prints a line that begins with `ready` when clients can connect."""
     options = ["--listen", f"127.0.0.1:{port}", "--data", str(folder / "data"), "--sync", "process"]
     command = [sys.executable, "-c", "from weft.cli import main; main()", "node", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace")
     assert process.stdout is not None
     lines = iter(process.stdout.readline, "")
     if not any(line.startswith("ready") for line in lines):
@@ -112,7 +112,7 @@ def mosquitto(port: int, folder: Path) -> "subprocess.Popen[str]":
     assert program, "MQTT_BROKER=mosquitto needs Debian's package mosquitto"
     (folder / "mosquitto.conf").write_text(MOSQUITTO.format(port=port))
     command = [program, "-v", "-c", str(folder / "mosquitto.conf")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace")
     assert process.stderr is not None
     assert any("running" in line for line in iter(process.stderr.readline, ""))
     swallow(process.stderr)

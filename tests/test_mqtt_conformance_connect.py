@@ -276,7 +276,7 @@ def test_clients_without_an_id_get_one_of_their_own(broker: Broker, clean: bool)
 @v311("3.1.3-2")
 @v5("3.1.3-2")
 def test_sessions_are_found_by_the_whole_client_id(broker: Broker, version: int) -> None:
-    name = unique("c")
+    name = unique("c") + "zy"
     broker.join(version, name, **lasting(version)).leave()
     for other in (name + "x", name.upper(), name[:-1]):
         assert not broker.join(version, other, **lasting(version)).connack.session_present
@@ -437,6 +437,27 @@ def test_a_will_is_published_when_the_session_is_taken_over(broker: Broker, vers
     watcher.subscribe(topic)
     broker.join(version, name, will=Will(topic, b"bye", 1))
     broker.join(version, name)
+    assert watcher.message().payload == b"bye"
+
+
+@v5("3.1.2-8", "3.1.3-9", "3.1.4-3")
+@pytest.mark.parametrize(("clean", "wills"), [(True, [b"bye"]), (False, [])])
+def test_a_delayed_will_at_a_take_over_depends_on_the_session(broker: Broker, clean: bool, wills: list[bytes]) -> None:
+    # A clean start ends the old session, and with it the delay; a resumed session takes the will back.
+    name, topic, watcher = unique("c"), unique(), broker.join(V5)
+    watcher.subscribe(topic)
+    broker.join(V5, name, will=Will(topic, b"bye", 1, properties=[(P.WILL_DELAY, 600)]), **lasting(V5))
+    again = broker.join(V5, name, clean=clean, pairs=[(P.SESSION_EXPIRY, 600)])
+    again.silent()
+    got = [watcher.message().payload] if wills else [m.payload for m in watcher.drain(broker.join(V5))]
+    assert got == wills
+
+
+@v5("3.1.2-8", "3.1.3-9")
+def test_a_delayed_will_is_not_kept_beyond_a_session_that_ends(broker: Broker) -> None:
+    topic, watcher = unique(), broker.join(V5)
+    watcher.subscribe(topic)
+    broker.join(V5, will=Will(topic, b"bye", 1, properties=[(P.WILL_DELAY, 600)])).drop()
     assert watcher.message().payload == b"bye"
 
 
