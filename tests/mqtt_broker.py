@@ -2,7 +2,8 @@
 
     pytest tests/test_mqtt_conformance_*.py                          weft node
     MQTT_BROKER=mosquitto pytest tests/test_mqtt_conformance_*.py    Mosquitto, to test the tests
-    MQTT_BROKER=HOST:PORT pytest tests/test_mqtt_conformance_*.py    a broker that runs already
+    MQTT_BROKER=HOST:PORT pytest tests/test_mqtt_conformance_*.py    a broker that runs already; a second
+                                                                     HOST:PORT behind a comma: its WebSockets
 
 A suite that no broker has ever run against proves little, so it is kept green against Mosquitto too. The tests that
 Mosquitto fails, each with the reason why it is Mosquitto that is wrong, are `KNOWN_IN_MOSQUITTO`; they are expected to
@@ -29,6 +30,8 @@ KNOWN_IN_MOSQUITTO: dict[str, str] = {}
 
 MOSQUITTO = """
 listener {port} 127.0.0.1
+listener {websocket} 127.0.0.1
+protocol websockets
 allow_anonymous true
 max_packet_size 1000000
 max_queued_messages 0
@@ -65,20 +68,26 @@ class Broker:
 
 
 @pytest.fixture(scope="session")
-def broker_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+def broker_addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[str, int]]]:
+    """Where the broker listens: MQTT first, MQTT over WebSockets second where that is known."""
     where = os.environ.get("MQTT_BROKER", "weft")
     if ":" in where:
-        host, _, port = where.rpartition(":")
-        yield host, int(port)
+        given = [each.rpartition(":") for each in where.split(",")]
+        yield [(host, int(port)) for host, _, port in given]
         return
     folder = tmp_path_factory.mktemp("broker")
-    port = free_port()
-    process = {"weft": weft, "mosquitto": mosquitto}[where](port, folder)
+    ports = free_ports()
+    process = {"weft": weft, "mosquitto": mosquitto}[where](*ports, folder)
     try:
-        yield "127.0.0.1", port
+        yield [("127.0.0.1", port) for port in ports]
     finally:
         process.terminate()
         process.wait(DEADLINE)
+
+
+@pytest.fixture(scope="session")
+def broker_address(broker_addresses: list[tuple[str, int]]) -> tuple[str, int]:
+    return broker_addresses[0]
 
 
 @pytest.fixture
@@ -87,30 +96,29 @@ def broker(broker_address: tuple[str, int]) -> Iterator[Broker]:
         yield broker
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+def free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        return one.getsockname()[1], two.getsockname()[1]
 
 
-def weft(port: int, folder: Path) -> "subprocess.Popen[str]":
+def weft(port: int, websocket: int, folder: Path) -> "subprocess.Popen[str]":
     """`weft node`; it prints a line that begins with `ready` when clients can connect."""
-    options = ["--listen", f"127.0.0.1:{port}", "--data", str(folder / "data"), "--sync", "process"]
+    listen = ["--listen", f"127.0.0.1:{port}", "--listen", f"ws://127.0.0.1:{websocket}"]
+    options = [*listen, "--data", str(folder / "data"), "--sync", "process"]
     command = [sys.executable, "-c", "from weft.cli import main; main()", "node", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace")
     assert process.stdout is not None
-    lines = iter(process.stdout.readline, "")
-    if not any(line.startswith("ready") for line in lines):
+    if not any(line.startswith("ready") for line in iter(process.stdout.readline, "")):
         pytest.fail(f"weft node ended with {process.wait(DEADLINE)} before it was ready", pytrace=False)
     swallow(process.stdout)
     return process
 
 
-def mosquitto(port: int, folder: Path) -> "subprocess.Popen[str]":
+def mosquitto(port: int, websocket: int, folder: Path) -> "subprocess.Popen[str]":
     """Mosquitto; its log says `running` when clients can connect."""
     program = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program, "MQTT_BROKER=mosquitto needs Debian's package mosquitto"
-    (folder / "mosquitto.conf").write_text(MOSQUITTO.format(port=port))
+    (folder / "mosquitto.conf").write_text(MOSQUITTO.format(port=port, websocket=websocket))
     command = [program, "-v", "-c", str(folder / "mosquitto.conf")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace")
     assert process.stderr is not None

@@ -244,7 +244,7 @@ def test_properties_that_say_little_are_passed_on_too(broker: Broker, pairs: lis
 
 
 @both
-@v311("3.3.2-3")
+@v311("3.3.2-3", "7.0.0-2")
 @v5("3.3.2-3", "3.3.2-17")
 def test_clients_of_both_versions_hear_each_other(broker: Broker, version: int) -> None:
     reader, writer, topic = broker.join(version), broker.join(9 - version), unique()
