@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from pyspark.sql import SparkSession
 
 from weft.pipeline.session import spark_session
