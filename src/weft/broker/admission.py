@@ -36,8 +36,10 @@ class Admission:
         self._seed = seed
         self._named = 0  # clients that had no name
 
-    def check(self, packet: Connect) -> None:
+    def check(self, connection: Connection, packet: Connect) -> None:
         """Raise what speaks against letting a client in."""
+        connection.largest = packet.properties.get(Property.MAXIMUM_PACKET_SIZE, NO_LIMIT)
+        connection.wants_reasons = bool(packet.properties.get(Property.REQUEST_PROBLEM_INFORMATION, 1))
         if Property.AUTHENTICATION_METHOD in packet.properties:
             raise PacketError(Reason.BAD_AUTHENTICATION_METHOD, "There is no enhanced authentication here.")
         if self._figures.connections > self._parameters.connections:
@@ -70,8 +72,10 @@ class Admission:
     def refuse(self, connection: Connection, version: Version | None, error: PacketError) -> None:
         """Say why, where the version has a word for it."""
         if version is Version.V5:
-            properties: Properties = {Property.REASON_STRING: error.text} if connection.wants_reasons else {}
-            self._outbox.send(connection, encode(Connack(False, error.reason, properties), version))
+            data = encode(Connack(False, error.reason, {Property.REASON_STRING: error.text}), version)
+            if not connection.wants_reasons or len(data) > connection.largest:
+                data = encode(Connack(False, error.reason), version)
+            self._outbox.send(connection, data)
         elif (code := CONNECT_RETURNS.get(error.reason)) is not None:
             self._outbox.send(connection, encode(Connack(False, code), Version.V311))
 
@@ -96,8 +100,6 @@ class Admission:
         connection.version = packet.version
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
-        connection.largest = wishes.get(Property.MAXIMUM_PACKET_SIZE, NO_LIMIT)
-        connection.wants_reasons = bool(wishes.get(Property.REQUEST_PROBLEM_INFORMATION, 1))
         connection.outbound_aliases = OutboundAliases(wishes.get(Property.TOPIC_ALIAS_MAXIMUM, 0))
         if packet.version is Version.V5:
             connection.aliases = InboundAliases(self._parameters.topic_aliases)

@@ -273,9 +273,8 @@ class Broker:
     # Packets
 
     def _connect(self, connection: Connection, packet: p.Connect, now: float) -> None:
-        connection.wants_reasons = bool(packet.properties.get(Property.REQUEST_PROBLEM_INFORMATION, 1))
         try:
-            self._admission.check(packet)
+            self._admission.check(connection, packet)
         except PacketError as error:
             self._refuse(connection, packet.version, error, now)
             return
@@ -385,7 +384,7 @@ class Broker:
                 raise protocol_error("DISCONNECT asks to keep a session that CONNECT did not.")
             session.expiry = min(expiry, self.parameters.session_expiry)
         self._outbox.note("disconnected", connection, session.client, "by the client")
-        self._end(connection, now, will=packet.reason == Reason.DISCONNECT_WITH_WILL)
+        self._end(connection, now, will=packet.reason != Reason.SUCCESS)
 
     def _auth(self, connection: Connection, packet: p.Auth, now: float) -> None:
         raise protocol_error("AUTH without an authentication method in CONNECT.")
