@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from weft.broker.alias import InboundAliases, OutboundAliases
+from weft.broker.alias import OutboundAliases
 from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -100,9 +100,8 @@ class Admission:
         connection.version = packet.version
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
-        connection.outbound_aliases = OutboundAliases(wishes.get(Property.TOPIC_ALIAS_MAXIMUM, 0))
-        if packet.version is Version.V5:
-            connection.aliases = InboundAliases(self._parameters.topic_aliases)
+        if maximum := wishes.get(Property.TOPIC_ALIAS_MAXIMUM):
+            connection.outbound_aliases = OutboundAliases(maximum)
 
     def _keep_alive(self, packet: Connect) -> int:
         longest = self._parameters.keep_alive

@@ -15,10 +15,8 @@ class InboundAliases:
         self._topics: dict[int, str] = {}
 
     def resolve(self, packet: Publish) -> str:
-        """The topic of a publication."""
-        alias = packet.properties.get(Property.TOPIC_ALIAS)
-        if alias is None:
-            return packet.topic
+        """The topic of a publication that has an alias."""
+        alias = packet.properties[Property.TOPIC_ALIAS]
         if not 0 < alias <= self.maximum:
             raise PacketError(Reason.TOPIC_ALIAS_INVALID, f"Topic alias {alias} is not within 1 to {self.maximum}.")
         if packet.topic:

@@ -78,6 +78,8 @@ class Broker:
             self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
         )
         self._connections: dict[int, Connection] = {}
+        self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
+        self._mute_timer = False  # one is set for them
         self._stopping = False
         self._loads = Loads()
         if parameters.sys_interval:
@@ -129,7 +131,7 @@ class Broker:
             assert connection is not None
             assert connection.session is session
             assert connection.outstanding <= connection.window
-            assert len(session.inflight) <= connection.outstanding + len(session.resend)
+            assert len(session.inflight) <= connection.outstanding + len(session.resend or ())
             assert not connection.out
             assert not connection.burst
 
@@ -152,22 +154,21 @@ class Broker:
         self._sessions.await_return(session)
 
     def _open(self, event: e.Opened, now: float) -> None:
-        connection = self._connections[event.connection] = Connection(event.connection, event.peer, now)
+        connection = self._connections[event.connection] = Connection(event.connection, now)
         self.figures.connections += 1
         if self._stopping:
             self._end(connection, now, will=False)
         elif self.figures.connections > self.parameters.connections * 2:
             self._refuse_silently(connection, now)
         else:
-            self._deadlines.at(
-                now + self.parameters.connect_timeout, lambda then: self._check_greeting(connection, then)
-            )
+            self._await_greeting(connection, now)
 
     def _close(self, event: e.Closed, now: float) -> None:
         connection = self._connections.pop(event.connection, None)
         if connection is None:
             return
         self.figures.connections -= 1
+        self._mute.pop(connection, None)
         connection.congested = False
         if not connection.closing:
             connection.closing = True
@@ -219,13 +220,13 @@ class Broker:
     def _receive(self, connection: Connection, data: bytes, now: float) -> None:
         self.figures.bytes_received += len(data)
         connection.heard = now
-        if connection.pieces:
+        if connection.pieces is not None:
             connection.pieces.append(data)
             connection.got += len(data)
             if connection.got < connection.need:
                 return
             data = b"".join(connection.pieces)
-            connection.pieces.clear()
+            connection.pieces = None
         try:
             self._read(connection, data, now)
         except PacketError as error:
@@ -256,13 +257,14 @@ class Broker:
             at = framed[1]
 
     def _await_more(self, connection: Connection, rest: bytes, need: int) -> None:
-        connection.pieces.append(rest)
+        connection.pieces = [rest]
         connection.got, connection.need = len(rest), need
 
     def _dispatch(self, connection: Connection, packet: p.Packet, now: float) -> None:
         if connection.version is None:
             if not isinstance(packet, p.Connect):
                 raise protocol_error("The first packet is not CONNECT.")
+            self._mute.pop(connection, None)
             self._connect(connection, packet, now)
             return
         handler = self._PACKETS.get(type(packet))
@@ -437,6 +439,7 @@ class Broker:
         self._outbox.send(connection, data)
 
     def _end(self, connection: Connection, now: float, will: bool) -> None:
+        self._mute.pop(connection, None)
         self._outbox.close(connection)
         self._part(connection, now, will)
         self._outbox.let_go(connection)
@@ -452,8 +455,21 @@ class Broker:
         if session.persistent:
             self._wills.arm(session, now)
 
-    def _check_greeting(self, connection: Connection, now: float) -> None:
-        if connection.version is None and not connection.closing and connection.number in self._connections:
+    def _await_greeting(self, connection: Connection, now: float) -> None:
+        """One timer for all who have not said CONNECT, the one who has waited longest first."""
+        if not self._mute_timer:
+            self._mute_timer = True
+            self._deadlines.at(now + self.parameters.connect_timeout, self._check_greetings)
+        self._mute[connection] = now
+
+    def _check_greetings(self, now: float) -> None:
+        self._mute_timer = False
+        while self._mute:
+            connection, since = next(iter(self._mute.items()))
+            if since + self.parameters.connect_timeout > now:
+                self._mute_timer = True
+                self._deadlines.at(since + self.parameters.connect_timeout, self._check_greetings)
+                return
             self._refuse_silently(connection, now)
 
     def _check_silence(self, connection: Connection, now: float) -> None:

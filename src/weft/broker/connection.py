@@ -8,6 +8,8 @@ NO_LIMIT = 2**32
 
 
 class Connection:
+    """Ten thousand of them are idle: what is seldom used is made when it is."""
+
     __slots__ = (
         "after",
         "aliases",
@@ -25,7 +27,6 @@ class Connection:
         "out",
         "outbound_aliases",
         "outstanding",
-        "peer",
         "pieces",
         "session",
         "stuck",
@@ -35,12 +36,11 @@ class Connection:
         "window",
     )
 
-    def __init__(self, number: int, peer: str, now: float) -> None:
+    def __init__(self, number: int, now: float) -> None:
         self.number = number
-        self.peer = peer
         self.version: Version | None = None  # None until CONNECT
         self.session: Session | None = None
-        self.pieces: list[bytes] = []  # of a packet that is not complete
+        self.pieces: list[bytes] | None = None  # of a packet that is not complete
         self.got = 0  # their bytes
         self.need = 0  # how many are worth another look
         self.heard = now  # when the client last said something
@@ -55,14 +55,14 @@ class Connection:
         self.outstanding = 0  # that are
         self.largest = NO_LIMIT  # bytes of a packet
         self.wants_reasons = True  # reason strings and user properties beside PUBLISH
-        self.aliases = InboundAliases(0)
-        self.outbound_aliases = OutboundAliases(0)
+        self.aliases: InboundAliases | None = None
+        self.outbound_aliases: OutboundAliases | None = None
         # when it cannot keep up
         self.congested = False
         self.stuck = False  # for longer than publishers wait for it
-        self.holding: set[Connection] = set()  # publishers that wait for it
+        self.holding: set[Connection] | None = None  # publishers that wait for it
         self.held_for = 0  # of how many it waits for
 
     def is_plain(self, packet_bytes: int) -> bool:
         """Whether it takes publications as the bytes that another client sent."""
-        return self.largest >= packet_bytes and not self.outbound_aliases.maximum
+        return self.largest >= packet_bytes and self.outbound_aliases is None

@@ -19,7 +19,6 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class Opened(Event):
     connection: int
-    peer: str = ""  # address, for logs only
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ the client forget what only the journal then knows.
 
 from dataclasses import dataclass
 
+from weft.broker.alias import InboundAliases
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures
@@ -55,7 +56,7 @@ class Inbound:
         assert session is not None
         self._figures.publications_received += 1
         self._figures.publication_bytes_received += len(packet.payload)
-        topic = connection.aliases.resolve(packet)
+        topic = self._topic(connection, packet)
         self._check(topic, packet)
         publication = make_publication(topic, packet, session.client, now)
         if packet.qos == 2 and packet.packet_id in session.received:
@@ -71,12 +72,19 @@ class Inbound:
         assert session is not None
         reason = Reason.SUCCESS
         if packet_id in session.received:
-            session.received.remove(packet_id)
+            del session.received[packet_id]
             if session.persistent:
                 self._outbox.append(ReceiptCleared(session.client, packet_id))
         else:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
         self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
+
+    def _topic(self, connection: Connection, packet: Publish) -> str:
+        if Property.TOPIC_ALIAS not in packet.properties:
+            return packet.topic
+        if connection.aliases is None:
+            connection.aliases = InboundAliases(self._parameters.topic_aliases)
+        return connection.aliases.resolve(packet)
 
     def _check(self, topic: str, packet: Publish) -> None:
         if Property.SUBSCRIPTION_IDENTIFIER in packet.properties:
@@ -127,7 +135,7 @@ class Inbound:
         if connection.version is Version.V5 and len(session.received) >= self._parameters.receive_maximum:
             most = self._parameters.receive_maximum
             raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
-        session.received.add(packet_id)
+        session.received[packet_id] = None
 
     def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
         assert connection.version is not None

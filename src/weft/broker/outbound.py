@@ -14,6 +14,7 @@ for by nobody: forgotten in a crash, the handshake is repeated from where the jo
 
 from collections import deque
 
+from weft.broker.alias import OutboundAliases
 from weft.broker.connection import Connection
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -161,8 +162,8 @@ class Outbound:
         """Whether the PUBLISH is small enough for the client."""
         version = connection.version
         assert version is not None
-        if connection.outbound_aliases.maximum:
-            data = self._aliased(connection, delivery, version, now, dup)
+        if connection.outbound_aliases is not None:
+            data = self._aliased(connection, connection.outbound_aliases, delivery, version, now, dup)
         else:
             data = delivery.encode(version, now, dup)
         if len(data) > connection.largest:
@@ -174,12 +175,20 @@ class Outbound:
         self._figures.publication_bytes_sent += len(delivery.publication.payload)
         return True
 
-    def _aliased(self, connection: Connection, delivery: Delivery, version: Version, now: float, dup: bool) -> bytes:
+    def _aliased(
+        self,
+        connection: Connection,
+        aliases: OutboundAliases,
+        delivery: Delivery,
+        version: Version,
+        now: float,
+        dup: bool,
+    ) -> bytes:
         one = delivery.publication
         whole = delivery.encode(version, now, dup)
         if len(whole) + 3 > connection.largest:
             return whole
-        topic, alias = connection.outbound_aliases.shorten(one.topic)
+        topic, alias = aliases.shorten(one.topic)
         if not alias:
             return whole
         properties = {Property.TOPIC_ALIAS: alias, **one.properties}

@@ -99,6 +99,8 @@ class Outbox:
         connection.burst.clear()
 
     def _hold(self, source: Connection, receiver: Connection) -> None:
+        if receiver.holding is None:
+            receiver.holding = set()
         if source in receiver.holding or source.closing:
             return
         receiver.holding.add(source)
@@ -108,11 +110,11 @@ class Outbox:
 
     def let_go(self, receiver: Connection) -> None:
         """Nobody waits for a receiver any more."""
-        for source in sorted(receiver.holding, key=lambda one: one.number):
+        holding, receiver.holding = receiver.holding, None
+        for source in sorted(holding or (), key=lambda one: one.number):
             source.held_for -= 1
             if source.held_for == 0:
                 self._effects.append(Resume(source.number))
-        receiver.holding.clear()
 
     def congest(self, connection: Connection, now: float) -> None:
         connection.congested = True

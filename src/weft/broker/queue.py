@@ -14,28 +14,30 @@ class Queue:
     __slots__ = ("_waiting", "size")
 
     def __init__(self) -> None:
-        self._waiting: deque[Delivery] = deque()
+        self._waiting: deque[Delivery] | None = None
         self.size = 0  # bytes of topics and payloads
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) if self._waiting is not None else 0
 
     def __iter__(self) -> Iterator[Delivery]:
-        return iter(self._waiting)
+        return iter(self._waiting or ())
 
     def offer(self, delivery: Delivery, messages: int, size: int) -> bool:
         """Whether it was taken, given the bounds."""
-        if len(self._waiting) >= messages or self.size + delivery.publication.size() > size:
+        if len(self) >= messages or self.size + delivery.publication.size() > size:
             return False
+        if self._waiting is None:
+            self._waiting = deque()
         self._waiting.append(delivery)
         self.size += delivery.publication.size()
         return True
 
     def take(self) -> Delivery:
+        """The oldest. There must be one."""
+        assert self._waiting is not None
         delivery = self._waiting.popleft()
+        if not self._waiting:
+            self._waiting = None
         self.size -= delivery.publication.size()
         return delivery
-
-    def clear(self) -> None:
-        self._waiting.clear()
-        self.size = 0

@@ -16,6 +16,8 @@ IDENTIFIERS = 65_535
 
 
 class Session:
+    """Ten thousand of them are idle: what is seldom used is made when it is."""
+
     __slots__ = (
         "client",
         "connection",
@@ -45,8 +47,8 @@ class Session:
         self.subscriptions: dict[str, Subscription] = {}
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
-        self.resend: deque[Delivery] = deque()  # of those, what this connection has not been sent yet
-        self.received: set[int] = set()  # QoS 2 from the client: identifiers that it has not released
+        self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
+        self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
         self.next_id = 1
         self.recorded = False  # the journal knows of it
         self.last = 0  # the highest number of a publication that it was given

@@ -65,7 +65,7 @@ class Sessions:
         assert connection is not None
         session.connection = connection.session = None
         session.left = now
-        session.resend.clear()
+        session.resend = None
         self._figures.connected -= 1
         self._subscriptions.refresh(session)
         if session.persistent:

@@ -93,7 +93,7 @@ class Driver:
                 return
             await asyncio.sleep(0.02)
         for client in list(self._clients.values()):
-            client.transport.abort()
+            client.abort()
 
     def _carry_out(self, effects: list[Effect]) -> None:
         synced = self._journal.synced if self._journal is not None else 0
@@ -122,7 +122,8 @@ class Driver:
             case Resume(number) if number in self._clients:
                 self._clients[number].resume()
             case Note(event, number, client, detail):
-                self._log.write(event, client=client, connection=number or None, detail=detail)
+                peer = self._clients[number].peer() if number in self._clients else None
+                self._log.write(event, client=client, peer=peer, connection=number or None, detail=detail)
 
     def _hear_journal(self, event: JournalEvent) -> None:
         match event:

@@ -3,9 +3,12 @@
 import asyncio
 import gc
 import os
+import select
 import signal
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
@@ -13,13 +16,14 @@ from weft.broker.broker import Broker
 from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
-from weft.live.client import Client
 from weft.live.clock import Clock
 from weft.live.driver import Driver
 from weft.live.journal import open_journal
 from weft.live.log import Log
 from weft.live.monitor import Monitor
 from weft.live.settings import Settings
+from weft.live.socket import Poller
+from weft.live.stream import StreamClient
 
 BACKLOG = 4096  # connections that wait to be accepted
 
@@ -42,12 +46,12 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    servers = await _listen(settings, driver)
+    listeners = Listeners(driver, log)
+    addresses = await listeners.open(settings)
     gc.freeze()  # what is there now stays: the collector need not look at it again
-    ready([_bound(server, address) for server, address in zip(servers, settings.listen, strict=False)])
+    ready(addresses)
     await _first(stop, driver.broken)
-    for server in servers:
-        server.close()
+    listeners.close()
     await driver.stop()
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
@@ -79,34 +83,63 @@ async def _first(*events: asyncio.Event) -> None:
         one.cancel()
 
 
-async def _listen(settings: Settings, driver: Driver) -> list[asyncio.Server]:
-    context = _tls(settings)
-    servers = []
-    for address in settings.listen:
-        make = partial(_client, driver, settings.parameters.packet_bytes, address.websocket)
-        servers.append(await _server(make, address, context if address.secure else None))
-    if settings.http is not None:
-        servers.append(await _server(partial(Monitor, driver), settings.http, None))
-    return servers
+class Listeners:
+    """All that accept connections: plain sockets on a poller of their own where the system has one, and streams."""
+
+    def __init__(self, driver: Driver, log: Log) -> None:
+        self._driver = driver
+        self._poller = Poller(driver, log.write) if hasattr(select, "epoll") else None
+        self._servers: list[asyncio.Server] = []
+
+    async def open(self, settings: Settings) -> list[Address]:
+        """The addresses, with the ports that were given for port 0."""
+        context = _tls(settings)
+        opened = []
+        for address in settings.listen:
+            port = await self._open(address, context if address.secure else None, settings.parameters.packet_bytes)
+            opened.append(replace(address, port=port))
+        if settings.http is not None:
+            await self._serve(partial(Monitor, self._driver), settings.http, None)
+        return opened
+
+    def close(self) -> None:
+        if self._poller is not None:
+            self._poller.close()
+        for server in self._servers:
+            server.close()
+
+    async def _open(self, address: Address, context: ssl.SSLContext | None, largest: int) -> int:
+        if address.scheme == "mqtt" and self._poller is not None:
+            with _listening(address):
+                return await self._poller.listen(address.host, address.port, BACKLOG)
+        return await self._serve(partial(_client, self._driver, largest, address.websocket), address, context)
+
+    async def _serve(
+        self, make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
+    ) -> int:
+        loop = asyncio.get_running_loop()
+        with _listening(address):
+            server = await loop.create_server(make, address.host, address.port, backlog=BACKLOG, ssl=context)
+        self._servers.append(server)
+        port: int = server.sockets[0].getsockname()[1]
+        return port
 
 
-def _client(driver: Driver, largest: int, websocket: bool) -> Client:
+@contextmanager
+def _listening(address: Address) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
+
+
+def _client(driver: Driver, largest: int, websocket: bool) -> StreamClient:
     if not websocket:
-        return Client(driver)
+        return StreamClient(driver)
     from weft.live.websocket import WebSocketClient
 
     return WebSocketClient(driver, largest)
-
-
-async def _server(
-    make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
-) -> asyncio.Server:
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.create_server(make, address.host, address.port, backlog=BACKLOG, ssl=context)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another --listen.") from error
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:
@@ -119,8 +152,3 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
     except (OSError, ssl.SSLError) as error:
         raise WeftError(f"{settings.certificate} and its key cannot be used ({error}): give PEM files.") from error
     return context
-
-
-def _bound(server: asyncio.Server, address: Address) -> Address:
-    """The address with the port that was given for port 0."""
-    return Address(address.host, server.sockets[0].getsockname()[1], address.scheme)

@@ -8,7 +8,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from weft.live.client import Client
+from weft.live.stream import StreamClient
 
 if TYPE_CHECKING:
     from weft.live.driver import Driver
@@ -17,7 +17,7 @@ NAMES = [Subprotocol("mqtt"), Subprotocol("mqttv3.1")]
 UNSUPPORTED_DATA = 1003
 
 
-class WebSocketClient(Client):
+class WebSocketClient(StreamClient):
     __slots__ = ("_socket",)
 
     def __init__(self, driver: "Driver", largest: int) -> None:
@@ -46,11 +46,11 @@ class WebSocketClient(Client):
             self._socket.send_binary(data)
             self._flush()
 
-    def _end(self) -> None:
+    def finish(self) -> None:
         if self._socket.state is State.OPEN:
             self._socket.send_close()
             self._flush()
-        super()._end()
+        super().finish()
 
     def _flush(self) -> None:
         for data in self._socket.data_to_send():
