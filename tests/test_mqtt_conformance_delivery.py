@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+
 from mqtt_broker import Broker
 from mqtt_peer import V5, V311, Kind, P, Peer, answer, publish, unique
 from mqtt_table import both, v5, v311

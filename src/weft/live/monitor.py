@@ -6,6 +6,7 @@ the text is written here.
 
 import asyncio
 from dataclasses import fields
+from typing import cast
 
 from weft.broker.figure import Figures
 from weft.live.driver import Driver
@@ -58,8 +59,7 @@ class Monitor(asyncio.Protocol):
         self._request = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._request += data
