@@ -5,6 +5,7 @@ removed from. After a crash at any operation, the state that the log gives back 
 where n is at least the position that was promised, and is the position that the log continues from.
 """
 
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -204,6 +205,76 @@ TestJournalOnAFailingDisk.settings = settings(
 )
 
 
+class Story:
+    """Appends, compacts and continues, and keeps what was appended and what was promised, in case it is cut short."""
+
+    def __init__(self, disk):
+        self.disk = disk
+        self.appended, self.promised = [], 0
+
+    def run(self):
+        log, _, _ = opened(self.disk)
+        for number in range(40):
+            self.append(log, number)
+            if number == 20:
+                log.begin_snapshot()
+                state = records_of(state_after(self.appended))
+            if number in (22, 24):
+                log.extend_snapshot(state[:10])
+                del state[:10]
+            if number == 26:
+                log.extend_snapshot(state)
+                log.finish_snapshot()
+        log.close()
+
+    def append(self, log, number):
+        self.appended.append(b"add %d %s" % (number, bytes([97]) * 90))
+        log.write(self.appended[-1:])
+        if number % 3:
+            self.promised = log.sync().position
+
+    def check(self, disk):
+        log, found, replayed = opened(disk)
+        assert self.promised <= found.position <= len(self.appended)
+        assert state_after(replayed) == state_after(self.appended[: found.position])
+        self.promised = found.position
+        return log
+
+
+def cut_short(operations, seed):
+    story = Story(Disk(Random(seed)))
+    story.disk.lose_power_after(operations)
+    with pytest.raises(PowerLostError):
+        story.run()
+    return story
+
+
+def operations_of_the_story():
+    story = Story(Disk(Random(1)))
+    story.run()
+    return story.disk.operations
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_power_may_be_lost_at_every_operation(seed):
+    for operations in range(1, operations_of_the_story() + 1):
+        story = cut_short(operations, seed)
+        story.check(story.disk.restarted())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_power_may_be_lost_while_or_after_a_killed_process_is_continued(seed):
+    """What a recovery finds in the cache, and builds on, must be made sure first."""
+    for operations in range(1, operations_of_the_story() + 1):
+        for more in range(1, 7):
+            story = cut_short(operations, seed)
+            disk = story.disk.killed()
+            disk.lose_power_after(more)
+            with suppress(PowerLostError):
+                story.check(disk)
+            story.check(disk.restarted())
+
+
 def disk_with(batches, parameters=SMALL, close=False):
     disk = Disk(Random(1))
     log, _, _ = opened(disk, parameters)
@@ -308,7 +379,7 @@ def test_while_records_wait_there_is_no_compaction():
 def test_a_failed_sync_is_not_tried_again():
     disk, log = disk_with(batches(3))
     disk.failing_syncs = True
-    with pytest.raises(BrokenFileError, match=r"00000000000000000000.segment could not be synced \(Input/output error\)"):
+    with pytest.raises(BrokenFileError, match=r"0.segment could not be synced \(Input/output error\)"):
         log.commit([b"add 3"], Sync.DISK)
 
 

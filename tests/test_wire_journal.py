@@ -98,7 +98,7 @@ def test_any_bytes_are_frames_or_damage(data, begins_well):
 
 
 def test_a_frame_of_another_file_is_not_taken_for_one_of_this():
-    data, bounds = file_of([[b"one"]])
+    data, _ = file_of([[b"one"]])
     stale = frame_bytes(b"else", 8, len(data) + 100, [b"two"])
     frames, reader = read(data + stale)
     assert [frame.records for frame in frames] == [[b"one"]]
@@ -124,15 +124,15 @@ def test_a_bad_header_is_torn_only_if_nothing_follows_it():
 def test_a_newer_format_is_refused_with_a_sentence():
     data = bytearray(file_of([])[0])
     data[len(MAGIC)] = 2
-    with pytest.raises(NewerFormatError, match=r"has format 2 of the journal, and this Weft reads up to 1: use a newer"):
+    with pytest.raises(NewerFormatError, match=r"has format 2 of the journal.*this Weft reads up to 1: use a newer"):
         Reader().feed(bytes(data))
 
 
 def test_the_bytes_of_format_1_stay_what_they_are():
+    """Else a journal that an older Weft wrote could not be read."""
     data, _ = file_of([[b"one", b""], []])
-    assert data.hex() == (
-        "576566744c6f670a010001007361 6c740700000000000000".replace(" ", "") + data[24:28].hex()
-        + "73616c74" + data[32:36].hex() + "0b000000" "02000000" "0700000000000000" "1c00000000000000"
-        + "03000000" "00000000" + b"one".hex()
-        + "73616c74" + data[75:79].hex() + "00000000" "00000000" "0900000000000000" "4700000000000000"
-    )  # fmt: skip
+    header, one, end = data[:HEADER_BYTES], data[HEADER_BYTES:-FRAME_BYTES], data[-FRAME_BYTES:]
+    assert header.hex() == "576566744c6f670a0100010073616c7407000000000000008d2ad63a"
+    assert one[:FRAME_BYTES].hex() == "73616c74804d30680b0000000200000007000000000000001c00000000000000"
+    assert one[FRAME_BYTES:].hex() == "0300000000000000" + b"one".hex()
+    assert end.hex() == "73616c740a0fe25d000000000000000009000000000000004700000000000000"

@@ -27,6 +27,7 @@ from weft.journal.snapshot import Snapshot
 from weft.wire.journal import HEADER_BYTES, Header, Kind
 
 FULL = {ENOSPC, EDQUOT, EFBIG}
+FRAME_RECORDS = 1 << 14
 DEFAULT = Parameters()
 
 
@@ -74,13 +75,16 @@ class Log:
 
     def write(self, records: Sequence[bytes]) -> AppendFailed | None:
         self._waiting += records
+        written = 0
         try:
-            while self._waiting:
-                self._write_some()
+            while written < len(self._waiting):
+                written += self._write_some(written)
         except OSError as error:
             if error.errno not in FULL:
                 raise
             return AppendFailed(self._segment.position, str(error.strerror))
+        finally:
+            del self._waiting[:written]
         return None
 
     def sync(self) -> Synced:
@@ -155,20 +159,21 @@ class Log:
         header = Header(Kind.SEGMENT, self._salt(), position)
         return new_output(self._folder, segment_name(position), header)
 
-    def _write_some(self) -> None:
+    def _write_some(self, start: int) -> int:
+        """How many of those that wait, from there on, went into a frame."""
         if self._segment.size >= self._parameters.segment_bytes:
             self._roll()
-        batch = self._batch()
+        batch = self._batch(start)
         self._segment.write(batch)
-        del self._waiting[: len(batch)]
+        return len(batch)
 
-    def _batch(self) -> list[bytes]:
-        """As many of those that wait as one frame may have, and at least one."""
-        limit = self._parameters.frame_bytes
-        if sum(map(len, self._waiting)) <= limit:
-            return self._waiting
-        count = bisect_right(list(accumulate(map(len, self._waiting))), limit)
-        return self._waiting[: max(count, 1)]
+    def _batch(self, start: int) -> list[bytes]:
+        """The records of one frame: as many as it may have, and at least one."""
+        some, limit = self._waiting[start : start + FRAME_RECORDS], self._parameters.frame_bytes
+        if sum(map(len, some)) <= limit:
+            return some
+        count = bisect_right(list(accumulate(map(len, some))), limit)
+        return some[: max(count, 1)]
 
     def _roll(self) -> None:
         if self._segment.size > HEADER_BYTES:

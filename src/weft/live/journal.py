@@ -76,7 +76,7 @@ class Journal:
             self._work.put(self._begin_snapshot)
 
     async def close(self) -> None:
-        """Everything appended is written, synced and reported first, as far as there is room."""
+        """Everything appended before is written, synced and reported, as far as there is room; nothing after is."""
         self._closing.set()
         if self._thread:
             self._work.put(_nothing)

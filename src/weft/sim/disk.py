@@ -46,7 +46,8 @@ class Inode:
         """What a loss of power leaves."""
         if random.random() < 0.3:
             return random.choice((self.synced, bytes(self.cached)))
-        content = self.cached[: random.randint(self._common, len(self.cached))]
+        size = len(self.cached) if random.random() < 0.5 else random.randint(self._common, len(self.cached))
+        content = self.cached[:size]
         start = self._common
         while start < len(content):
             end = start - start % SECTOR + SECTOR

@@ -7,9 +7,8 @@ without its interest; the relay share of a network is the mean over the nodes th
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.model.csr import Int64s
+from weft.arrays import Floats, Int64s, Integers
 
 
 class Tally:
@@ -22,10 +21,10 @@ class Tally:
 
     def deliver(
         self,
-        nodes: npt.NDArray[np.integer],  # a delivery each, as in the others
-        hops: npt.NDArray[np.integer],
-        times: npt.NDArray[np.float64],
-        notified: npt.NDArray[np.float64],
+        nodes: Integers,  # a delivery each, as in the others
+        hops: Integers,
+        times: Floats,
+        notified: Floats,
     ) -> None:
         self.deliveries += len(nodes)
         self.hops += int(hops.sum())
@@ -48,13 +47,13 @@ class Tally:
             "notification_time": self.notified / deliveries,
             "average_hops": self.hops / deliveries,
             "maximum_hops": self.longest,
-            "relay_share": relay_share(self.wanted, self.relayed),
+            "relay_share": _relay_share(self.wanted, self.relayed),
             "relays_per_delivery": int(self.relayed.sum()) / deliveries,
             "notifications_per_delivery": self.notifications / deliveries,
         }
 
 
-def relay_share(wanted: Int64s, relayed: Int64s) -> float:
+def _relay_share(wanted: Int64s, relayed: Int64s) -> float:
     came = wanted + relayed
     busy = came > 0
     return float((relayed[busy] / came[busy]).mean()) if busy.any() else 0.0

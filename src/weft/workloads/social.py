@@ -11,7 +11,7 @@ A user is a node and a topic; a follower subscribes to the one it follows. The m
   community has users of one degree, with much it has a core that all its members draw.
 - Draws. Near draws are made in the own community: all but a share `outside` of a user's draws, as long as
   they are at most `density` of the community. All others are far draws, from all users. The draws of a user
-  are distinct (weft.kernels.draw).
+  are distinct (weft.kernels.draw.distinct).
 - Edges. A hash of the pair decides whether it is mutual or one-way, and in which direction; a draw makes both
   edges of a mutual pair (none that leaves a silent user), the edge of a one-way pair if it has its direction,
   and nothing otherwise. An edge may come up twice, once from each side of a mutual pair.
@@ -34,19 +34,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.group import group
-from weft.kernels.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.kernels.draw.group import group
+from weft.kernels.draw.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
+from weft.model.csr import Csr
 from weft.workloads.regular import Pairs, require_count
 
 SLICE = 1 << 17  # users drawn at a time
 SAMPLE = 8_192  # draws counted to find how many make the wanted edges
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -69,11 +66,11 @@ class Social:
     def __post_init__(self) -> None:
         require_count("nodes", self.nodes)
         if self.nodes < 20:
-            raise WeftError(f"--nodes {self.nodes} is too few for a social graph: give at least 20.")
+            raise WeftError(f"`nodes` {self.nodes} is too few for a social graph: give at least 20.", "nodes")
         for option, (low, high) in {"subscriptions": (1, self.nodes / 5), **RANGES}.items():
             value = getattr(self, option)
             if not low <= value <= high:
-                raise WeftError(f"--{option} {value} is out of range: give a number from {low:g} to {high:g}.")
+                raise WeftError(f"`{option}` {value} is out of range: give a number from {low:g} to {high:g}.", option)
 
     @property
     def topics(self) -> int:
@@ -86,7 +83,7 @@ class Social:
         are duplicates.
         """
         crowd = crowd_of(self, seed)
-        sources, targets = drawn(crowd, crowd.places[first:last])
+        sources, targets = _drawn(crowd, crowd.places[first:last])
         fate = fates(seed, sources, targets, crowd.standing, crowd.mutual, self.upward)
         kept = fate != DROPPED
         back = (fate == MUTUAL) & ~crowd.silent[targets]
@@ -170,9 +167,11 @@ def social(
 ) -> Social:
     """A graph like the named one; what is not given is as there, or less where the nodes are few."""
     if topics not in (None, nodes):
-        raise WeftError(f"--topics {topics} is not --nodes {nodes}: in a social graph every user is a topic.")
+        raise WeftError(
+            f"`topics` {topics} is not `nodes` {nodes}: in a social graph every user is a topic.", "topics", "nodes"
+        )
     if like not in LIKE:
-        raise WeftError(f"--like {like} is unknown: choose one of {', '.join(LIKE)}.")
+        raise WeftError(f"`like` {like} is unknown: choose one of {', '.join(LIKE)}.", "like")
     made = LIKE[like](nodes, subscriptions)
     return made if reciprocity is None else replace(made, reciprocity=reciprocity)
 
@@ -183,13 +182,13 @@ class Crowd(NamedTuple):
     seed: int
     users: Int32s  # by place
     places: Int64s  # by user
-    silent: Flags  # by place
+    silent: Bools  # by place
     standing: Floats  # by place
     tables: Tables
     mutual: float  # share of pairs that are mutual
 
 
-def drawn(crowd: Crowd, places: Int64s) -> Pairs:
+def _drawn(crowd: Crowd, places: Int64s) -> Pairs:
     """All draws of the places: who draws, and whom."""
     counts = crowd.tables.near[places] + crowd.tables.far[places]
     offsets = np.zeros(len(places) + 1, dtype=np.int64)
@@ -202,11 +201,11 @@ def drawn(crowd: Crowd, places: Int64s) -> Pairs:
 def crowd_of(social: Social, seed: int) -> Crowd:
     """The users with as many draws and mutual pairs as make the wanted edges."""
     edges = social.nodes * social.subscriptions
-    mutual, edges_a_draw = balance(social, seed, assemble(social, seed, edges))
-    return assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
+    mutual, edges_a_draw = _balance(social, seed, _assemble(social, seed, edges))
+    return _assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
 
 
-def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
+def _balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     """The share of mutual pairs that gives the wanted reciprocity, and the edges that a draw then makes.
 
     Of the draws let s fall on silent users, b be made from both sides, and a have the direction that their
@@ -214,11 +213,11 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     have a reverse and m * s + (1 - m) * a that have none; the reciprocity is the first over the sum.
     """
     rng = np.random.default_rng([seed, 1])
-    sources, targets = drawn(crowd, rng.permutation(social.nodes)[:SAMPLE])
+    sources, targets = _drawn(crowd, rng.permutation(social.nodes)[:SAMPLE])
     sample = rng.permutation(len(sources))[:SAMPLE]
     sources, targets = sources[sample], targets[sample]
     s = crowd.silent[targets].mean()
-    b = are_drawn(crowd, targets, sources).mean()
+    b = _are_drawn(crowd, targets, sources).mean()
     is_upward = crowd.standing[sources] < crowd.standing[targets]
     a = np.where(is_upward, social.upward, 1.0 - social.upward).mean()
     r = social.reciprocity
@@ -227,14 +226,14 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     return m, m * (2.0 * (1.0 - s) - b) + m * s + (1.0 - m) * a
 
 
-def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Flags:
+def _are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
     """Whether each source draws its target; the pairs are distinct."""
     users = np.int64(len(crowd.users))
-    all_sources, all_targets = drawn(crowd, np.unique(sources).astype(np.int64))
+    all_sources, all_targets = _drawn(crowd, np.unique(sources).astype(np.int64))
     return np.isin(sources * users + targets, all_sources * users + all_targets, assume_unique=True)
 
 
-def assemble(social: Social, seed: int, draws: float) -> Crowd:
+def _assemble(social: Social, seed: int, draws: float) -> Crowd:
     """The users, with `draws` in all between them."""
     rng = np.random.default_rng([seed, 0])
     z_activity, z_popularity, z_order = rng.standard_normal((3, social.nodes))
@@ -250,19 +249,19 @@ def assemble(social: Social, seed: int, draws: float) -> Crowd:
     sizes = np.repeat(np.diff(bounds), np.diff(bounds))
 
     voiced = np.where(silent, 0.0, activity)
-    counts = np.minimum(rounded(rng, voiced * (draws / voiced.sum())), social.nodes - 1)
-    near = rounded(rng, np.minimum(counts * (1.0 - social.outside), sizes * social.density))
+    counts = np.minimum(_rounded(rng, voiced * (draws / voiced.sum())), social.nodes - 1)
+    near = _rounded(rng, np.minimum(counts * (1.0 - social.outside), sizes * social.density))
     near = np.minimum(near, np.minimum(counts, sizes - 1))
-    tables = tables_of(bounds, near, counts - near, social.near * standing, social.far * standing)
+    tables = _tables_of(bounds, near, counts - near, social.near * standing, social.far * standing)
     return Crowd(seed, users, places, silent, standing, tables, mutual=0.0)
 
 
-def rounded(rng: np.random.Generator, values: Floats) -> Int32s:
-    """Up or down at random, so that the mean is kept."""
+def _rounded(rng: np.random.Generator, values: Floats) -> Int32s:
+    """Values rounded up or down at random, so that the mean is kept."""
     return np.floor(values + rng.random(len(values))).astype(np.int32)
 
 
-def tables_of(bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats) -> Tables:
+def _tables_of(bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats) -> Tables:
     sizes = np.diff(bounds)
     return Tables(
         np.repeat(bounds[:-1], sizes).astype(np.int32),

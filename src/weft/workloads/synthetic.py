@@ -14,16 +14,13 @@ Unif, where all are equal, and Zipf, where the first topic alone is in almost ev
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.draw import draw_rows
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.draw.distinct import draw_rows
 from weft.workloads.regular import Regular
 
 STEEPEST = 1e6  # of exponents and rates: log p(t) stays a finite number with digits to spare
-
-Floats = npt.NDArray[np.float64]
 
 
 class Synthetic(Regular):
@@ -47,7 +44,7 @@ class Zipf(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_steepness("exponent", self.exponent)
+        _require_steepness("exponent", self.exponent)
 
     def log_weights(self) -> Floats:
         ranks = np.arange(1, self.topics + 1, dtype=np.float64)
@@ -60,12 +57,12 @@ class Expo(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_steepness("rate", self.rate)
+        _require_steepness("rate", self.rate)
 
     def log_weights(self) -> Floats:
         return -self.rate * np.arange(self.topics) / self.topics
 
 
-def require_steepness(option: str, value: float) -> None:
+def _require_steepness(option: str, value: float) -> None:
     if not 0.0 <= value <= STEEPEST:
-        raise WeftError(f"--{option} {value} is out of range: give a number from 0 to {STEEPEST:.0f}.")
+        raise WeftError(f"`{option}` {value} is out of range: give a number from 0 to {STEEPEST:.0f}.", option)
