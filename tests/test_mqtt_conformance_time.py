@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+
 from mqtt_broker import Broker
-from mqtt_peer import V5, V311, Kind, P, Peer, Will, answer, publish, unique
+from mqtt_peer import V5, V311, Kind, P, Peer, Will, answer, lasting, publish, unique
 from mqtt_table import v5, v311
 
 Scenario = Callable[[Broker], None]
@@ -209,15 +210,14 @@ def test_a_client_that_is_back_in_time_leaves_no_will(broker: Broker) -> None:
 @v5("3.3.2-5", "3.3.2-6")
 @timed
 def test_a_queued_message_expires_or_loses_time(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    reader, writer, topic = broker.join(V5, **kept), broker.join(V5), unique()
+    reader, writer, topic = broker.join(V5, **lasting(V5)), broker.join(V5), unique()
     reader.subscribe((topic, 1))
     reader.leave()
     for seconds in (1, 100):
         writer.publish(topic, b"%d" % seconds, 1, pairs=[(P.MESSAGE_EXPIRY, seconds)])
     writer.publish(topic, b"never", 1)
     pause(2.5)
-    got = broker.join(V5, reader.client_id, **kept).messages(2)
+    got = broker.join(V5, reader.client_id, **lasting(V5)).messages(2)
     assert [m.payload for m in got] == [b"100", b"never"]
     assert 90 <= got[0].get(P.MESSAGE_EXPIRY) <= 98
     assert got[1].get(P.MESSAGE_EXPIRY) is None
@@ -263,14 +263,13 @@ def test_a_message_behind_a_full_window_expires(broker: Broker) -> None:
 @v5("4.3.3-7")
 @timed
 def test_a_message_that_was_sent_does_not_expire(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    reader, writer, topic = broker.join(V5, **kept), broker.join(V5), unique()
+    reader, writer, topic = broker.join(V5, **lasting(V5)), broker.join(V5), unique()
     reader.subscribe((topic, 2))
     writer.publish(topic, b"x", 2, pairs=[(P.MESSAGE_EXPIRY, 1)])
     first = reader.next()
     reader.drop()
     pause(2.5)
-    again = broker.join(V5, reader.client_id, **kept).next()
+    again = broker.join(V5, reader.client_id, **lasting(V5)).next()
     assert (again.kind, again.packet_id, again.payload, again.dup) == (Kind.PUBLISH, first.packet_id, b"x", True)
 
 
