@@ -166,10 +166,10 @@ def free_ports() -> tuple[int, int]:
         return one.getsockname()[1], two.getsockname()[1]
 
 
-def weft(port: int, websocket: int, folder: Path) -> "subprocess.Popen[str]":
+def weft(port: int, websocket: int, folder: Path, *more: str) -> "subprocess.Popen[str]":
     """`weft node`; it prints a line that begins with `ready` when clients can connect."""
     listen = ["--listen", f"127.0.0.1:{port}", "--listen", f"ws://127.0.0.1:{websocket}"]
-    options = [*listen, "--data", str(folder / "data"), "--sync", "process"]
+    options = [*listen, "--data", str(folder / "data"), "--sync", "process", *more]
     command = [sys.executable, "-c", "from weft.cli import main; main()", "node", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace")
     assert process.stdout is not None

@@ -370,6 +370,31 @@ def test_a_second_connection_takes_the_session_over(broker: Broker, version: int
 
 
 @both
+@v311("3.1.4-2", "4.4.0-1")
+@v5("3.1.4-3", "4.4.0-1")
+def test_a_handshake_goes_on_where_the_session_was_taken_over(broker: Broker, version: int) -> None:
+    old, writer, topic = broker.join(version, **lasting(version)), broker.join(version), unique()
+    old.subscribe((topic, 2))
+    writer.publish(topic, b"x", 2)
+    first = old.next()
+    new = broker.join(version, old.client_id, **lasting(version))
+    again = new.message()
+    assert (again.packet_id, again.payload, again.dup) == (first.packet_id, b"x", True)
+    assert new.next().kind is Kind.PUBREL
+    old.end()
+
+
+@v5("3.1.2-23", "4.1.0-2")
+def test_the_last_connect_says_how_long_a_session_is_kept(broker: Broker) -> None:
+    first = broker.join(V5, **lasting(V5))
+    first.leave()
+    second = broker.join(V5, first.client_id, clean=False)  # no session expiry: it ends with the connection
+    assert second.connack.session_present
+    second.leave()
+    assert not broker.join(V5, first.client_id, clean=False).connack.session_present
+
+
+@both
 @v311("3.1.4-2")
 @v5("3.1.4-3", "3.1.2-4")
 def test_a_second_connection_may_start_clean(broker: Broker, version: int) -> None:
@@ -642,6 +667,17 @@ def test_a_connack_fits_the_maximum_packet_size(broker: Broker) -> None:
     pairs = [(P.MAXIMUM_PACKET, 40)]
     assert broker.dial(V5).connect(pairs=pairs).code == 0
     assert broker.dial(V5).connect(pairs=[*pairs, (P.AUTH_METHOD, "x")]).code == BAD_METHOD
+
+
+@v5("3.2.2-15", "3.4.2-1")
+def test_a_packet_as_large_as_the_broker_takes_is_served(broker: Broker) -> None:
+    peer, topic = broker.join(V5), unique()
+    limit = peer.connack.get(P.MAXIMUM_PACKET)
+    if limit is None or limit > 1 << 25:
+        pytest.skip("the broker takes packets of almost any size")
+    frame = len(publish(V5, topic, b"x" * limit, qos=1, packet_id=1)) - limit
+    peer.send(publish(V5, topic, b"x" * (limit - frame), qos=1, packet_id=1))
+    assert peer.next().kind is Kind.PUBACK
 
 
 @v5("3.2.2-15", "4.13.1-1")

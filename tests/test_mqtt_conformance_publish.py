@@ -433,6 +433,17 @@ def test_a_publish_is_answered_by_its_qos(broker: Broker, version: int, qos: int
     assert all(each.code in (0x00, 0x10) for each in got)  # 0x10: nobody listens
 
 
+@v5("3.4.2-1", "3.5.2-1")
+@pytest.mark.parametrize(("qos", "kind"), [(1, Kind.PUBACK), (2, Kind.PUBREC)])
+def test_nobody_listens_is_not_said_where_somebody_does(broker: Broker, qos: int, kind: Kind) -> None:
+    reader, writer, name = broker.join(V5), broker.join(V5), unique()
+    for packet_id, pattern in enumerate((f"{name}/a", f"{name}/+", f"$share/g/{name}/#"), 1):
+        reader.subscribe((pattern, 0))
+        writer.send(publish(V5, f"{name}/a", b"x", qos=qos, packet_id=packet_id))
+        assert writer.take(kind).code == 0
+        reader.unsubscribe(pattern)
+
+
 @both
 @v311("4.3.3-2", "3.3.4-1")
 @v5("3.6.2-1", "3.7.2-1", "4.3.3-11")

@@ -4,15 +4,17 @@ The standard counts in whole seconds and a broker under test has a real clock, s
 seconds. They run side by side: the first test starts all, each waits for its own.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from mqtt_broker import Broker
-from mqtt_peer import V5, V311, Kind, P, Peer, Will, answer, lasting, publish, unique
+from mqtt_broker import Broker, free_ports, weft
+from mqtt_peer import DEADLINE, V5, V311, Kind, P, Peer, Will, answer, lasting, publish, unique
 from mqtt_table import v5, v311
 
 Scenario = Callable[[Broker], None]
@@ -107,6 +109,41 @@ def test_what_the_broker_sends_does_not_keep_a_client_alive(broker: Broker) -> N
         except AssertionError:
             continue
     assert peer.ended
+
+
+@v311("3.1.2-24")
+@v5("3.1.2-22")
+@timed
+def test_bytes_that_are_no_packet_yet_do_not_keep_a_client_alive(broker: Broker) -> None:
+    peer, start = broker.join(V311, keep_alive=1), time.monotonic()
+    slow = iter(publish(V311, unique(), b"x" * 100))
+    while not peer.ended and time.monotonic() < start + 6:
+        peer.send(bytes([next(slow)]))
+        pause(0.2)
+        try:
+            peer.fill(time.monotonic() + 0.05)
+        except AssertionError:
+            continue
+    assert peer.ended
+
+
+@v5("3.1.2-22", "3.2.2-22")
+@pytest.mark.skipif(
+    os.environ.get("MQTT_BROKER", "weft") != "weft", reason="needs a broker with a keep alive of its own"
+)
+def test_a_keep_alive_of_the_broker_counts_instead_of_the_client_s(tmp_path: Path) -> None:
+    process = weft(*(ports := free_ports()), tmp_path, "--keep-alive", "1")
+    try:
+        with Broker(("127.0.0.1", ports[0])) as broker:
+            start = time.monotonic()
+            peers = [broker.join(V5, keep_alive=seconds) for seconds in (0, 60)]
+            for peer in peers:
+                assert peer.connack.get(P.SERVER_KEEP_ALIVE) == 1
+                assert [(each.kind, each.code) for each in peer.end()] in ([], [(Kind.DISCONNECT, 0x8D)])
+            assert 1.0 <= time.monotonic() - start <= 6.0
+    finally:
+        process.terminate()
+        process.wait(DEADLINE)
 
 
 @v311("3.1.2-24")
