@@ -8,7 +8,7 @@ printed, it goes on when nothing contributes any more, searching for each of the
 import numba
 import numpy as np
 
-from weft.kernels.fragment import ring_order
+from weft.kernels.greedy.fragment import ring_order
 from weft.model.ring import clockwise, phase, phase_count
 from weft.overlays.finger import overlay_from_table
 from weft.overlays.random import random_table

@@ -3,7 +3,7 @@ from heapq import heappop, heappush
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.agenda import BROKERS, KINDS, agenda_of, enlarged, event, schedule, take_next
+from weft.kernels.popsub.agenda import BROKERS, KINDS, agenda_of, enlarged, event, schedule, take_next
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy_reference import Parts, random_instances
-from weft.kernels.connectivity import contribution, join, unfinished, unlinked
+from weft.kernels.greedy.connectivity import contribution, join, unfinished, unlinked
 
 INSTANCES = random_instances(st.integers(2, 25), st.integers(1, 12), 0.1, 0.4, 1.0)
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from weft.kernels.alias import alias_table
-from weft.kernels.draw import draw_by_keys, draw_rows
+from weft.kernels.draw.alias import alias_table
+from weft.kernels.draw.distinct import draw_by_keys, draw_rows
 from weft.kernels.random import stream
 
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.group import group
+from weft.kernels.draw.group import group
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=80))

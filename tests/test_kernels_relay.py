@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.relay import missing, refreshed, union
+from weft.kernels.vitis.relay import missing, refreshed, union
 
 KEYS = st.lists(st.integers(0, 12), max_size=15)
 

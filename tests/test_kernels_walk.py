@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing_oracle import ring_instance, ring_overlay
-from weft.kernels.walk import Ring, bit_length, finger_towards
+from weft.kernels.routing.walk import Ring, bit_length, finger_towards
 from weft.sim.network import network_of
 
 

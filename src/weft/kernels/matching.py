@@ -11,14 +11,9 @@ knows the first and the last word of its bits: words outside of what all buckets
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s, Words
 from weft.kernels.jit import jit
-
-Floats = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 ONE = np.uint64(1)
 SPREAD = np.uint64(0x03F79D71B4CB0A89)  # a de Bruijn sequence: its six top bits differ for each shift
@@ -107,7 +102,7 @@ def contains(low: Floats, high: Floats, point: Floats) -> bool:
 
 @jit
 def compare_points(points: Floats, low: Floats, high: Floats) -> tuple[Int64s, Int32s]:
-    """The same without an index, by comparing every point with every box."""
+    """The boxes of each point without an index, by comparing every point with every box."""
     offsets = np.zeros(len(points) + 1, np.int64)
     found = np.empty(max(64, 4 * len(points)), np.int32)
     count = 0

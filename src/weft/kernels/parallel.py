@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numba
 import numpy as np
 
-from weft.kernels.connectivity import Int64s
+from weft.arrays import Int64s
 
 CHUNKS = 64  # many more than cores, so that the cores share the work evenly
 FEW_STEPS = 5_000_000  # some ten milliseconds

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.storage import (
@@ -27,6 +28,7 @@ from weft.model.storage import (
     write_columns,
     write_meta,
 )
+from weft.model.table import Columns, Table
 
 LIMIT = 2**31 - 1
 
@@ -34,7 +36,9 @@ Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Table):
+    """The table of an instance is its interest, a row a subscription."""
+
     interest: Csr  # node -> its topics
     node_names: Names | None = None
     topic_names: Names | None = None
@@ -42,7 +46,7 @@ class Instance:
 
     @cached_property
     def subscribers(self) -> Csr:
-        """topic -> its nodes"""
+        """The nodes of every topic."""
         return self.interest.transpose()
 
     @property
@@ -62,12 +66,19 @@ class Instance:
         return {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
 
     @property
+    def columns(self) -> Columns:
+        return {
+            "node": self.interest.row_of_each().astype(np.int64),
+            "topic": self.interest.indices.astype(np.int64),
+        }
+
+    @property
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells instances apart by their interest alone, whatever their names and files."""
+        """A hash of the interest alone, whatever the names and files."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(np.array([self.nodes, self.topics], np.int64).tobytes())
         digest.update(self.interest.indptr.tobytes())
@@ -83,11 +94,7 @@ class Instance:
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            pairs = {
-                "node": self.interest.row_of_each().astype(np.int64),
-                "topic": self.interest.indices.astype(np.int64),
-            }
-            write_columns(folder / "interest.parquet", pairs)
+            write_columns(folder / "interest.parquet", self.columns)
             write_names(folder, "node", self.node_names)
             write_names(folder, "topic", self.topic_names)
             write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
@@ -112,7 +119,7 @@ def instance_from_pairs(
     return Instance(csr_from_pairs(node, topic, *counts), node_names, topic_names, meta)
 
 
-def _count(kind: str, ids: npt.NDArray[np.int64], given: int | None) -> int:
+def _count(kind: str, ids: Int64s, given: int | None) -> int:
     low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, -1)
     count = high + 1 if given is None else given
     if low < 0:

@@ -7,6 +7,8 @@ Sampling needs a random choice that does not depend on who holds which row. Spar
 import numpy as np
 import numpy.typing as npt
 
+from weft.arrays import Int64s, Words
+
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(prime)
     for prime in (
@@ -19,11 +21,9 @@ _P1, _P2, _P3, _P4, _P5 = (
 )
 _SPARK_SEED = np.uint64(42)
 
-Words = npt.NDArray[np.uint64]
 
-
-def priority(seed: int, ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The lower it is, the earlier its id comes."""
+def priority(seed: int, ids: npt.ArrayLike) -> Int64s:
+    """Random priorities of ids, lowest first."""
     first = _xxh64(np.array([seed], np.int64).view(np.uint64), _SPARK_SEED)
     return _xxh64(np.asarray(ids, np.int64).view(np.uint64), first).view(np.int64)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.model.csr import Int64s
+from weft.arrays import Int64s
 from weft.model.instance import Instance
 
 

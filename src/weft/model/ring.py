@@ -10,16 +10,15 @@ All functions take integers or integer arrays; the ring may have up to 2^62 iden
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from weft.arrays import Bools, Int64s
 
 
 @overload
 def clockwise(source: int, target: int, size: int) -> int: ...  # type: ignore[overload-overlap]
 @overload
-def clockwise(source: Integers | int, target: Integers | int, size: int) -> Integers: ...
-def clockwise(source: Integers | int, target: Integers | int, size: int) -> Integers | int:
+def clockwise(source: Int64s | int, target: Int64s | int, size: int) -> Int64s: ...
+def clockwise(source: Int64s | int, target: Int64s | int, size: int) -> Int64s | int:
     """Distance from source to target; 0 for a node and itself."""
     return (target - source) % size
 
@@ -27,8 +26,8 @@ def clockwise(source: Integers | int, target: Integers | int, size: int) -> Inte
 @overload
 def phase(distance: int) -> int: ...
 @overload
-def phase(distance: Integers) -> Integers: ...
-def phase(distance: Integers | int) -> Integers | int:
+def phase(distance: Int64s) -> Int64s: ...
+def phase(distance: Int64s | int) -> Int64s | int:
     """floor(log2(distance)), exact for every 63-bit distance; -1 for distance 0, which is in no phase."""
     if isinstance(distance, int):
         return distance.bit_length() - 1
@@ -49,14 +48,12 @@ def phase_count(size: int) -> int:
 @overload
 def width(low: int, high: int, size: int) -> int: ...  # type: ignore[overload-overlap]
 @overload
-def width(low: Integers | int, high: Integers | int, size: int) -> Integers: ...
-def width(low: Integers | int, high: Integers | int, size: int) -> Integers | int:
+def width(low: Int64s | int, high: Int64s | int, size: int) -> Int64s: ...
+def width(low: Int64s | int, high: Int64s | int, size: int) -> Int64s | int:
     """How many identifiers [low, high) holds: 1..size, never none."""
     return (high - low - 1) % size + 1
 
 
-def contains(
-    low: Integers | int, high: Integers | int, ring_id: Integers | int, size: int
-) -> npt.NDArray[np.bool_] | bool:
+def contains(low: Int64s | int, high: Int64s | int, ring_id: Int64s | int, size: int) -> Bools | bool:
     """Whether ring_id lies in [low, high)."""
     return clockwise(low, ring_id, size) < width(low, high, size)

@@ -12,18 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
-from weft.model.csr import Int32s
 from weft.model.latency import Latency
 
 ROOT = 0
 NO_PARENT = -1
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ is to declare: the options are its other keywords, with their types and defaults
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from weft.errors import WeftError
+from weft.errors import WeftError, listed
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.seed import require_seed
 from weft.overlays.chord import chord
@@ -57,7 +58,7 @@ def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overl
     overlay = builder(instance, seed=seed, **chosen)
     seconds = time.perf_counter() - start
     return overlay.with_meta(
-        algorithm=name, parameters=chosen, seed=seed, seconds=seconds, instance=instance.fingerprint
+        algorithm=name, parameters=_recorded(chosen), seed=seed, seconds=seconds, instance=instance.fingerprint
     )
 
 
@@ -83,13 +84,15 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     wanted = {option: value for option, value in given.items() if value is not None}
     for option, value in wanted.items():
         if option not in options:
-            known = f"its options are {_flags(options)}" if options else "it has no options"
-            raise WeftError(f"{name} takes no option {_flags([option])}: {known}.")
+            known = f"its options are {listed(options)}" if options else "it has no options"
+            raise WeftError(f"{name} takes no option `{option}`: {known}.", option, *options)
         choices = options[option].choices
         if choices and value not in choices:
-            raise WeftError(f"--{option} {value} is unknown to {name}: choose one of {', '.join(choices)}.")
+            raise WeftError(f"`{option}` {value} is unknown to {name}: choose one of {', '.join(choices)}.", option)
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
 
 
-def _flags(options: Iterable[str]) -> str:
-    return ", ".join(f"--{option.replace('_', '-')}" for option in options)
+def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they stand in the meta: latencies by where they come from."""
+    latency: Latency | None = options.get("latency")
+    return {**options, **({} if latency is None else {"latency": latency.source})}

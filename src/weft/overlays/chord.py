@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weft.model.csr import Int32s, Int64s
+from weft.arrays import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.finger import overlay_from_table, phase_starts, table_of_distances

@@ -10,15 +10,14 @@ Links have no phase, and there is no ring.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats
 from weft.errors import WeftError
-from weft.kernels.constraint import Constraint, any_link, degree_at_most
+from weft.kernels.greedy.constraint import Constraint, any_link, degree_at_most
 from weft.model.instance import LIMIT, Instance
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.lazy_greedy import Tie, lazy_greedy
-
-Floats = npt.NDArray[np.float64]
+from weft.overlays.lazy_greedy import lazy_greedy
+from weft.overlays.preference import Preference, Tie
 
 
 def gm(
@@ -31,13 +30,14 @@ def gm(
 ) -> Overlay:
     rng = np.random.default_rng(seed)
     most = LIMIT if average_degree is None else links_of_degree(average_degree, instance.nodes)
-    chosen = lazy_greedy(instance, degree_limit(maximum_degree, instance.nodes), rng, tie=tie, most=most)
+    limit = degree_limit(maximum_degree, instance.nodes)
+    chosen = lazy_greedy(instance, limit, rng, preference=Preference(tie), most=most)
     return overlay_from_links(instance.nodes, chosen.owners, chosen.others)
 
 
 @dataclass(frozen=True, eq=False)
 class SupportCurve:
-    """After k links the nodes have average_degree[k], and the links a TcoSuppR of support[k]."""
+    """Average degree and TcoSuppR after k links, at [k]."""
 
     average_degree: Floats
     support: Floats
@@ -56,7 +56,7 @@ def support_curve(instance: Instance, *, seed: int, maximum_degree: int | None =
 def links_of_degree(average_degree: float, nodes: int) -> int:
     """The most links with which the average degree stays within the given one."""
     if not average_degree >= 0:
-        raise WeftError(f"--average-degree {average_degree} is out of range: give a number from 0.")
+        raise WeftError(f"`average_degree` {average_degree} is out of range: give a number from 0.", "average_degree")
     return int(min(average_degree * nodes / 2, LIMIT))
 
 
@@ -64,5 +64,5 @@ def degree_limit(maximum_degree: int | None, nodes: int) -> Constraint:
     if maximum_degree is None:
         return any_link()
     if maximum_degree < 0:
-        raise WeftError(f"--maximum-degree {maximum_degree} is out of range: give a number from 0.")
+        raise WeftError(f"`maximum_degree` {maximum_degree} is out of range: give a number from 0.", "maximum_degree")
     return degree_at_most(min(maximum_degree, nodes), nodes)

@@ -10,19 +10,16 @@ for each part against the rest, and is solved again (by HiGHS).
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csgraph
 
+from weft.arrays import Bools, Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 
 MOST_PAIRS = 5_000
-
-Bools = npt.NDArray[np.bool_]
 
 
 def optimum(instance: Instance, *, seconds: float = 60.0) -> Overlay:

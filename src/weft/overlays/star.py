@@ -5,12 +5,10 @@ subscribes to.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.kernels.cover import covers, shared
-from weft.model.csr import Csr, Int32s, Int64s
-
-Bools = npt.NDArray[np.bool_]
+from weft.arrays import Bools, Int32s, Int64s
+from weft.kernels.greedy.cover import covers, shared
+from weft.model.csr import Csr
 
 
 def star_nodes(interest: Csr, group: Int32s) -> Int64s:

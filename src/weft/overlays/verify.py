@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 

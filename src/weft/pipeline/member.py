@@ -6,10 +6,10 @@ Topics are renumbered to those that occur, so that a task's memory depends on it
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from weft.model.csr import Csr, Int64s, csr_from_pairs
+from weft.arrays import Bools, Int64s
+from weft.model.csr import Csr, csr_from_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +20,13 @@ class Members:
 
 
 def members(node: Int64s, topic: Int64s) -> Members:
-    """Those who subscribe to what, a pair a subscription."""
+    """Members of every topic, from a pair a subscription."""
     nodes, row = np.unique(node, return_inverse=True)
     topics, own_topic = np.unique(topic, return_inverse=True)
     return Members(nodes, topics, csr_from_pairs(row, own_topic, len(nodes), len(topics)))
 
 
-def members_of_partition(table: pa.Table) -> tuple[Members, npt.NDArray[np.bool_]]:
+def members_of_partition(table: pa.Table) -> tuple[Members, Bools]:
     """The partition of a task, and which of its topics others share."""
     topic = column(table, "topic")
     own = members(column(table, "node"), topic)

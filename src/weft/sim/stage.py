@@ -1,4 +1,4 @@
-"""A broker tree and a workload as the simulation of PopSub wants them: arrays that are the same for every way.
+"""A broker tree and a workload as the simulation of PopSub takes them: arrays that are the same for every way.
 
 Made once for any number of simulations: where each publication goes, and what each link is worth.
 """
@@ -6,18 +6,15 @@ Made once for any number of simulations: where each publication goes, and what e
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Bools, Bytes, Floats, Int16s, Int64s
 from weft.errors import WeftError
-from weft.kernels.broker import Bytes, Traffic, Tree
-from weft.kernels.reach import reach_of, worth_of
-from weft.model.csr import Int64s
+from weft.kernels.popsub.broker import Traffic, Tree
+from weft.kernels.popsub.reach import reach_of, worth_of
 from weft.overlays.broker_tree import BrokerTree
 from weft.workloads.popsub import ContentWorkload
 
 LINKS = 64  # of an issuer: a bit each
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +91,8 @@ def _first_links(parents: Int64s, link_to: Int64s, issuer: int) -> Int64s:
     return np.asarray(link_to[below])
 
 
-def _audience(workload: ContentWorkload, parents: Int64s) -> npt.NDArray[np.int16]:
-    """Of every advertisement: as if a publication matched all its subscriptions."""
+def _audience(workload: ContentWorkload, parents: Int64s) -> Int16s:
+    """Audience of every advertisement: as if a publication matched all its subscriptions."""
     everything = np.zeros_like(workload.ranges)
     count = len(workload.publishers)
     audience = np.empty((count, len(parents)), np.int16)
@@ -105,7 +102,7 @@ def _audience(workload: ContentWorkload, parents: Int64s) -> npt.NDArray[np.int1
     return audience
 
 
-def _order(tree: Tree, gains: Floats, has_subscriptions: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
+def _order(tree: Tree, gains: Floats, has_subscriptions: Bools) -> tuple[Int64s, Int64s]:
     """Entries by broker, falling gain, advertisement and link."""
     link, advertisement = np.nonzero(has_subscriptions)
     sources = np.searchsorted(tree.indptr, link, side="right") - 1

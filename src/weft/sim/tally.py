@@ -7,9 +7,8 @@ without its interest; the relay share of a network is the mean over the nodes th
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.model.csr import Int64s
+from weft.arrays import Floats, Int64s, Integers
 
 
 class Tally:
@@ -22,10 +21,10 @@ class Tally:
 
     def deliver(
         self,
-        nodes: npt.NDArray[np.integer],  # a delivery each, as in the others
-        hops: npt.NDArray[np.integer],
-        times: npt.NDArray[np.float64],
-        notified: npt.NDArray[np.float64],
+        nodes: Integers,  # a delivery each, as in the others
+        hops: Integers,
+        times: Floats,
+        notified: Floats,
     ) -> None:
         self.deliveries += len(nodes)
         self.hops += int(hops.sum())

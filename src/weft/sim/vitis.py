@@ -7,22 +7,18 @@ period. A publication spreads over the network as it stands in its round.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.kernels.gateway import elect, links_of, next_hops
-from weft.kernels.gossip import next_round, transposed
-from weft.kernels.notification import Overlay, Reach, spread
-from weft.kernels.relay import missing, refreshed, union
-from weft.kernels.vitis import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
-from weft.model.csr import Int32s, Int64s
+from weft.arrays import Bools, Floats, Int32s, Int64s
+from weft.kernels.vitis.dissemination import Overlay, Reach, spread
+from weft.kernels.vitis.gateway import elect, links_of, next_hops
+from weft.kernels.vitis.neighbourhood import next_round, transposed
+from weft.kernels.vitis.relay import missing, refreshed, union
+from weft.kernels.vitis.state import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency, require_latency_of
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_targets
 from weft.protocol.vitis.parameters import RING, Parameters
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 class VitisNetwork:
@@ -57,13 +53,13 @@ class VitisNetwork:
         self._new_requests = 0  # of them beside the heartbeats
 
     def join(self, node: int, contact: int | None) -> None:
-        """From the next round on; a contact is a node that is there."""
+        """Let a node join from the next round on; a contact is a node that is there."""
         self._joining.append(node)
         if contact is not None:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
     def fail(self, nodes: Sequence[int] | Int64s) -> None:
-        """From the next round on nothing is heard of them, for good."""
+        """Let nodes fail for good from the next round on."""
         self._failed[np.asarray(nodes, np.int64)] = True
 
     def step(self) -> None:
@@ -149,7 +145,7 @@ class VitisNetwork:
         self._new_requests = len(self._asked) - by_heartbeat
 
     def _requests_of(self, askers: Int64s) -> Int64s:
-        """Those that are heard, ascending."""
+        """Requests that arrive, ascending."""
         nodes, topics = self.instance.nodes, self.instance.topics
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
@@ -175,7 +171,7 @@ def topic_identifiers(topics: int, seed: int) -> Int64s:
 
 
 def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
-    """Who has each node in its row of peers."""
+    """The nodes that have each node in their row of peers."""
     width = 1 if peers.ndim == 1 else peers.shape[1]
     return transposed(np.arange(len(peers) + 1) * width, peers.ravel(), there)
 

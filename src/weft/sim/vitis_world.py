@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from weft.arrays import Floats
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.protocol.router import Joined
 from weft.protocol.vitis.parameters import Parameters
 from weft.protocol.vitis.router import Vitis
-from weft.sim.vitis import Floats, topic_identifiers
+from weft.sim.vitis import topic_identifiers
 from weft.sim.world import Tracer, World
 
 

@@ -8,14 +8,13 @@ where all have as many, its lead over DC shrinks, and is lost under Unif with ma
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats
 from weft.errors import WeftError
 from weft.model.instance import Instance, instance_from_pairs
 from weft.workloads.synthetic import Expo, Unif, Zipf
 
 Popularity = Literal["unif", "zipf", "expo"]
-Floats = npt.NDArray[np.float64]
 
 LAWS = {"unif": Unif, "zipf": Zipf, "expo": Expo}
 
@@ -31,7 +30,9 @@ def independent(popularity: Popularity, *, nodes: int, topics: int, subscription
 def probabilities(weights: Floats, total: float) -> Floats:
     """min(1, c * weights), whose sum is the given total; weights descend."""
     if not 0 < total <= len(weights):
-        raise WeftError(f"--subscriptions {total} is out of range: give a number up to {len(weights)}, the topics.")
+        raise WeftError(
+            f"`subscriptions` {total} is out of range: give a number up to {len(weights)}, the topics.", "subscriptions"
+        )
     certain = np.arange(len(weights))  # how many topics everybody subscribes to
     factors = (total - certain) / np.cumsum(weights[::-1])[::-1]
     fits = np.flatnonzero(factors * weights <= 1)

@@ -17,14 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Int32s, Int64s
 from weft.workloads.followers import apportion
 from weft.workloads.publication import schedule
 
 CONTENT = 1001  # values of an attribute, from 0
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,17 @@
-"""Who publishes on what, and when."""
+"""Publications: which nodes publish on which topics, and when."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, Int32s
+from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.seed import require_seed
-
-Floats = npt.NDArray[np.float64]
+from weft.model.table import Columns, Table
 
 
 def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
@@ -22,7 +21,7 @@ def publications(instance: Instance, count: int, seed: int, by: Literal["topic",
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
     """
     if count < 0:
-        raise WeftError(f"--count {count} is negative: give the number of publications.")
+        raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
@@ -42,12 +41,16 @@ def _entries(rng: np.random.Generator, csr: Csr, count: int) -> tuple[Int32s, In
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Table):
     times: Floats  # seconds from the start, ascending; at equal times the lower publisher comes first
     publishers: Int32s  # who publishes at each time: 0, 1, ...
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def columns(self) -> Columns:
+        return {"time": self.times, "publisher": self.publishers}
 
 
 def schedule(
@@ -63,10 +66,10 @@ def schedule(
     Poisson: at the times of independent Poisson processes.
     """
     if publishers < 1:
-        raise WeftError(f"--publishers {publishers} is out of range: give at least 1.")
+        raise WeftError(f"`publishers` {publishers} is out of range: give at least 1.", "publishers")
     for option, value in (("rate", rate), ("duration", duration)):
         if not 0.0 < value < np.inf:
-            raise WeftError(f"--{option} {value} is out of range: give a positive number.")
+            raise WeftError(f"`{option}` {value} is out of range: give a positive number.", option)
     rng = np.random.default_rng(seed)
     make = _regular if arrivals == "regular" else _poisson
     times, who = make(rng, publishers, rate, duration)
@@ -74,18 +77,14 @@ def schedule(
     return Schedule(times[order], who[order].astype(np.int32))
 
 
-def _regular(
-    rng: np.random.Generator, publishers: int, rate: float, duration: float
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _regular(rng: np.random.Generator, publishers: int, rate: float, duration: float) -> tuple[Floats, Int64s]:
     phases = rng.random(publishers)
     times = (phases[:, np.newaxis] + np.arange(np.ceil(rate * duration))) / rate
     who, _ = np.nonzero(times < duration)
     return times[times < duration], who
 
 
-def _poisson(
-    rng: np.random.Generator, publishers: int, rate: float, duration: float
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _poisson(rng: np.random.Generator, publishers: int, rate: float, duration: float) -> tuple[Floats, Int64s]:
     # Given their number, the times of a Poisson process are independent and uniform.
     who = np.repeat(np.arange(publishers), rng.poisson(rate * duration, publishers))
     return rng.random(len(who)) * duration, who

@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from weft.arrays import Bools, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names, instance_from_pairs
 from weft.model.priority import priority
 
 Method = Literal["bfs", "closure"]
-Ids = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
 
 SEEDS = 3  # "a few"
 
@@ -42,13 +40,15 @@ class Sampling:
     def check(self, meta: Mapping[str, Any]) -> None:
         """Whether such a sample can be taken of an instance with this meta.json."""
         if self.nodes < 1:
-            raise WeftError(f"--nodes is {self.nodes}: a sample has at least one node.")
+            raise WeftError(f"`nodes` is {self.nodes}: a sample has at least one node.", "nodes")
         if self.seeds < 1:
-            raise WeftError(f"--seeds is {self.seeds}: a sample starts from at least one node.")
+            raise WeftError(f"`seeds` is {self.seeds}: a sample starts from at least one node.", "seeds")
         if self.nodes > meta["nodes"]:
-            raise WeftError(f"--nodes is {self.nodes}, but the instance has only {meta['nodes']} nodes.")
+            raise WeftError(f"`nodes` is {self.nodes}, but the instance has only {meta['nodes']} nodes.", "nodes")
         if self.method == "closure" and not meta.get("social"):
-            raise WeftError("--method closure follows users: it needs a social instance, made of edges or follows.")
+            raise WeftError(
+                "`method` closure follows users: it needs a social instance, made of edges or follows.", "method"
+            )
 
 
 def sample(instance: Instance, sampling: Sampling) -> Instance:
@@ -57,10 +57,10 @@ def sample(instance: Instance, sampling: Sampling) -> Instance:
     return _induced(instance, chosen, sampling)
 
 
-def _bfs(instance: Instance, sampling: Sampling) -> Marks:
+def _bfs(instance: Instance, sampling: Sampling) -> Bools:
     steps = _adjacency(instance)
     visited = np.zeros(len(steps.indptr) - 1, dtype=bool)
-    frontier: Ids = np.empty(0, np.int64)
+    frontier: Int64s = np.empty(0, np.int64)
     draw = sampling.seeds
     while (missing := sampling.nodes - int(visited[: instance.nodes].sum())) > 0:
         if not len(frontier):
@@ -85,15 +85,15 @@ def _adjacency(instance: Instance) -> sparse.csr_array:
     return sparse.csr_array(sparse.coo_array((ones, ends), shape=(size, size)))
 
 
-def _unvisited_neighbours(steps: sparse.csr_array, frontier: Ids, visited: Marks) -> Ids:
+def _unvisited_neighbours(steps: sparse.csr_array, frontier: Int64s, visited: Bools) -> Int64s:
     reached = np.unique(steps[frontier].indices).astype(np.int64)
     return reached[~visited[reached]]
 
 
-def _closure(instance: Instance, sampling: Sampling) -> Marks:
+def _closure(instance: Instance, sampling: Sampling) -> Bools:
     follows = instance.interest.matrix()
     chosen = np.zeros(instance.nodes, dtype=bool)
-    new: Ids = np.empty(0, np.int64)
+    new: Int64s = np.empty(0, np.int64)
     draw = sampling.seeds
     while (missing := sampling.nodes - int(chosen.sum())) > 0:
         if not len(new):
@@ -104,7 +104,7 @@ def _closure(instance: Instance, sampling: Sampling) -> Marks:
     return _refined(follows, chosen)
 
 
-def _refined(follows: sparse.csr_array, chosen: Marks) -> Marks:
+def _refined(follows: sparse.csr_array, chosen: Bools) -> Bools:
     kept = np.flatnonzero(chosen)
     while True:
         among = follows[kept][:, kept].astype(np.int64)
@@ -117,12 +117,12 @@ def _refined(follows: sparse.csr_array, chosen: Marks) -> Marks:
     return refined
 
 
-def _first(ids: Ids, count: int, seed: int) -> Ids:
+def _first(ids: Int64s, count: int, seed: int) -> Int64s:
     """The `count` ids that come first in the random order."""
     return ids[np.argsort(priority(seed, ids), kind="stable")[:count]]
 
 
-def _induced(instance: Instance, chosen: Marks, sampling: Sampling) -> Instance:
+def _induced(instance: Instance, chosen: Bools, sampling: Sampling) -> Instance:
     """The instance among the chosen nodes, renumbered in their old order; old names, or old numbers, name them."""
     node, topic = instance.interest.row_of_each(), instance.interest.indices
     keep = chosen[node] & chosen[topic] if instance.is_social else chosen[node]
@@ -149,6 +149,6 @@ def sample_meta(sampling: Sampling) -> dict[str, object]:
     return {"sampled": {"method": sampling.method, "nodes": sampling.nodes, "seeds": sampling.seeds}}
 
 
-def _kept_names(names: Names | None, kept: Marks) -> Names:
+def _kept_names(names: Names | None, kept: Bools) -> Names:
     old = np.flatnonzero(kept)
     return old.astype(str).astype(object) if names is None else names[old]

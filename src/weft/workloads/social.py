@@ -11,7 +11,7 @@ A user is a node and a topic; a follower subscribes to the one it follows. The m
   community has users of one degree, with much it has a core that all its members draw.
 - Draws. Near draws are made in the own community: all but a share `outside` of a user's draws, as long as
   they are at most `density` of the community. All others are far draws, from all users. The draws of a user
-  are distinct (weft.kernels.draw).
+  are distinct (weft.kernels.draw.distinct).
 - Edges. A hash of the pair decides whether it is mutual or one-way, and in which direction; a draw makes both
   edges of a mutual pair (none that leaves a silent user), the edge of a one-way pair if it has its direction,
   and nothing otherwise. An edge may come up twice, once from each side of a mutual pair.
@@ -34,19 +34,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.group import group
-from weft.kernels.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
-from weft.model.csr import Csr, Int32s, Int64s
+from weft.kernels.draw.group import group
+from weft.kernels.draw.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
+from weft.model.csr import Csr
 from weft.workloads.regular import Pairs, require_count
 
 SLICE = 1 << 17  # users drawn at a time
 SAMPLE = 8_192  # draws counted to find how many make the wanted edges
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -69,11 +66,11 @@ class Social:
     def __post_init__(self) -> None:
         require_count("nodes", self.nodes)
         if self.nodes < 20:
-            raise WeftError(f"--nodes {self.nodes} is too few for a social graph: give at least 20.")
+            raise WeftError(f"`nodes` {self.nodes} is too few for a social graph: give at least 20.", "nodes")
         for option, (low, high) in {"subscriptions": (1, self.nodes / 5), **RANGES}.items():
             value = getattr(self, option)
             if not low <= value <= high:
-                raise WeftError(f"--{option} {value} is out of range: give a number from {low:g} to {high:g}.")
+                raise WeftError(f"`{option}` {value} is out of range: give a number from {low:g} to {high:g}.", option)
 
     @property
     def topics(self) -> int:
@@ -170,9 +167,11 @@ def social(
 ) -> Social:
     """A graph like the named one; what is not given is as there, or less where the nodes are few."""
     if topics not in (None, nodes):
-        raise WeftError(f"--topics {topics} is not --nodes {nodes}: in a social graph every user is a topic.")
+        raise WeftError(
+            f"`topics` {topics} is not `nodes` {nodes}: in a social graph every user is a topic.", "topics", "nodes"
+        )
     if like not in LIKE:
-        raise WeftError(f"--like {like} is unknown: choose one of {', '.join(LIKE)}.")
+        raise WeftError(f"`like` {like} is unknown: choose one of {', '.join(LIKE)}.", "like")
     made = LIKE[like](nodes, subscriptions)
     return made if reciprocity is None else replace(made, reciprocity=reciprocity)
 
@@ -183,7 +182,7 @@ class Crowd(NamedTuple):
     seed: int
     users: Int32s  # by place
     places: Int64s  # by user
-    silent: Flags  # by place
+    silent: Bools  # by place
     standing: Floats  # by place
     tables: Tables
     mutual: float  # share of pairs that are mutual
@@ -227,7 +226,7 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     return m, m * (2.0 * (1.0 - s) - b) + m * s + (1.0 - m) * a
 
 
-def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Flags:
+def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
     """Whether each source draws its target; the pairs are distinct."""
     users = np.int64(len(crowd.users))
     all_sources, all_targets = drawn(crowd, np.unique(sources).astype(np.int64))
@@ -258,7 +257,7 @@ def assemble(social: Social, seed: int, draws: float) -> Crowd:
 
 
 def rounded(rng: np.random.Generator, values: Floats) -> Int32s:
-    """Up or down at random, so that the mean is kept."""
+    """Values rounded up or down at random, so that the mean is kept."""
     return np.floor(values + rng.random(len(values))).astype(np.int32)
 
 

@@ -14,16 +14,13 @@ Unif, where all are equal, and Zipf, where the first topic alone is in almost ev
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.draw import draw_rows
-from weft.model.csr import Int32s, Int64s
+from weft.kernels.draw.distinct import draw_rows
 from weft.workloads.regular import Regular
 
 STEEPEST = 1e6  # of exponents and rates: log p(t) stays a finite number with digits to spare
-
-Floats = npt.NDArray[np.float64]
 
 
 class Synthetic(Regular):
@@ -68,4 +65,4 @@ class Expo(Synthetic):
 
 def require_steepness(option: str, value: float) -> None:
     if not 0.0 <= value <= STEEPEST:
-        raise WeftError(f"--{option} {value} is out of range: give a number from 0 to {STEEPEST:.0f}.")
+        raise WeftError(f"`{option}` {value} is out of range: give a number from 0 to {STEEPEST:.0f}.", option)

@@ -1,0 +1,14 @@
+"""Types of arrays, by what they hold."""
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+Int8s = npt.NDArray[np.int8]
+Int16s = npt.NDArray[np.int16]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.integer]  # of any width
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Random draws: alias tables, rows of distinct values, social graphs."""

@@ -1,0 +1,1 @@
+"""PopSub's brokers under virtual time: the decisions of weft.protocol.popsub over arrays."""

@@ -1,0 +1,1 @@
+"""Measures of an overlay: diameters of topics, links seen by topic."""

@@ -1,0 +1,1 @@
+"""Weave's trees: who is in them, and what form they have."""

@@ -1,0 +1,251 @@
+"""A tree of the links among given members, with short paths between any two subscribers and no node of high degree.
+
+A publication on a shared tree travels from any subscriber to all others, so a tree is as good as the sum of the paths
+between all pairs of its subscribers is low (a minimum routing cost tree, which is NP-hard). A link with b of the k
+subscribers below it is on b (k - b) of these paths, so that
+
+    cost = sum over links of  cost of the link  x  b (k - b).
+
+1. Shortest paths from a root to all others make a tree whose cost is at most twice the least, for the best root (Wong,
+   SIAM J. Computing 1980). The roots tried are the middle of a longest path, the best connected members, and the
+   median of the best tree so far.
+2. Members move: one that costs less, with all below it, as a child of another neighbour moves there. A move changes b
+   on the path between its old and its new parent only. Nobody takes more than `fan_out` neighbours, and a member with
+   more gives away those it can, at the least cost: members whose only link is to it must stay.
+
+Paths are found by a queue (Bellman, Ford, Moore): with links of equal cost that is a breadth-first search.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.arrays import Floats, Int32s, Int64s
+from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.trees.party import NOBODY, Party
+
+CONNECTED = 8  # roots tried that are the best connected
+MEDIANS = 2  # roots tried that are medians
+ROUNDS = 3  # of moves; later ones find little
+
+
+class Graph(NamedTuple):
+    """The links among members, who are named by their index."""
+
+    starts: Int32s  # those of member m are starts[m]:starts[m + 1]
+    ends: Int32s
+    costs: Floats
+
+
+class Tree(NamedTuple):
+    parents: Int32s  # NOBODY for the root
+    costs: Floats  # of the link to the parent
+    below: Int32s  # how many subscribers it leads to, the member's own included
+    degrees: Int32s
+    order: Int32s  # parents before children
+
+
+@jit
+def graph_among(indptr: Int64s, neighbours: Int32s, costs: Floats, party: Party, count: int) -> Graph:
+    """`costs` are those of the entries of neighbours; empty where every link costs 1."""
+    room = 0
+    for node in party.members[:count]:
+        room += indptr[node + 1] - indptr[node]
+    starts, ends, own_costs = np.zeros(count + 1, np.int32), np.empty(room, np.int32), np.ones(room, np.float64)
+    free = 0
+    for slot in range(count):
+        node = party.members[slot]
+        for k in range(indptr[node], indptr[node + 1]):
+            other = party.slots[neighbours[k]]
+            if other != NOBODY:
+                ends[free] = other
+                if len(costs):
+                    own_costs[free] = costs[k]
+                free += 1
+        starts[slot + 1] = free
+    return Graph(starts, ends, own_costs)
+
+
+@jit
+def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
+    """A tree of all members, who are connected; the first of them are the subscribers."""
+    count = len(graph.starts) - 1
+    distances, best, trial = np.empty(count, np.float64), empty_tree(count), empty_tree(count)
+    connected = np.argsort(-np.diff(graph.starts), kind="mergesort")[:CONNECTED]
+    find_ways(graph, connected[0], trial, distances)
+    find_ways(graph, int(np.argmax(distances)), trial, distances)
+    cost = grow(graph, middle(trial, distances), subscribers, best, distances)
+    for attempt in range(len(connected) + MEDIANS):
+        root = connected[attempt] if attempt < len(connected) else median(best, subscribers)
+        tried = grow(graph, root, subscribers, trial, distances)
+        if tried < cost:
+            cost = tried
+            best, trial = trial, best
+    for _ in range(ROUNDS):
+        if not move_members(graph, best, subscribers, fan_out):
+            break
+    arrange(best)
+    return best
+
+
+@jit
+def cost_of(tree: Tree, subscribers: int) -> float:
+    cost = 0.0
+    for member in tree.order[1:]:
+        cost += link_cost(tree, member, tree.below[member], subscribers)
+    return cost
+
+
+@jit
+def empty_tree(count: int) -> Tree:
+    rows = np.empty((4, count), np.int32)
+    return Tree(rows[0], np.empty(count, np.float64), rows[1], rows[2], rows[3])
+
+
+@jit
+def grow(graph: Graph, root: int, subscribers: int, tree: Tree, distances: Floats) -> float:
+    """Makes it the tree of shortest paths from a root; its cost."""
+    find_ways(graph, root, tree, distances)
+    arrange(tree)
+    tree.below[:subscribers] = 1
+    tree.below[subscribers:] = 0
+    for member in tree.order[:0:-1]:
+        tree.below[tree.parents[member]] += tree.below[member]
+    return cost_of(tree, subscribers)
+
+
+@jit
+def find_ways(graph: Graph, root: int, tree: Tree, distances: Floats) -> None:
+    waiting, queue = np.zeros(len(distances), np.bool_), tree.order  # a ring of as many places as there are members
+    distances[:] = np.inf
+    distances[root], tree.parents[root], tree.costs[root] = 0.0, NOBODY, 0.0
+    queue[0], head, length = root, 0, 1
+    while length > 0:
+        here = queue[head]
+        head = (head + 1) % len(queue)
+        length -= 1
+        waiting[here] = False
+        for k in range(graph.starts[here], graph.starts[here + 1]):
+            there, distance = graph.ends[k], distances[here] + graph.costs[k]
+            if distance < distances[there]:
+                distances[there], tree.parents[there], tree.costs[there] = distance, here, graph.costs[k]
+                if not waiting[there]:
+                    waiting[there] = True
+                    queue[(head + length) % len(queue)] = there
+                    length += 1
+
+
+@jit
+def arrange(tree: Tree) -> None:
+    """Degrees and order, from the parents."""
+    count = len(tree.parents)
+    ends = np.zeros(count + 1, np.int32)  # of the children of each member, in a list of all children
+    for parent in tree.parents:
+        ends[parent + 1] += 1  # those of nobody, the root alone, come first
+    tree.degrees[:] = ends[1:]
+    ends = np.cumsum(ends).astype(np.int32)
+    children = np.empty(count, np.int32)
+    for member in range(count - 1, -1, -1):
+        ends[tree.parents[member] + 1] -= 1
+        children[ends[tree.parents[member] + 1]] = member
+    tree.order[0] = children[0]
+    tail = 1
+    for head in range(count):
+        member = tree.order[head]
+        for child in children[ends[member + 1] : ends[member + 1] + tree.degrees[member]]:
+            tree.order[tail] = child
+            tail += 1
+    for member in tree.order[1:]:
+        tree.degrees[member] += 1
+
+
+@jit
+def middle(tree: Tree, distances: Floats) -> int:
+    """The middle of the longest path from the root."""
+    member = np.argmax(distances)
+    length = distances[member]
+    while distances[member] > length / 2:
+        member = tree.parents[member]
+    return int(member)
+
+
+@jit
+def median(tree: Tree, subscribers: int) -> int:
+    """The member with the least sum of paths to all subscribers: at most half of them lie beyond any of its links."""
+    found = tree.order[0]
+    for member in tree.order[1:]:
+        if tree.parents[member] == found and 2 * tree.below[member] > subscribers:
+            found = member
+    return int(found)
+
+
+@leaf_jit
+def link_cost(tree: Tree, member: int, below: int, subscribers: int) -> float:
+    """Cost of the link to its parent, if it led to so many subscribers."""
+    return float(tree.costs[member] * (below * np.float64(subscribers - below)))
+
+
+@jit
+def move_members(graph: Graph, tree: Tree, subscribers: int, fan_out: int) -> bool:
+    """Moves members to better parents, the last in order first; whether any was moved."""
+    above, relief = np.full(len(tree.order), NOBODY, np.int32), np.empty(len(tree.order), np.float64)
+    moved = False
+    for member in tree.order[:0:-1]:
+        crowded = tree.degrees[tree.parents[member]] > fan_out
+        if graph.starts[member + 1] - graph.starts[member] == 1:
+            continue
+        mark_above(tree, member, subscribers, above, relief)
+        gain, link = -np.inf if crowded else 0.0, NOBODY
+        for k in range(graph.starts[member], graph.starts[member + 1]):
+            parent = graph.ends[k]
+            if parent != tree.parents[member] and tree.degrees[parent] < fan_out:
+                found = gain_of(graph, tree, member, k, subscribers, above, relief)
+                if found > gain:
+                    gain, link = found, k
+        if link != NOBODY:
+            attach(tree, member, graph.ends[link], graph.costs[link])
+            moved = True
+    return moved
+
+
+@leaf_jit
+def mark_above(tree: Tree, member: int, subscribers: int, above: Int32s, relief: Floats) -> None:
+    """relief[a] is what the links between a member's parent and its ancestor a would cost less without the member."""
+    ancestor, sum_ = tree.parents[member], 0.0
+    while ancestor != NOBODY:
+        above[ancestor], relief[ancestor] = member, sum_
+        below = tree.below[ancestor]
+        sum_ += link_cost(tree, ancestor, below, subscribers)
+        sum_ -= link_cost(tree, ancestor, below - tree.below[member], subscribers)
+        ancestor = tree.parents[ancestor]
+
+
+@leaf_jit
+def gain_of(graph: Graph, tree: Tree, member: int, k: int, subscribers: int, above: Int32s, relief: Floats) -> float:
+    """What the tree would cost less with the member below the end of link k; -inf where that one is below it."""
+    below = tree.below[member]
+    gain = (tree.costs[member] - graph.costs[k]) * (below * np.float64(subscribers - below))
+    here = graph.ends[k]
+    while above[here] != member:
+        if here == member:
+            return -np.inf
+        gain += link_cost(tree, here, tree.below[here], subscribers)
+        gain -= link_cost(tree, here, tree.below[here] + below, subscribers)
+        here = tree.parents[here]
+    return float(gain + relief[here])
+
+
+@leaf_jit
+def attach(tree: Tree, member: int, parent: int, cost: float) -> None:
+    tree.degrees[tree.parents[member]] -= 1
+    tree.degrees[parent] += 1
+    add_above(tree, tree.parents[member], -tree.below[member])
+    add_above(tree, parent, tree.below[member])
+    tree.parents[member], tree.costs[member] = parent, cost
+
+
+@leaf_jit
+def add_above(tree: Tree, member: int, subscribers: int) -> None:
+    while member != NOBODY:
+        tree.below[member] += subscribers
+        member = tree.parents[member]

@@ -1,0 +1,131 @@
+"""How a publication spreads over a Vitis network as it stands: notifications, and the pulls that follow them.
+
+Notifications are taken in the order in which they arrive. The first that comes to a node is passed on at once, and the
+content is pulled from its sender, who has to have it: content comes one way after the later of the pull's arrival and
+the sender's own content.
+"""
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.arrays import Bools, Floats, Int32s, Int64s
+from weft.kernels.jit import jit
+from weft.kernels.vitis.gateway import next_hop
+from weft.kernels.vitis.relay import union
+from weft.kernels.vitis.state import NOBODY, Setting, distance
+
+CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
+
+
+class Overlay(NamedTuple):
+    """What notifications follow in a round."""
+
+    there: Bools
+    starts: Int64s  # links
+    peers: Int32s
+    lately: Int64s  # node * nodes + peer, ascending: links, and those that were until lately
+    gateway: Int32s  # of every subscription
+    identifiers: Int64s  # of topics
+    children: Int64s  # (relay * topics + topic) * nodes + child, ascending
+
+
+class Reach(NamedTuple):
+    """What each node received of one publication."""
+
+    hops: Int32s  # NOBODY where it did not come
+    notified: Floats  # milliseconds from the publication until the first notification came
+    time: Floats  # until the content came
+    notifications: Int32s  # received
+
+
+@jit
+def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach:
+    nodes = len(overlay.there)
+    reach = Reach(
+        np.full(nodes, NOBODY, np.int32),
+        np.full(nodes, np.inf),
+        np.full(nodes, np.inf),
+        np.zeros(nodes, np.int32),
+    )
+    risen = np.zeros(nodes, np.bool_)
+    agenda = [(0.0, 0, issuer, NOBODY, CLUSTER)]  # time of arrival, sequence, receiver, sender, way
+    sequence = 1
+    while len(agenda) > 0:
+        now, _, v, sender, way = heappop(agenda)
+        if not overlay.there[v]:
+            continue
+        is_first = reach.hops[v] == NOBODY
+        if sender != NOBODY:
+            reach.notifications[v] += 1
+        if is_first:
+            arrive(setting, reach, v, sender, now)
+        own = subscription(setting, v, topic)
+        children = rows(overlay.children, v * len(overlay.identifiers) + topic, nodes)
+        up = NOBODY
+        if not risen[v] and (way == UP or (is_first and rises(overlay, v, own, len(children)))):
+            risen[v] = True
+            up = next_hop(setting, overlay.starts, overlay.peers, v, overlay.identifiers[topic])
+            if up == sender and way == DOWN:
+                up = NOBODY
+        if up != NOBODY:
+            heappush(agenda, (now + distance(setting, v, up) / 2, sequence, up, v, UP))
+            sequence += 1
+        if is_first:
+            for w in audience(setting, rows(overlay.lately, v, nodes), own, children, topic):
+                if w != sender and w != up:
+                    kind = DOWN if is_in(children, w) else CLUSTER
+                    heappush(agenda, (now + distance(setting, v, w) / 2, sequence, w, v, kind))
+                    sequence += 1
+    return reach
+
+
+@jit
+def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> None:
+    reach.hops[v], reach.notified[v], reach.time[v] = 0, now, 0.0
+    if sender != NOBODY:
+        reach.hops[v] = reach.hops[sender] + 1
+        asked = max(now + distance(setting, v, sender) / 2, reach.time[sender])
+        reach.time[v] = asked + distance(setting, sender, v) / 2
+
+
+@jit
+def rises(overlay: Overlay, v: int, own: int, children: int) -> bool:
+    """Whether a node sends notifications up of itself: as a relay, as a gateway, or without interest of its own."""
+    return bool(children > 0 or own == NOBODY or overlay.gateway[own] == v)
+
+
+@jit
+def rows(keys: Int64s, row: int, columns: int) -> Int64s:
+    """The columns that a row of sorted keys has."""
+    first = np.int64(row) * columns
+    return keys[np.searchsorted(keys, first) : np.searchsorted(keys, first + columns)] - first
+
+
+@jit
+def is_in(ascending: Int64s, wanted: int) -> bool:
+    at = np.searchsorted(ascending, wanted)
+    return bool(at < len(ascending) and ascending[at] == wanted)
+
+
+@jit
+def subscription(setting: Setting, v: int, topic: int) -> int:
+    """The number of the node's subscription, or NOBODY."""
+    row = setting.topics[setting.indptr[v] : setting.indptr[v + 1]]
+    at = np.searchsorted(row, topic)
+    return setting.indptr[v] + at if at < len(row) and row[at] == topic else NOBODY
+
+
+@jit
+def audience(setting: Setting, links: Int64s, own: int, children: Int64s, topic: int) -> Int64s:
+    """Nodes that a node notifies, besides its next hop to the rendezvous node."""
+    if own == NOBODY:
+        return children
+    found = np.empty(len(links), np.int64)
+    count = 0
+    for w in links:
+        if subscription(setting, w, topic) != NOBODY:
+            found[count] = w
+            count += 1
+    return union(found[:count], children)

@@ -1,0 +1,161 @@
+"""What the nodes of a Vitis network hold in a round, as arrays, and what all its kernels ask.
+
+Choices among peers take those of lowest priority, as in weft.protocol.vitis.chance.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.arrays import Bools, Floats, Int32s, Int64s
+from weft.kernels.jit import jit
+from weft.kernels.random import GOLDEN, mix, stream
+
+NOBODY = -1
+LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Setting(NamedTuple):
+    """What does not change."""
+
+    seed: int
+    ring: int  # how many identifiers there are
+    ring_ids: Int64s
+    targets: Int64s  # [node, small-world link], identifiers
+    indptr: Int64s  # node -> its topics
+    topics: Int32s
+    rates: Floats  # of topics
+    interest_rate: Floats  # of nodes: the sum over their topics
+    trips: Floats  # [host, host], milliseconds
+    host: Int32s  # of nodes
+    access: Floats  # milliseconds that a node adds to each round trip
+    exponent: float
+    is_sum: bool  # of similarity and closeness, not their product
+    floor: float  # milliseconds
+    shuffle: int
+    patience: int
+
+
+class Gossip(NamedTuple):
+    """What the nodes hold in a round; NOBODY where a place is empty."""
+
+    sampled: Int32s  # [node, place], the view; numba does not like the name
+    sampled_age: Int32s
+    table: Int32s
+    table_age: Int32s
+    successor: Int32s
+    predecessor: Int32s
+    shuffled: Int32s  # the peer that a node shuffles with
+    exchanged: Int32s
+
+
+class Incoming(NamedTuple):
+    """Senders of each kind of message to every node in the round before, as rows: pointers and senders."""
+
+    shuffles: Int64s
+    shuffler: Int32s
+    exchanges: Int64s
+    exchanger: Int32s
+    heartbeats: Int64s
+    beating: Int32s
+
+
+class Found(NamedTuple):
+    """Nodes that one node has heard of, in no order; there is room for all."""
+
+    place: Int64s  # of every node among them; NOBODY where it is not
+    node: Int32s
+    age: Int32s
+    group: Int32s  # of what a view is made of: see weft.kernels.vitis.sampling
+
+
+class Proposals(NamedTuple):
+    """What is proposed for every subscription: the gateway, and how far that is."""
+
+    gateway: Int32s
+    hops: Int32s
+
+
+@jit
+def nobody_knows_anybody(nodes: int, view: int, table: int) -> Gossip:
+    return Gossip(
+        np.full((nodes, view), NOBODY, np.int32),
+        np.zeros((nodes, view), np.int32),
+        np.full((nodes, table), NOBODY, np.int32),
+        np.zeros((nodes, table), np.int32),
+        np.full(nodes, NOBODY, np.int32),
+        np.full(nodes, NOBODY, np.int32),
+        np.full(nodes, NOBODY, np.int32),
+        np.full(nodes, NOBODY, np.int32),
+    )
+
+
+@jit
+def key(seed: int, node: int, when: int, purpose: int) -> np.uint64:
+    return mix(mix(stream(seed, node) ^ np.uint64(when) * GOLDEN) ^ np.uint64(purpose) * GOLDEN)
+
+
+@jit
+def priority(chooser: np.uint64, peer: int) -> np.uint64:
+    return mix(chooser ^ np.uint64(peer) * GOLDEN)
+
+
+@jit
+def choose(peers: Int32s, chooser: np.uint64, most: int, but: int, marks: Bools) -> None:
+    """Marks the places of the peers of lowest priority, but for one peer."""
+    ranks = np.empty(len(peers), np.uint64)
+    for place in range(len(peers)):
+        marks[place] = False
+        out = peers[place] == NOBODY or peers[place] == but
+        ranks[place] = LAST if out else priority(chooser, peers[place])
+    for _ in range(most):
+        best = np.argmin(ranks)
+        if ranks[best] == LAST:
+            return
+        marks[best] = True
+        ranks[best] = LAST
+
+
+@jit
+def distance(setting: Setting, v: int, w: int) -> float:
+    """The round trip, milliseconds."""
+    return float(setting.trips[setting.host[v], setting.host[w]] + setting.access[v] + setting.access[w])
+
+
+@jit
+def clockwise(ring: int, one: int, other: int) -> int:
+    return other - one if other >= one else other - one + ring
+
+
+@jit
+def apart(ring: int, one: int, other: int) -> int:
+    """The distance of two identifiers, the shorter way round."""
+    forth = clockwise(ring, one, other)
+    return min(forth, ring - forth)
+
+
+@jit
+def nothing_found(nodes: int) -> Found:
+    return Found(
+        np.full(nodes, NOBODY, np.int64),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+    )
+
+
+@jit
+def add(found: Found, count: int, node: int, age: int) -> int:
+    """Takes a node in, or notes that it is fresher than known; returns how many there are."""
+    at = found.place[node]
+    if at != NOBODY:
+        found.age[at] = min(found.age[at], age)
+        return count
+    found.place[node] = count
+    found.node[count], found.age[count] = node, age
+    return count + 1
+
+
+@jit
+def clear(found: Found, count: int) -> None:
+    found.place[found.node[:count]] = NOBODY

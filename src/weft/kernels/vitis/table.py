@@ -1,0 +1,131 @@
+"""Routing tables, one node at a time: see weft.protocol.vitis.table and utility."""
+
+import numpy as np
+
+from weft.arrays import Bools, Floats, Int32s
+from weft.kernels.jit import jit
+from weft.kernels.vitis.state import NOBODY, Found, Gossip, Incoming, Setting, add, apart, clockwise, distance
+
+
+@jit
+def candidates(
+    setting: Setting, v: int, there: Bools, before: Gossip, came: Incoming, now: Gossip, found: Found
+) -> int:
+    """Candidates: all that have given a sign of life lately."""
+    count = add_fresh(setting, found, 0, v, before.table[v], before.table_age[v], 1)
+    count = add_fresh(setting, found, count, v, now.sampled[v], now.sampled_age[v], 0)
+    for s in came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]:
+        count = add(found, count, s, 1)
+    partner = before.exchanged[v]
+    if partner != NOBODY and there[partner]:
+        count = add_exchanged(setting, found, count, v, partner, before)
+    for s in came.exchanger[came.exchanges[v] : came.exchanges[v + 1]]:
+        count = add_exchanged(setting, found, count, v, s, before)
+    return count
+
+
+@jit
+def add_exchanged(setting: Setting, found: Found, count: int, v: int, peer: int, before: Gossip) -> int:
+    """Add the peer and all that it knew."""
+    count = add(found, count, peer, 1)
+    count = add_fresh(setting, found, count, v, before.table[peer], before.table_age[peer], 1)
+    return add_fresh(setting, found, count, v, before.sampled[peer], before.sampled_age[peer], 1)
+
+
+@jit
+def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s, ages: Int32s, since: int) -> int:
+    for i in range(len(peers)):
+        if peers[i] != NOBODY and peers[i] != v and ages[i] + since <= setting.patience:
+            count = add(found, count, peers[i], ages[i] + since)
+    return count
+
+
+@jit
+def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
+    """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
+    worth = np.empty(len(peers))
+    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+        rate[setting.topics[i]] = setting.rates[setting.topics[i]]
+    for at in range(len(peers)):
+        w = peers[at]
+        common = 0.0
+        for i in range(setting.indptr[w], setting.indptr[w + 1]):
+            common += rate[setting.topics[i]]
+        similarity = common / (setting.interest_rate[v] + setting.interest_rate[w] - common) if common > 0.0 else 0.0
+        closeness = 1.0
+        if setting.exponent > 0.0:
+            closeness = (1.0 / max(distance(setting, v, w), setting.floor)) ** setting.exponent
+        worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
+    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+        rate[setting.topics[i]] = 0.0
+    return worth
+
+
+@jit
+def choose_table(setting: Setting, v: int, found: Found, count: int, rate: Floats, now: Gossip) -> None:
+    """Successor, predecessor, small-world links, and friends by utility; ties go to the lower node."""
+    now.table[v] = NOBODY
+    now.successor[v] = now.predecessor[v] = NOBODY
+    if count == 0:
+        return
+    peers = found.node[:count]
+    taken = np.zeros(count, np.bool_)
+    after, back = ring_neighbours(setting, v, peers)
+    now.successor[v], now.predecessor[v] = peers[after], peers[back]
+    size = put(v, after, found, taken, now, 0)
+    size = put(v, back, found, taken, now, size)
+    for target in setting.targets[v]:
+        size = put(v, nearest(setting, peers, target, taken), found, taken, now, size)
+    worth = utilities(setting, v, peers, rate)
+    best = 0
+    while size < now.table.shape[1] and best != NOBODY:
+        best = worthiest(peers, worth, taken)
+        size = put(v, best, found, taken, now, size)
+
+
+@jit
+def ring_neighbours(setting: Setting, v: int, peers: Int32s) -> tuple[int, int]:
+    """The places of successor and predecessor."""
+    ring, own, ids = setting.ring, setting.ring_ids[v], setting.ring_ids
+    after, back = 0, 0
+    for at in range(1, len(peers)):
+        if clockwise(ring, own, ids[peers[at]]) < clockwise(ring, own, ids[peers[after]]):
+            after = at
+        if clockwise(ring, ids[peers[at]], own) < clockwise(ring, ids[peers[back]], own):
+            back = at
+    return after, back
+
+
+@jit
+def nearest(setting: Setting, peers: Int32s, target: int, taken: Bools) -> int:
+    """The place of the peer nearest to an identifier; NOBODY where all are taken."""
+    ring, ids = setting.ring, setting.ring_ids
+    best = NOBODY
+    for at in range(len(peers)):
+        if not taken[at] and (
+            best == NOBODY or apart(ring, ids[peers[at]], target) < apart(ring, ids[peers[best]], target)
+        ):
+            best = at
+    return best
+
+
+@jit
+def worthiest(peers: Int32s, worth: Floats, taken: Bools) -> int:
+    """The place of the peer of highest utility; NOBODY where all are taken or worth nothing."""
+    best = NOBODY
+    for at in range(len(peers)):
+        if taken[at] or worth[at] <= 0.0:
+            continue
+        if best == NOBODY or worth[at] > worth[best] or (worth[at] == worth[best] and peers[at] < peers[best]):
+            best = at
+    return best
+
+
+@jit
+def put(v: int, at: int, found: Found, taken: Bools, now: Gossip, size: int) -> int:
+    """Add a node to the table, if it is somebody and not there yet; returns how many are there."""
+    if at == NOBODY or taken[at]:
+        return size
+    taken[at] = True
+    now.table[v, size], now.table_age[v, size] = found.node[at], found.age[at]
+    return size + 1
