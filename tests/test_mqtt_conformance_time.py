@@ -1,6 +1,6 @@
 """MQTT, wherever seconds count: keep alive, expiry of sessions and messages, delay of wills.
 
-The standard counts in whole seconds and a broker under test has a real clock, so each of these takes one to three
+The standard counts in whole seconds and a broker under test has a real clock, so each of these takes one to six
 seconds. They run side by side: the first test starts all, each waits for its own.
 """
 
@@ -82,14 +82,14 @@ def test_a_silent_client_of_5_is_closed(broker: Broker) -> None:
 @v5("3.1.2-22")
 @timed
 def test_any_packet_keeps_a_client_alive(broker: Broker) -> None:
-    peers, topic = [broker.join(version, keep_alive=1) for version in (V311, V5)], unique()
+    peers, topic = [broker.join(version, keep_alive=2) for version in (V311, V5)], unique()
     for turn in range(6):
         for peer in peers:
             if turn % 2:
                 peer.send(publish(peer.version, topic, b"x"))
             else:
                 peer.silent()
-        pause(0.5)
+        pause(0.8)
     for peer in peers:
         peer.silent()
 
@@ -189,13 +189,13 @@ def test_a_disconnect_changes_the_time_of_a_session(broker: Broker) -> None:
 @timed
 def test_the_time_of_a_session_runs_only_without_a_connection(broker: Broker) -> None:
     topic = unique()
-    peer = broker.join(V5, clean=False, pairs=[(P.SESSION_EXPIRY, 1)])
+    peer = broker.join(V5, clean=False, pairs=[(P.SESSION_EXPIRY, 2)])
     peer.subscribe((topic, 1))
-    pause(2.0)
+    pause(3.0)
     peer.drop()
-    again = broker.join(V5, peer.client_id, clean=False, pairs=[(P.SESSION_EXPIRY, 1)])
+    again = broker.join(V5, peer.client_id, clean=False, pairs=[(P.SESSION_EXPIRY, 2)])
     assert again.connack.session_present
-    pause(2.0)
+    pause(3.0)
     again.publish(topic, b"x", 1)
     assert again.message().payload == b"x"
 
@@ -233,7 +233,7 @@ def test_a_client_that_is_back_in_time_leaves_no_will(broker: Broker) -> None:
     pairs = [(P.SESSION_EXPIRY, 600)]
     back, gone = (
         broker.join(V5, clean=False, pairs=pairs, will=Will(topic, payload, 1, properties=[(P.WILL_DELAY, delay)]))
-        for payload, delay in ((b"back", 1), (b"gone", 2))
+        for payload, delay in ((b"back", 2), (b"gone", 3))
     )
     back.drop()
     broker.join(V5, back.client_id, clean=False, pairs=pairs)
@@ -331,4 +331,4 @@ def test_the_expiry_of_a_will_begins_when_it_is_published(broker: Broker) -> Non
     pairs = [(P.WILL_DELAY, 2), (P.MESSAGE_EXPIRY, 1)]
     broker.join(V5, pairs=[(P.SESSION_EXPIRY, 600)], will=Will(topic, b"bye", 1, properties=pairs)).drop()
     got = watcher.message()
-    assert (got.payload, got.get(P.MESSAGE_EXPIRY)) == (b"bye", 1)
+    assert (got.payload, got.get(P.MESSAGE_EXPIRY, 2) <= 1) == (b"bye", True)
