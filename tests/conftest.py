@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from pyspark.sql import SparkSession
 
+from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from weft.pipeline.session import spark_session
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

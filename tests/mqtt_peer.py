@@ -3,7 +3,7 @@
 The conformance suite is an oracle, so it shares no code with the broker: this file has its own encoder, which checks
 nothing (malformed bytes are what many tests are about), and its own decoder, which checks everything. What a broker
 sends is held against the standards in every test: flags, minimal lengths, UTF-8, which properties and which reason
-codes a packet may have, the client's Maximum Packet Size and Topic Alias Maximum. A breach raises `Breach`.
+codes a packet may have, the client's Maximum Packet Size and Topic Alias Maximum. A breach raises `BreachError`.
 
 Nothing sleeps. Every read has a deadline. That something does *not* arrive is shown by what arrives instead: the answer
 to a PINGREQ, or a sentinel publication that was sent after it (`Peer.drain`).
@@ -141,15 +141,15 @@ SERVER_CODES: dict[Kind, set[int]] = {
 }
 
 
-class Breach(AssertionError):
+class BreachError(AssertionError):
     """Bytes of the broker that the standard does not allow."""
 
 
-class Silence(AssertionError):
+class SilenceError(AssertionError):
     """Nothing came before the deadline."""
 
 
-class Closed(AssertionError):
+class ClosedError(AssertionError):
     """The broker closed the connection where the test needed it open."""
 
 
@@ -271,7 +271,7 @@ def unsubscribe(version: int, packet_id: int, filters: Iterable[str | bytes], *,
 
 
 def answer(kind: int, packet_id: int, reason: int | None = None, *, flags: int | None = None) -> bytes:
-    """PUBACK, PUBREC, PUBREL or PUBCOMP; MQTT 5 lets a sender leave out a reason of success, so both versions share it."""
+    """PUBACK, PUBREC, PUBREL or PUBCOMP; one form for both versions, as MQTT 5 lets a sender leave out success."""
     body = packet_id.to_bytes(2, "big") + (b"" if reason is None else bytes([reason]))
     return packet(kind, flags if flags is not None else 2 if kind == Kind.PUBREL else 0, body)
 
@@ -337,7 +337,7 @@ class Reader:
 
     def take(self, count: int) -> bytes:
         if count > self.left():
-            raise Breach(f"a field of {count} bytes where {self.left()} are left: {self.data.hex(' ')}")
+            raise BreachError(f"a field of {count} bytes where {self.left()} are left: {self.data.hex(' ')}")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -350,7 +350,7 @@ class Reader:
     def text(self) -> str:
         text = self.binary().decode("utf-8")
         if "\0" in text:
-            raise Breach(f"U+0000 in {text!r}")
+            raise BreachError(f"U+0000 in {text!r}")
         return text
 
     def number(self) -> int:
@@ -360,9 +360,9 @@ class Reader:
             value |= (digit & 0x7F) << 7 * place
             if not digit & 0x80:
                 if place and not digit:
-                    raise Breach(f"a length that is not minimal: {self.data.hex(' ')}")
+                    raise BreachError(f"a length that is not minimal: {self.data.hex(' ')}")
                 return value
-        raise Breach(f"a variable byte integer of more than four bytes: {self.data.hex(' ')}")
+        raise BreachError(f"a variable byte integer of more than four bytes: {self.data.hex(' ')}")
 
     def properties(self, kind: Kind) -> list[tuple[Property, Any]]:
         inside = Reader(self.take(self.number()))
@@ -370,9 +370,9 @@ class Reader:
         while inside.left():
             key = Property(inside.integer(1))
             if key not in SERVER_PROPERTIES[kind]:
-                raise Breach(f"{key.name} in a {kind.name} from the server")
+                raise BreachError(f"{key.name} in a {kind.name} from the server")
             if key not in (P.USER, P.SUBSCRIPTION_ID) and any(key == name for name, _ in pairs):
-                raise Breach(f"{key.name} twice in a {kind.name}")
+                raise BreachError(f"{key.name} twice in a {kind.name}")
             pairs.append((key, inside.value(key)))
         return pairs
 
@@ -395,10 +395,10 @@ def decode(version: int, raw: bytes) -> Packet:
     reader.take(1)
     reader.number()
     if kind is not Kind.PUBLISH and result.flags != (2 if kind is Kind.PUBREL else 0):
-        raise Breach(f"reserved flags {result.flags:#x} in a {kind.name}")
+        raise BreachError(f"reserved flags {result.flags:#x} in a {kind.name}")
     DECODERS[kind](version, reader, result)
     if reader.left():
-        raise Breach(f"{reader.left()} bytes behind the end of a {kind.name}: {raw.hex(' ')}")
+        raise BreachError(f"{reader.left()} bytes behind the end of a {kind.name}: {raw.hex(' ')}")
     check_codes(version, result)
     return result
 
@@ -406,26 +406,26 @@ def decode(version: int, raw: bytes) -> Packet:
 def decode_connack(version: int, reader: Reader, result: Packet) -> None:
     flags = reader.integer(1)
     if flags & 0xFE:
-        raise Breach(f"reserved acknowledge flags {flags:#x} in a CONNACK")
+        raise BreachError(f"reserved acknowledge flags {flags:#x} in a CONNACK")
     result.session_present = bool(flags)
     result.codes = [reader.integer(1)]
     if version == V5:
         result.pairs = reader.properties(result.kind)
     if result.code and result.session_present:
-        raise Breach("a session that is present in a CONNACK that refuses")
+        raise BreachError("a session that is present in a CONNACK that refuses")
 
 
 def decode_publish(version: int, reader: Reader, result: Packet) -> None:
     if result.qos == 3:
-        raise Breach("a PUBLISH with QoS 3")
+        raise BreachError("a PUBLISH with QoS 3")
     if result.qos == 0 and result.dup:
-        raise Breach("a PUBLISH with QoS 0 and DUP")
+        raise BreachError("a PUBLISH with QoS 0 and DUP")
     result.topic = reader.text()
     if "+" in result.topic or "#" in result.topic:
-        raise Breach(f"a wildcard in the topic name {result.topic!r}")
+        raise BreachError(f"a wildcard in the topic name {result.topic!r}")
     result.packet_id = reader.integer(2) if result.qos else 0
     if result.qos and not result.packet_id:
-        raise Breach("a PUBLISH with packet identifier 0")
+        raise BreachError("a PUBLISH with packet identifier 0")
     if version == V5:
         result.pairs = reader.properties(result.kind)
     result.payload = reader.take(reader.left())
@@ -448,7 +448,7 @@ def decode_list(version: int, reader: Reader, result: Packet) -> None:
 
 def decode_reason(version: int, reader: Reader, result: Packet) -> None:
     if version != V5:
-        raise Breach(f"a {result.kind.name} from a server of MQTT 3.1.1")
+        raise BreachError(f"a {result.kind.name} from a server of MQTT 3.1.1")
     result.codes = [reader.integer(1)] if reader.left() else [0]
     if reader.left():
         result.pairs = reader.properties(result.kind)
@@ -473,7 +473,7 @@ def check_codes(version: int, result: Packet) -> None:
     allowed = SERVER_CODES.get(result.kind) if version == V5 else old.get(result.kind)
     for code in result.codes:
         if allowed is not None and code not in allowed:
-            raise Breach(f"reason code {code:#04x} in a {result.kind.name}")
+            raise BreachError(f"reason code {code:#04x} in a {result.kind.name}")
 
 
 # -- The connection
@@ -485,6 +485,11 @@ RUN = os.urandom(4).hex()
 def unique(prefix: str = "t") -> str:
     """Name that no other test, process or run uses: letters and digits, at most 23 for short prefixes."""
     return f"{prefix}{RUN}{os.getpid():x}x{next(serial):x}"
+
+
+def lasting(version: int, *pairs: tuple[int, Any]) -> dict[str, Any]:
+    """Options of a CONNECT that resumes a session, or begins one that outlives the connection."""
+    return {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600), *pairs] if version == V5 else []}
 
 
 class Peer:
@@ -507,7 +512,9 @@ class Peer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.drop()
 
     def drop(self) -> None:
@@ -531,7 +538,7 @@ class Peer:
         raw = bytes(self.buffer[:size])
         del self.buffer[:size]
         if size > self.maximum_packet:
-            raise Breach(f"a packet of {size} bytes for a client that takes {self.maximum_packet}")
+            raise BreachError(f"a packet of {size} bytes for a client that takes {self.maximum_packet}")
         return self.resolve(decode(self.version, raw))
 
     def complete(self) -> int:
@@ -546,15 +553,15 @@ class Peer:
 
     def fill(self, until: float) -> None:
         if self.ended:
-            raise Closed(f"the broker closed the connection; left over: {bytes(self.buffer).hex(' ')}")
+            raise ClosedError(f"the broker closed the connection; left over: {bytes(self.buffer).hex(' ')}")
         left = until - time.monotonic()
         if left <= 0:
-            raise Silence("the broker sent nothing before the deadline")
+            raise SilenceError("the broker sent nothing before the deadline")
         self.socket.settimeout(left)
         try:
             data = self.socket.recv(65536)
         except TimeoutError:
-            raise Silence("the broker sent nothing before the deadline") from None
+            raise SilenceError("the broker sent nothing before the deadline") from None
         except ConnectionResetError:
             data = b""
         self.ended = not data
@@ -565,14 +572,14 @@ class Peer:
         alias = result.get(P.ALIAS)
         if alias is None:
             if result.kind is Kind.PUBLISH and not result.topic:
-                raise Breach("a PUBLISH without topic name and topic alias")
+                raise BreachError("a PUBLISH without topic name and topic alias")
             return result
         if not 0 < alias <= self.alias_maximum:
-            raise Breach(f"topic alias {alias} for a client that takes {self.alias_maximum}")
+            raise BreachError(f"topic alias {alias} for a client that takes {self.alias_maximum}")
         if result.topic:
             self.aliases[alias] = result.topic
         elif alias not in self.aliases:
-            raise Breach(f"topic alias {alias} before its topic")
+            raise BreachError(f"topic alias {alias} before its topic")
         result.topic = self.aliases[alias]
         return result
 
@@ -590,14 +597,14 @@ class Peer:
         return arrived
 
     def end(self, deadline: float = DEADLINE) -> list[Packet]:
-        """What the broker still sends before it closes the connection; `Silence` where it does not close."""
+        """What the broker still sends before it closes the connection; `SilenceError` where it does not close."""
         rest = list(self.inbox)
         self.inbox.clear()
         try:
             while True:
                 rest.append(self.packet(deadline))
                 assert rest[-1].kind is not Kind.PINGRESP, "the broker went on instead of closing the connection"
-        except Closed:
+        except ClosedError:
             if self.buffer:
                 raise
             return rest
@@ -606,7 +613,7 @@ class Peer:
         """The broker closes; what it says of the reason, if it says anything, is one of `codes` (MQTT 5)."""
         try:
             rest = self.end(min(deadline, PATIENCE))
-        except Silence:
+        except SilenceError:
             self.send(PINGREQ)  # not at once: unread bytes turn a close into a reset, which may swallow the reason
             rest = self.end(deadline)
         last = rest[-1] if rest and rest[-1].kind in (Kind.DISCONNECT, Kind.CONNACK) else None

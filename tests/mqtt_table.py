@@ -1,7 +1,7 @@
 """The table of docs/mqtt-conformance.md: each statement of the standards, and the tests that show it.
 
-The page has the words, the tests have the marks; `python tests/mqtt_table.py` writes the tests' names into the page, and
-tests/test_mqtt_conformance_table.py fails while one of the two is behind.
+The page has the words, the tests have the marks; `python tests/mqtt_table.py` writes the tests' names into the page,
+and tests/test_mqtt_conformance_table.py fails while one of the two is behind.
 """
 
 import importlib
@@ -61,7 +61,8 @@ def rows(page: str) -> Iterator[tuple[str, str, str, str]]:
         if line.startswith("## MQTT "):
             version = line.split()[2]
         if found := ROW.match(line):
-            yield version, *found.groups()
+            statement, words, cell = found.groups()
+            yield version, statement, words, cell
 
 
 def rendered(page: str) -> str:

@@ -1,8 +1,11 @@
 """MQTT, sections 3.1 and 3.2: CONNECT and CONNACK."""
 
 import string
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+
 from mqtt_broker import Broker
 from mqtt_peer import (
     PINGREQ,
@@ -16,6 +19,7 @@ from mqtt_peer import (
     binary,
     connect,
     disconnect,
+    lasting,
     packet,
     properties,
     publish,
@@ -29,15 +33,12 @@ MALFORMED, PROTOCOL_ERROR, BAD_VERSION, TAKEN_OVER, BAD_METHOD = 0x81, 0x82, 0x8
 FOREVER = [(P.SESSION_EXPIRY, 0xFFFFFFFF)]
 
 
-def lasting(version: int, seconds: int = 600) -> dict[str, object]:
-    """Options of a CONNECT whose session outlives the connection."""
-    return {"clean": False, "pairs": [(P.SESSION_EXPIRY, seconds)] if version == V5 else []}
-
-
 # -- The first packet
 
 
-FIRST = {
+Make = Callable[[int], bytes]
+
+FIRST: dict[str, Make] = {
     "PUBLISH": lambda version: publish(version, "a", b"x"),
     "PUBLISH QoS 1": lambda version: publish(version, "a", b"x", qos=1, packet_id=1),
     "SUBSCRIBE": lambda version: subscribe(version, 1, [("a", 0)]),
@@ -54,7 +55,7 @@ FIRST = {
 @pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
 @v311("3.1.0-1")
 @v5("3.1.0-1", "3.14.0-1")
-def test_a_first_packet_that_is_no_connect_is_answered_by_closing(broker: Broker, version: int, first) -> None:  # type: ignore[no-untyped-def]
+def test_a_first_packet_that_is_no_connect_is_answered_by_closing(broker: Broker, version: int, first: Make) -> None:
     peer = broker.dial(version)
     peer.send(first(version))
     assert [each for each in peer.end() if each.kind is not Kind.CONNACK] == []
@@ -107,32 +108,24 @@ def until_closed(peer: Peer, codes: set[int]) -> None:
 # -- A CONNECT that breaks the rules
 
 
-def bad_connects() -> dict[str, object]:
-    will = Will("w")
-    return {
-        "reserved flag": ("3.1.2-3", "3.1.2-3", {"flags": 0x03}),
-        "will qos without will": (("3.1.2-11", "3.1.2-13"), "3.1.2-11", {"flags": 0x0A}),
-        "will retain without will": (("3.1.2-11", "3.1.2-15"), "3.1.2-13", {"flags": 0x22}),
-        "will qos 3": ("3.1.2-14", "3.1.2-12", {"will": will, "flags": 0x1E}),
-        "will flag without will": ("3.1.2-9", "3.1.2-9", {"flags": 0x06}),
-        "will without will flag": ("3.1.2-11", "3.1.2-9", {"will": will, "flags": 0x02}),
-        "user name without flag": ("3.1.2-18", "3.1.2-16", {"username": "u", "flags": 0x02}),
-        "flag without user name": ("3.1.2-19", "3.1.2-17", {"flags": 0x82}),
-        "password without flag": ("3.1.2-20", "3.1.2-18", {"username": "u", "password": b"p", "flags": 0x82}),
-        "flag without password": ("3.1.2-21", "3.1.2-19", {"username": "u", "flags": 0xC2}),
-        "no client id": ("3.1.3-3", "3.1.3-3", {"client_id": None}),
-        "client id cut short": ("3.1.4-1", "3.1.4-1", {"client_id": None, "more": b"\x00\x05ab"}),
-        "bytes behind the end": ("3.1.4-1", "3.1.4-1", {"more": b"\x00"}),
-    }
-
-
-def numbers(value: object) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else (str(value),)
+def bad(name: str, old: list[str], new: list[str], **options: object) -> object:
+    return pytest.param(options, id=name, marks=[v311(*old), v5(*new)])
 
 
 BAD_CONNECTS = [
-    pytest.param(options, id=name, marks=[v311(*numbers(old)), v5(*numbers(new))])
-    for name, (old, new, options) in bad_connects().items()  # type: ignore[misc]
+    bad("reserved flag", ["3.1.2-3"], ["3.1.2-3"], flags=0x03),
+    bad("will qos without will", ["3.1.2-11", "3.1.2-13"], ["3.1.2-11"], flags=0x0A),
+    bad("will retain without will", ["3.1.2-11", "3.1.2-15"], ["3.1.2-13"], flags=0x22),
+    bad("will qos 3", ["3.1.2-14"], ["3.1.2-12"], will=Will("w"), flags=0x1E),
+    bad("will flag without will", ["3.1.2-9"], ["3.1.2-9"], flags=0x06),
+    bad("will without will flag", ["3.1.2-11"], ["3.1.2-9"], will=Will("w"), flags=0x02),
+    bad("user name without flag", ["3.1.2-18"], ["3.1.2-16"], username="u", flags=0x02),
+    bad("flag without user name", ["3.1.2-19"], ["3.1.2-17"], flags=0x82),
+    bad("password without flag", ["3.1.2-20"], ["3.1.2-18"], username="u", password=b"p", flags=0x82),
+    bad("flag without password", ["3.1.2-21"], ["3.1.2-19"], username="u", flags=0xC2),
+    bad("no client id", ["3.1.3-3"], ["3.1.3-3"], client_id=None),
+    bad("client id cut short", ["3.1.4-1"], ["3.1.4-1"], client_id=None, more=b"\x00\x05ab"),
+    bad("bytes behind the end", ["3.1.4-1"], ["3.1.4-1"], more=b"\x00"),
 ]
 
 
@@ -140,9 +133,9 @@ BAD_CONNECTS = [
 @pytest.mark.parametrize("options", BAD_CONNECTS)
 @v311("3.1.4-1", "3.2.2-6")
 @v5("3.1.4-1", "4.13.1-1", "3.14.0-1")
-def test_a_connect_that_breaks_the_rules_is_refused(broker: Broker, version: int, options: dict[str, object]) -> None:
+def test_a_connect_that_breaks_the_rules_is_refused(broker: Broker, version: int, options: dict[str, Any]) -> None:
     peer = broker.dial(version)
-    peer.send(connect(version, **{"client_id": unique("c"), **options}))  # type: ignore[arg-type]
+    peer.send(connect(version, **{"client_id": unique("c"), **options}))
     last = peer.refused(MALFORMED, PROTOCOL_ERROR)
     assert last is None or (version == V5 and last.kind is Kind.CONNACK)  # 3.1.1: closed without a CONNACK
 
@@ -174,7 +167,7 @@ def test_a_password_without_a_user_name_is_refused_in_311(broker: Broker) -> Non
         pytest.param([(P.WILL_DELAY, 1)], id="property of a will"),
     ],
 )
-def test_wrong_properties_in_a_connect_are_refused(broker: Broker, pairs: list[tuple[int, object]]) -> None:
+def test_wrong_properties_in_a_connect_are_refused(broker: Broker, pairs: list[tuple[int, Any]]) -> None:
     peer = broker.dial(V5)
     peer.send(connect(V5, unique("c"), pairs=pairs))
     peer.refused(MALFORMED, PROTOCOL_ERROR)
@@ -196,7 +189,7 @@ def test_wrong_properties_in_a_connect_are_refused(broker: Broker, pairs: list[t
         pytest.param([(P.RESPONSE_TOPIC, "x/#")], id="wildcard in the response topic"),
     ],
 )
-def test_wrong_properties_of_a_will_are_refused(broker: Broker, pairs: list[tuple[int, object]]) -> None:
+def test_wrong_properties_of_a_will_are_refused(broker: Broker, pairs: list[tuple[int, Any]]) -> None:
     peer = broker.dial(V5)
     peer.send(connect(V5, unique("c"), will=Will("w", properties=pairs)))
     peer.refused(MALFORMED, PROTOCOL_ERROR, 0x90)
@@ -374,6 +367,31 @@ def test_a_second_connection_takes_the_session_over(broker: Broker, version: int
     assert [each.code for each in rest] == ([TAKEN_OVER] if version == V5 else [])
     new.publish(topic, b"x", 1)
     assert new.message().payload == b"x"
+
+
+@both
+@v311("3.1.4-2", "4.4.0-1")
+@v5("3.1.4-3", "4.4.0-1")
+def test_a_handshake_goes_on_where_the_session_was_taken_over(broker: Broker, version: int) -> None:
+    old, writer, topic = broker.join(version, **lasting(version)), broker.join(version), unique()
+    old.subscribe((topic, 2))
+    writer.publish(topic, b"x", 2)
+    first = old.next()
+    new = broker.join(version, old.client_id, **lasting(version))
+    again = new.message()
+    assert (again.packet_id, again.payload, again.dup) == (first.packet_id, b"x", True)
+    assert new.next().kind is Kind.PUBREL
+    old.end()
+
+
+@v5("3.1.2-23", "4.1.0-2")
+def test_the_last_connect_says_how_long_a_session_is_kept(broker: Broker) -> None:
+    first = broker.join(V5, **lasting(V5))
+    first.leave()
+    second = broker.join(V5, first.client_id, clean=False)  # no session expiry: it ends with the connection
+    assert second.connack.session_present
+    second.leave()
+    assert not broker.join(V5, first.client_id, clean=False).connack.session_present
 
 
 @both
@@ -601,6 +619,7 @@ def test_everything_optional_is_available(broker: Broker) -> None:
     assert connack.get(P.MAXIMUM_QOS) is None  # absent means 2; the value 2 itself is a protocol error
     for feature in (P.RETAIN_AVAILABLE, P.WILDCARD_AVAILABLE, P.SUBSCRIPTION_ID_AVAILABLE, P.SHARED_AVAILABLE):
         assert connack.get(feature, 1) == 1, feature
+    assert connack.get(P.ALIAS_MAXIMUM, 0) > 0
     assert connack.get(P.RECEIVE_MAXIMUM, 65535) > 0
     assert connack.get(P.MAXIMUM_PACKET, 1) > 0
 
@@ -648,6 +667,17 @@ def test_a_connack_fits_the_maximum_packet_size(broker: Broker) -> None:
     pairs = [(P.MAXIMUM_PACKET, 40)]
     assert broker.dial(V5).connect(pairs=pairs).code == 0
     assert broker.dial(V5).connect(pairs=[*pairs, (P.AUTH_METHOD, "x")]).code == BAD_METHOD
+
+
+@v5("3.2.2-15", "3.4.2-1")
+def test_a_packet_as_large_as_the_broker_takes_is_served(broker: Broker) -> None:
+    peer, topic = broker.join(V5), unique()
+    limit = peer.connack.get(P.MAXIMUM_PACKET)
+    if limit is None or limit > 1 << 25:
+        pytest.skip("the broker takes packets of almost any size")
+    frame = len(publish(V5, topic, b"x" * limit, qos=1, packet_id=1)) - limit
+    peer.send(publish(V5, topic, b"x" * (limit - frame), qos=1, packet_id=1))
+    assert peer.next().kind is Kind.PUBACK
 
 
 @v5("3.2.2-15", "4.13.1-1")

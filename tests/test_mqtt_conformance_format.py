@@ -1,12 +1,16 @@
 """MQTT, chapters 1 and 2: how data and packets are written."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+
 from mqtt_broker import Broker
 from mqtt_peer import (
     PINGREQ,
     V5,
     V311,
-    Closed,
+    ClosedError,
     Kind,
     P,
     Will,
@@ -124,7 +128,9 @@ def test_ill_formed_text_in_a_user_name_is_refused(broker: Broker, version: int,
         pytest.param(lambda bad: (P.CONTENT_TYPE, bad), id="content type", marks=v5("3.3.2-19")),
     ],
 )
-def test_ill_formed_text_in_a_property_closes_the_connection(broker: Broker, bad: bytes, pair) -> None:  # type: ignore[no-untyped-def]
+def test_ill_formed_text_in_a_property_closes_the_connection(
+    broker: Broker, bad: bytes, pair: Callable[[bytes], Any]
+) -> None:
     peer = broker.join(V5)
     peer.send(publish(V5, unique(), b"x", pairs=[pair(bad)]))
     peer.refused(*BAD_TEXT)
@@ -164,7 +170,7 @@ def test_control_characters_and_non_characters_pass_or_close(broker: Broker, ver
     writer.send(publish(version, f"{name}/{character}", b"x", qos=1, packet_id=1))
     try:
         assert writer.next().kind in (Kind.PUBACK, Kind.DISCONNECT)
-    except Closed:
+    except ClosedError:
         return
     assert [each.topic for each in reader.drain(broker.join(version))] in ([], [f"{name}/{character}"])
 
@@ -284,7 +290,9 @@ def test_a_publish_with_packet_id_0_closes_the_connection(broker: Broker, versio
 @pytest.mark.parametrize("make", [subscribe, unsubscribe])
 @v311("2.3.1-1")
 @v5("2.2.1-3")
-def test_a_request_with_packet_id_0_closes_the_connection(broker: Broker, version: int, make) -> None:  # type: ignore[no-untyped-def]
+def test_a_request_with_packet_id_0_closes_the_connection(
+    broker: Broker, version: int, make: Callable[..., bytes]
+) -> None:
     peer = broker.join(version)
     peer.send(make(version, 0, [("a", 0)] if make is subscribe else ["a"]))
     peer.refused(MALFORMED, PROTOCOL_ERROR)
@@ -378,7 +386,9 @@ def test_wrong_properties_close_the_connection(broker: Broker, bad: bytes) -> No
 )
 @v311("4.8.0-1")
 @v5("4.13.1-1")
-def test_packets_that_end_too_early_close_the_connection(broker: Broker, version: int, bad) -> None:  # type: ignore[no-untyped-def]
+def test_packets_that_end_too_early_close_the_connection(
+    broker: Broker, version: int, bad: Callable[[int], bytes]
+) -> None:
     peer = broker.join(version)
     raw = bad(version)
     peer.send(packet(raw[0] >> 4, raw[0] & 15, raw[2:]))

@@ -1,8 +1,11 @@
 """MQTT, sections 3.3 to 3.7: PUBLISH and its acknowledgements."""
 
+from typing import Any
+
 import pytest
+
 from mqtt_broker import Broker
-from mqtt_peer import V5, Closed, Kind, P, answer, publish, subscribe, unique, unsubscribe
+from mqtt_peer import V5, ClosedError, Kind, P, answer, lasting, publish, subscribe, unique, unsubscribe
 from mqtt_table import both, v5, v311
 
 MALFORMED, PROTOCOL_ERROR, TOPIC_INVALID, TOO_MANY, ALIAS_INVALID = 0x81, 0x82, 0x90, 0x93, 0x94
@@ -21,14 +24,13 @@ def retain_handling(value: int) -> int:
 @v311("3.3.1-1", "3.3.1-3", "2.3.1-3")
 @v5("3.3.1-1", "3.3.1-3")
 def test_dup_is_set_when_the_broker_sends_again_and_only_then(broker: Broker, version: int, qos: int) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)] if version == V5 else []}
-    reader, writer, topic = broker.join(version, **kept), broker.join(version), unique()
+    reader, writer, topic = broker.join(version, **lasting(version)), broker.join(version), unique()
     reader.subscribe((topic, qos))
     writer.publish(topic, b"x", qos, dup=True)  # for all that the broker knows, the first attempt was lost
     first = reader.next()
     assert (first.kind, first.dup) == (Kind.PUBLISH, False)
     reader.drop()
-    again = broker.join(version, reader.client_id, **kept).next()
+    again = broker.join(version, reader.client_id, **lasting(version)).next()
     assert (again.dup, again.packet_id, again.payload) == (True, first.packet_id, b"x")
 
 
@@ -113,9 +115,11 @@ def test_an_empty_retained_message_removes_and_is_passed_on(broker: Broker, vers
     reader, writer, topic = broker.join(version), broker.join(version), unique()
     reader.subscribe(topic)
     writer.publish(topic, b"kept", 1, retain=True)
+    early, late = broker.join(version), broker.join(version)
+    early.subscribe(topic)
+    assert early.message().payload == b"kept"
     writer.publish(topic, b"", qos, retain=True)
     assert [(m.payload, m.retain) for m in reader.drain(writer)] == [(b"kept", False), (b"", False)]
-    late = broker.join(version)
     late.subscribe(topic)
     assert late.drain(writer) == []
 
@@ -135,7 +139,9 @@ def test_a_message_without_retain_changes_nothing_that_is_retained(broker: Broke
 
 @v5("3.3.1-9", "3.3.1-10", "3.3.1-11", "3.8.4-4")
 @pytest.mark.parametrize(("handling", "first", "second"), [(0, 1, 1), (1, 1, 0), (2, 0, 0)])
-def test_retain_handling_says_when_retained_messages_come(broker: Broker, handling: int, first: int, second: int) -> None:
+def test_retain_handling_says_when_retained_messages_come(
+    broker: Broker, handling: int, first: int, second: int
+) -> None:
     reader, writer, topic = broker.join(V5), broker.join(V5), unique()
     writer.publish(topic, b"kept", 1, retain=True)
     for expected in (first, second):
@@ -148,12 +154,12 @@ def test_retain_handling_says_when_retained_messages_come(broker: Broker, handli
 
 @v5("3.3.1-10", "3.1.2-5")
 def test_a_subscription_of_a_resumed_session_existed_before(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    reader, writer, topic = broker.join(V5, **kept), broker.join(V5), unique()
+    reader, writer, topic = broker.join(V5, **lasting(V5)), broker.join(V5), unique()
     reader.subscribe((topic, 1))
     reader.leave()
     writer.publish(topic, b"kept", 0, retain=True)
-    again = broker.join(V5, reader.client_id, **kept)
+    again = broker.join(V5, reader.client_id, **lasting(V5))
+    assert again.connack.session_present
     again.drain(writer)  # the broker may have queued it: that is its choice with QoS 0
     again.subscribe((topic, 1 | retain_handling(1)))
     assert again.drain(writer) == []
@@ -235,7 +241,7 @@ def test_the_properties_of_a_publication_are_passed_on_as_they_are(broker: Broke
 
 @v5("3.3.2-4", "3.3.2-16")
 @pytest.mark.parametrize("pairs", [[(P.PAYLOAD_FORMAT, 0)], [(P.CORRELATION_DATA, b"")], [(P.CONTENT_TYPE, "")], []])
-def test_properties_that_say_little_are_passed_on_too(broker: Broker, pairs: list[tuple[int, object]]) -> None:
+def test_properties_that_say_little_are_passed_on_too(broker: Broker, pairs: list[tuple[int, Any]]) -> None:
     peer, topic = broker.join(V5), unique()
     peer.subscribe(topic)
     peer.publish(topic, b"x", 1, pairs=pairs)
@@ -277,9 +283,7 @@ def test_a_subscription_id_from_a_client_closes_the_connection(broker: Broker, q
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 def test_aliases_stand_for_topics(broker: Broker, which: str) -> None:
     reader, writer, name = broker.join(V5), broker.join(V5), unique()
-    highest = writer.connack.get(P.ALIAS_MAXIMUM, 0)
-    if not highest:
-        pytest.skip("the broker takes no topic aliases")
+    highest = writer.connack.get(P.ALIAS_MAXIMUM)
     alias = [(P.ALIAS, 1 if which == "lowest" else highest)]
     reader.subscribe(f"{name}/#")
     writer.publish(f"{name}/a", b"1", 0, pairs=alias)
@@ -295,7 +299,7 @@ def test_aliases_stand_for_topics(broker: Broker, which: str) -> None:
 @v5("3.3.2-12")
 def test_every_alias_up_to_the_maximum_is_accepted(broker: Broker) -> None:
     reader, writer, name = broker.join(V5), broker.join(V5), unique()
-    highest = min(writer.connack.get(P.ALIAS_MAXIMUM, 0), 100)
+    highest = min(writer.connack.get(P.ALIAS_MAXIMUM), 100)
     reader.subscribe(f"{name}/+")
     for alias in range(1, highest + 1):
         writer.publish(f"{name}/{alias}", b"", pairs=[(P.ALIAS, alias)])
@@ -318,13 +322,10 @@ def test_an_alias_out_of_range_closes_the_connection(broker: Broker, which: str)
 
 @v5("3.3.2-7")
 def test_an_alias_ends_with_its_connection(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    peer, topic = broker.join(V5, **kept), unique()
-    if not peer.connack.get(P.ALIAS_MAXIMUM, 0):
-        pytest.skip("the broker takes no topic aliases")
+    peer, topic = broker.join(V5, **lasting(V5)), unique()
     peer.publish(topic, b"x", 1, pairs=[(P.ALIAS, 1)])
     peer.leave()
-    again = broker.join(V5, peer.client_id, **kept)
+    again = broker.join(V5, peer.client_id, **lasting(V5))
     again.send(publish(V5, "", b"x", qos=1, packet_id=9, pairs=[(P.ALIAS, 1)]))
     again.refused(PROTOCOL_ERROR, ALIAS_INVALID, MALFORMED, TOPIC_INVALID)
 
@@ -411,7 +412,7 @@ def test_no_words_for_a_client_that_wants_none(broker: Broker) -> None:
     peer.send(subscribe(V5, 3, [("a/#/b", 0), (unique(), 0)]), unsubscribe(V5, 4, [unique()]))
     try:
         heard = peer.ping()
-    except Closed:  # for the filter
+    except ClosedError:  # for the filter
         return
     talkative = [each for each in heard if each.get(P.REASON_STRING) or each.get(P.USER)]
     assert talkative == []
@@ -430,6 +431,17 @@ def test_a_publish_is_answered_by_its_qos(broker: Broker, version: int, qos: int
     got = peer.ping()
     assert [(each.kind, each.packet_id) for each in got] == [(kind, 77) for kind in kinds]
     assert all(each.code in (0x00, 0x10) for each in got)  # 0x10: nobody listens
+
+
+@v5("3.4.2-1", "3.5.2-1")
+@pytest.mark.parametrize(("qos", "kind"), [(1, Kind.PUBACK), (2, Kind.PUBREC)])
+def test_nobody_listens_is_not_said_where_somebody_does(broker: Broker, qos: int, kind: Kind) -> None:
+    reader, writer, name = broker.join(V5), broker.join(V5), unique()
+    for packet_id, pattern in enumerate((f"{name}/a", f"{name}/+", f"$share/g/{name}/#"), 1):
+        reader.subscribe((pattern, 0))
+        writer.send(publish(V5, f"{name}/a", b"x", qos=qos, packet_id=packet_id))
+        assert writer.take(kind).code == 0
+        reader.unsubscribe(pattern)
 
 
 @both
@@ -465,7 +477,7 @@ def test_an_answer_to_nothing_breaks_nothing(broker: Broker, version: int, kind:
         reader.send(answer(kind, got.packet_id + 1))
         reader.send(answer(Kind.PUBREC, got.packet_id))
         assert reader.next().kind is Kind.PUBREL
-    except Closed:
+    except ClosedError:
         return
 
 
@@ -519,12 +531,11 @@ def test_a_new_subscription_brings_its_own_identifier_or_none(broker: Broker) ->
 
 @v5("3.3.4-3", "3.1.2-23")
 def test_identifiers_are_part_of_a_lasting_session(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    reader, writer, topic = broker.join(V5, **kept), broker.join(V5), unique()
+    reader, writer, topic = broker.join(V5, **lasting(V5)), broker.join(V5), unique()
     reader.subscribe((topic, 1), pairs=[(P.SUBSCRIPTION_ID, 77)])
     reader.leave()
     writer.publish(topic, b"queued", 1)
-    again = broker.join(V5, reader.client_id, **kept)
+    again = broker.join(V5, reader.client_id, **lasting(V5))
     writer.publish(topic, b"direct", 1)
     assert [(m.payload, m.all(P.SUBSCRIPTION_ID)) for m in again.messages(2)] == [(b"queued", [77]), (b"direct", [77])]
 
@@ -545,7 +556,7 @@ def test_the_broker_keeps_to_the_receive_maximum(broker: Broker, qos: int, windo
     assert [m.payload for m in held] == [b"%d" % turn for turn in range(window)]
     assert reader.subscribe(unique()).kind is Kind.SUBACK
     reader.silent()
-    seen = []
+    seen: list[bytes] = []
     while len(seen) < 8:
         oldest = held.pop(0) if held else reader.next()
         seen.append(oldest.payload)
@@ -576,18 +587,15 @@ def test_a_refused_publication_makes_room_for_the_next(broker: Broker, qos: int)
 
 @v5("4.9.0-2", "3.3.4-9")
 def test_the_receive_maximum_holds_for_what_is_sent_again(broker: Broker) -> None:
-    def kept(window: int) -> dict[str, object]:
-        return {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600), (P.RECEIVE_MAXIMUM, window)]}
-
-    reader, writer, topic = broker.join(V5, **kept(4)), broker.join(V5), unique()
+    reader, writer, topic = broker.join(V5, **lasting(V5, (P.RECEIVE_MAXIMUM, 4))), broker.join(V5), unique()
     reader.subscribe((topic, 1))
     for turn in range(6):
         writer.publish(topic, b"%d" % turn, 1)
     assert len(reader.ping()) == 4
     reader.drop()
-    again = broker.join(V5, reader.client_id, **kept(2))
+    again = broker.join(V5, reader.client_id, **lasting(V5, (P.RECEIVE_MAXIMUM, 2)))
     assert len(again.ping()) <= 2
-    third = broker.join(V5, reader.client_id, **kept(2))
+    third = broker.join(V5, reader.client_id, **lasting(V5, (P.RECEIVE_MAXIMUM, 2)))
     assert [m.payload for m in third.messages(6)] == [b"%d" % turn for turn in range(6)]
 
 

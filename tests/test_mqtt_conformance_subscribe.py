@@ -1,8 +1,25 @@
 """MQTT, sections 3.8 to 3.15: subscribing, PINGREQ, DISCONNECT and AUTH."""
 
 import pytest
+
 from mqtt_broker import Broker
-from mqtt_peer import PINGREQ, V5, V311, Closed, Kind, P, answer, disconnect, packet, publish, subscribe, unique, unsubscribe
+from mqtt_peer import (
+    PINGREQ,
+    V5,
+    V311,
+    ClosedError,
+    Kind,
+    P,
+    Will,
+    answer,
+    disconnect,
+    lasting,
+    packet,
+    publish,
+    subscribe,
+    unique,
+    unsubscribe,
+)
 from mqtt_table import both, v5, v311
 
 MALFORMED, PROTOCOL_ERROR, FILTER_INVALID = 0x81, 0x82, 0x8F
@@ -82,11 +99,11 @@ def test_no_local_keeps_a_client_from_hearing_itself(broker: Broker, qos: int) -
 
 @v5("3.8.3-3", "3.8.4-3")
 def test_no_local_goes_by_the_client_id(broker: Broker) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)]}
-    peer, topic = broker.join(V5, **kept), unique()
+    peer, topic = broker.join(V5, **lasting(V5)), unique()
     peer.subscribe((topic, 1 | NO_LOCAL))
     peer.publish(topic, b"before", 1)
-    again = broker.join(V5, peer.client_id, **kept)
+    again = broker.join(V5, peer.client_id, **lasting(V5))
+    assert again.connack.session_present
     again.publish(topic, b"after", 1)
     assert again.drain(again) == []
     again.subscribe((topic, 1))  # a new subscription without the option
@@ -189,13 +206,15 @@ def test_a_filter_that_is_none_is_refused(broker: Broker, version: int, bad: str
     peer.send(subscribe(version, 5, [(bad, 1)]))
     try:
         suback = peer.next()
-    except Closed:
+    except ClosedError:
         return
     if suback.kind is Kind.SUBACK:
         assert suback.codes == ([FILTER_INVALID] if version == V5 else [0x80])
         peer.silent()
     else:
-        assert (suback.kind, suback.code) in [(Kind.DISCONNECT, code) for code in (FILTER_INVALID, MALFORMED, PROTOCOL_ERROR)]
+        assert (suback.kind, suback.code) in [
+            (Kind.DISCONNECT, code) for code in (FILTER_INVALID, MALFORMED, PROTOCOL_ERROR)
+        ]
         assert peer.end() == []
 
 
@@ -207,7 +226,7 @@ def test_a_bad_filter_among_good_ones_does_not_spoil_them(broker: Broker, versio
     peer.send(subscribe(version, 5, [(f"{name}/a", 1), ("a/#/b", 1), (f"{name}/b", 2)]))
     try:
         suback = peer.next()
-    except Closed:
+    except ClosedError:
         return
     if suback.kind is Kind.SUBACK:
         assert suback.codes == [1, FILTER_INVALID if version == V5 else 0x80, 2]
@@ -277,15 +296,14 @@ def test_many_filters_are_unsubscribed_with_one_answer(broker: Broker, version: 
 @v311("3.10.4-3")
 @v5("3.10.4-3")
 def test_a_delivery_under_way_is_completed_after_an_unsubscribe(broker: Broker, version: int, qos: int) -> None:
-    kept = {"clean": False, "pairs": [(P.SESSION_EXPIRY, 600)] if version == V5 else []}
-    reader, writer, topic = broker.join(version, **kept), broker.join(version), unique()
+    reader, writer, topic = broker.join(version, **lasting(version)), broker.join(version), unique()
     reader.subscribe((topic, qos))
     writer.publish(topic, b"x", qos)
     first = reader.next()
     assert first.kind is Kind.PUBLISH
     reader.unsubscribe(topic)
     reader.drop()
-    again = broker.join(version, reader.client_id, **kept)
+    again = broker.join(version, reader.client_id, **lasting(version))
     repeated = again.next()
     assert (repeated.payload, repeated.packet_id, repeated.dup) == (b"x", first.packet_id, True)
     again.send(answer(Kind.PUBACK if qos == 1 else Kind.PUBREC, first.packet_id))
@@ -346,9 +364,12 @@ def test_a_disconnect_of_the_broker_is_its_last_word(broker: Broker) -> None:
     ],
 )
 def test_a_disconnect_that_breaks_the_rules_leaves_the_will(broker: Broker, bad: bytes) -> None:
-    peer = broker.join(V5)
+    watcher, topic = broker.join(V5), unique()
+    watcher.subscribe(topic)
+    peer = broker.join(V5, will=Will(topic, b"bye", 1))
     peer.send(bad)
     peer.refused(MALFORMED, PROTOCOL_ERROR)
+    assert watcher.message().payload == b"bye"
 
 
 @v5("3.14.2-2", "4.13.1-1")

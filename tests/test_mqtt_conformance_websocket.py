@@ -4,9 +4,9 @@ import base64
 import hashlib
 import os
 import socket
-from collections.abc import Iterator
 
 import pytest
+
 from mqtt_peer import DEADLINE, PINGREQ, V5, connect, decode, publish, subscribe, unique
 from mqtt_table import both, v5, v311
 
@@ -38,7 +38,9 @@ class WebSocket:
         head, _, self.buffer = self.buffer.partition(b"\r\n\r\n")
         status, *fields = head.decode("latin-1").split("\r\n")
         self.status = int(status.split()[1]) if status else 0
-        self.fields = {name.strip().lower(): value.strip() for name, _, value in (each.partition(":") for each in fields)}
+        self.fields = {
+            name.strip().lower(): value.strip() for name, _, value in (each.partition(":") for each in fields)
+        }
 
     def send(self, payload: bytes, kind: int = BINARY, final: bool = True) -> None:
         mask = os.urandom(4)
@@ -82,10 +84,10 @@ class WebSocket:
 
 
 @pytest.fixture
-def address(broker_addresses: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def address(broker_addresses: list[tuple[str, int]]) -> tuple[str, int]:
     if len(broker_addresses) < 2:
         pytest.skip("no WebSocket address was given behind a comma in MQTT_BROKER")
-    yield broker_addresses[1]
+    return broker_addresses[1]
 
 
 @pytest.mark.parametrize("protocols", ["mqtt", "chat, mqtt", "mqtt, mqttv3.1"])
