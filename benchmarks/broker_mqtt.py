@@ -319,7 +319,7 @@ CASES: dict[str, tuple[str, Measure]] = {
 }
 
 
-def compare(names: list[str], seconds: float, repeat: int) -> None:
+def compare(names: list[str], seconds: float, repeat: int, idle: int) -> None:
     print("| case | Mosquitto | Weft | ratio |\n|---|---|---|---|", flush=True)
     full = 0.0
     for name in names:
@@ -342,7 +342,7 @@ def compare(names: list[str], seconds: float, repeat: int) -> None:
     if "latency" in names:
         compare_latency(seconds, (full or 100_000) / 10, repeat)
     if "idle" in names:
-        compare_idle(10_000)
+        compare_idle(idle)
 
 
 def compare_durable(seconds: float) -> None:
@@ -389,8 +389,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--cases", default=",".join([*CASES, "durable", "latency", "idle"]))
+    parser.add_argument("--idle", type=int, default=10_000, help="connections")
     arguments = parser.parse_args()
-    compare(arguments.cases.split(","), arguments.seconds, arguments.repeat)
+    compare(arguments.cases.split(","), arguments.seconds, arguments.repeat, arguments.idle)
 
 
 if __name__ == "__main__":
