@@ -4,7 +4,7 @@ import pytest
 
 from broker_client import QUIET, V3, V5, House
 from weft.broker import record as r
-from weft.broker.effect import Stopping
+from weft.broker.effect import SessionArrived, SessionMoved, Stopping
 from weft.broker.publication import Publication
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
@@ -174,6 +174,43 @@ def test_a_will_of_a_kept_session_is_said_after_a_crash_and_not_after_an_orderly
     house.restart()
     house.wait(4)
     assert house.broker.figures.waiting == 0
+
+
+def test_a_session_moves_to_another_node(house: House) -> None:
+    other = house.connect("other", V5, clean=False, properties=KEEP)
+    other.say(p.Subscribe(1, (p.Request("t/#", 2),)))
+    house.sync()
+    one = house.greeted("one")
+    one.say(*(p.Publish("t/x", bytes([n]), 1 + n % 2, packet_id=n + 1) for n in range(4)))
+    house.sync()
+    other.take()
+    other.say(p.Puback(1), p.Pubrec(2))
+    other.vanish()
+    one.say(p.Publish("t/x", b"later", 1, packet_id=9))
+    value = house.broker.export("other")
+    house.tell(SessionMoved("other"))
+    assert house.broker.figures.sessions == 1
+    assert house.broker.export("other") == ()
+    there = House(lazy=True)
+    busy = there.connect("busy", V3, clean=False)  # numbers of publications are taken there
+    busy.say(p.Subscribe(1, (p.Request("u", 1),)), p.Publish("u", b"", 1, packet_id=1))
+    there.tell(SessionArrived(value))
+    there.sync()
+    there.restart()
+    back = there.connect("other", V5, clean=False, properties=KEEP)
+    there.sync()
+    connack, *rest = back.take()
+    assert isinstance(connack, p.Connack)
+    assert connack.session_present
+    assert rest == [
+        p.Pubrel(2),
+        p.Publish("t/x", b"\2", 1, False, True, 3),
+        p.Publish("t/x", b"\3", 2, False, True, 4),
+        p.Publish("t/x", b"later", 1, False, False, 5),
+    ]
+    there.greeted("new").say(p.Publish("t/y", b"new", 1, packet_id=1))
+    there.sync()
+    assert back.take() == [p.Publish("t/y", b"new", 1, packet_id=6)]
 
 
 def test_records_are_read_as_they_were_written() -> None:

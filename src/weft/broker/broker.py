@@ -22,7 +22,7 @@ from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
 from weft.broker.record import SessionLeft, Subscribed, Unsubscribed
-from weft.broker.recovery import Kept, Recovery, records, restored
+from weft.broker.recovery import Kept, Recovery, records, restored, session_records
 from weft.broker.retained import SYS, RetainedMessages
 from weft.broker.session import Session
 from weft.broker.sessions import Sessions
@@ -121,6 +121,11 @@ class Broker:
         """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
         return records(self._sessions, self._retained)
 
+    def export(self, client: str) -> tuple[bytes, ...]:
+        """A session as a value, for another node (`SessionArrived`); nothing if there is none to keep."""
+        session = self._sessions.get(client)
+        return session_records(session) if session is not None and session.persistent else ()
+
     def check_invariants(self) -> None:
         connected = [one for one in self._sessions if one.connection is not None]
         assert self.figures.connected == len(connected)
@@ -197,6 +202,38 @@ class Broker:
     def _arrive(self, event: e.Arrived, now: float) -> None:
         self._distribution.arrive(event.publication, now)
 
+    def _take_in(self, event: e.SessionArrived, now: float) -> None:
+        """A session from another node. Its publications get numbers of this node's, for those were the other's."""
+        recovery = Recovery()
+        recovery.replay(event.records)
+        for client, kept in recovery.sessions.items():
+            if self._sessions.get(client) is None:
+                self._renumber(kept)
+                self._restore_session(client, kept)
+                session = self._sessions.get(client)
+                assert session is not None
+                for record in session_records(session):
+                    self._outbox.append_encoded(record)
+                self._wait_again(session, now)
+
+    def _renumber(self, kept: Kept) -> None:
+        deliveries, sent = list(kept.deliveries.values()), list(kept.sent.values())
+        for delivery in deliveries:
+            delivery.publication.number = kept.last = self._next_number()
+        kept.deliveries = {one.publication.number: one for one in deliveries}
+        kept.sent = {one.publication.number: one for one in sent}
+
+    def _let_move(self, event: e.SessionMoved, now: float) -> None:
+        session = self._sessions.get(event.client)
+        if session is None:
+            return
+        self._wills.set(session, None)
+        if session.connection is not None:
+            self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
+            self._end(session.connection, now, will=False)
+        if self._sessions.get(event.client) is session:
+            self._sessions.end(session, now)
+
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True
         for connection in list(self._connections.values()):
@@ -212,6 +249,8 @@ class Broker:
         e.JournalFilled: _fill_up,
         e.JournalFreed: _have_room,
         e.Arrived: _arrive,
+        e.SessionArrived: _take_in,
+        e.SessionMoved: _let_move,
         e.Stopping: _stop,
     }
 
@@ -219,7 +258,6 @@ class Broker:
 
     def _receive(self, connection: Connection, data: bytes, now: float) -> None:
         self.figures.bytes_received += len(data)
-        connection.heard = now
         if connection.pieces is not None:
             connection.pieces.append(data)
             connection.got += len(data)
@@ -246,12 +284,14 @@ class Broker:
                 elif head == window_lane.PUBACK:
                     at = self._window_lane.acknowledge(connection, data, at)
                 if at == end:
+                    connection.heard = now
                     return
             framed = frame(data, at, end, limit, connection.version)
             if framed is None or framed[1] > end:
                 self._await_more(connection, data[at:], framed[1] - at if framed else 0)
                 return
             packet = decode(data, at, framed[0], framed[1], connection.version)
+            connection.heard = now
             self.figures.packets_received += 1
             self._dispatch(connection, packet, now)
             at = framed[1]

@@ -43,7 +43,7 @@ class Connection:
         self.pieces: list[bytes] | None = None  # of a packet that is not complete
         self.got = 0  # their bytes
         self.need = 0  # how many are worth another look
-        self.heard = now  # when the client last said something
+        self.heard = now  # when the client last said something, a whole packet
         self.keep_alive = 0.0  # seconds of silence until it is closed; 0 is any
         self.closing = False
         # to the client

@@ -64,6 +64,20 @@ class Arrived(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionArrived(Event):
+    """The client's session was at another node: its records, as `Broker.export` gave them."""
+
+    records: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMoved(Event):
+    """The client's session is another node's from now on: it ends here, without a will."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stopping(Event):
     """The node shuts down in order: clients are told, wills are not sent, sessions are kept."""
 

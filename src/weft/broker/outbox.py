@@ -36,8 +36,12 @@ class Outbox:
 
     def append(self, record: Record) -> None:
         if self.durable:
+            self.append_encoded(encode(record))
+
+    def append_encoded(self, record: bytes) -> None:
+        if self.durable:
             self.position += 1
-            self._effects.append(Append(encode(record)))
+            self._effects.append(Append(record))
 
     def send(self, connection: Connection, data: bytes) -> None:
         if connection.burst:

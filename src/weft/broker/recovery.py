@@ -125,6 +125,11 @@ def records(sessions: Sessions, retained: RetainedMessages) -> Iterator[bytes]:
     return _encoded(kept, [one for one in messages if one is not None])
 
 
+def session_records(session: Session) -> tuple[bytes, ...]:
+    """One session as a value."""
+    return tuple(map(r.encode, _Copy(session).records()))
+
+
 def _encoded(kept: "list[_Copy]", messages: list[Publication]) -> Iterator[bytes]:
     for copy in kept:
         yield from map(r.encode, copy.records())

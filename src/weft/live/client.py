@@ -67,12 +67,12 @@ class Client:
     def congest(self, reason: int = UNREAD) -> None:
         before, self._congested = self._congested, self._congested | reason
         if not before:
-            self.driver.later(Congested(self.number))
+            self.driver.handle(Congested(self.number))
 
     def drain(self, reason: int = UNREAD) -> None:
         before, self._congested = self._congested, self._congested & ~reason
         if before and not self._congested:
-            self.driver.later(Drained(self.number))
+            self.driver.handle(Drained(self.number))
 
     # What the driver asks
 

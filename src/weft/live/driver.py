@@ -51,10 +51,6 @@ class Driver:
             self._journal.start(self._hear_journal, self.broker.records)
         self._arm()
 
-    def begin(self, effects: list[Effect]) -> None:
-        """What recovery led to."""
-        self._carry_out(effects)
-
     def add(self, client: Client) -> int:
         number = next(self._numbers)
         self._clients[number] = client
@@ -67,16 +63,16 @@ class Driver:
     def await_sync(self, client: Client) -> None:
         self._waiting[client] = None
 
-    def later(self, event: Event) -> None:
-        """An event that an effect has caused."""
+    def handle(self, event: Event) -> None:
+        """Hand over an event; one that an effect has caused waits until the effects before it are carried out."""
         if self._busy:
             self._events.append(event)
         else:
-            self.handle(event)
+            self.work(self.broker.handle(event, self._clock.now()))
 
-    def handle(self, event: Event) -> None:
+    def work(self, effects: list[Effect]) -> None:
         self._busy = True
-        self._carry_out(self.broker.handle(event, self._clock.now()))
+        self._carry_out(effects)
         while self._events:
             self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
         self._busy = False
@@ -164,7 +160,4 @@ class Driver:
 
     def _ring(self) -> None:
         self._timer = self._timer_at = None
-        self._carry_out(self.broker.on_timer(self._clock.now()))
-        while self._events:
-            self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
-        self._arm()
+        self.work(self.broker.on_timer(self._clock.now()))

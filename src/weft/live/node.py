@@ -72,7 +72,7 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     )
     driver = Driver(broker, clock, log, journal)
     driver.start()
-    driver.begin(broker.restore(recovery, clock.now()))
+    driver.work(broker.restore(recovery, clock.now()))
     return driver
 
 
