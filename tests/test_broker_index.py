@@ -1,6 +1,6 @@
 """The indexes of filters and names against the definition of matching, while both change."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -8,6 +8,7 @@ from weft.broker.filter import FilterIndex
 from weft.broker.name import NameIndex
 from weft.wire.mqtt.topic import is_filter, matches
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect
 level = st.sampled_from(["", "a", "b", "$x"])
 names = st.lists(level, min_size=1, max_size=4).map("/".join).filter(bool)
 filters = (
@@ -60,8 +61,10 @@ class Indexes(RuleBasedStateMachine):
 
 
 TestIndexes = Indexes.TestCase
+TestIndexes.settings = unhurried
 
 
+@unhurried
 @given(st.sets(filters), st.sets(filters))
 def test_what_is_taken_out_leaves_nothing_behind(stay: set[str], go: set[str]) -> None:
     index: FilterIndex[str] = FilterIndex()

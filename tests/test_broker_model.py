@@ -3,7 +3,7 @@ its disk had not synced, in virtual time. The oracle (mqtt_oracle.py) knows noth
 
 from collections import deque
 
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -294,5 +294,9 @@ def _bytes(packet: p.Packet, person: Person) -> bytes:
 
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(
-    max_examples=150, stateful_step_count=50, deadline=None, phases=[Phase.reuse, Phase.generate]
+    max_examples=150,
+    stateful_step_count=50,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )  # shrinking takes minutes: add it to look into a failure

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mqtt_packets import connects, packets
@@ -17,6 +17,7 @@ from weft.wire.mqtt.writer import encode
 
 VERSIONS = list(p.Version)
 V3, V5 = p.Version.V311, p.Version.V5
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect
 
 
 @st.composite
@@ -40,6 +41,7 @@ def outcome(pieces: Iterable[bytes], parser: Parser) -> tuple[list[p.Packet], Re
     return got, None
 
 
+@unhurried
 @given(conversations(), st.lists(st.integers(0, 5000), max_size=8))
 def test_what_is_written_is_read_again_however_it_is_split(said: list[p.Packet], places: list[int]) -> None:
     version = said[0].version  # type: ignore[attr-defined]
@@ -49,6 +51,7 @@ def test_what_is_written_is_read_again_however_it_is_split(said: list[p.Packet],
     assert parser.version is version
 
 
+@unhurried
 @given(st.one_of(st.none(), st.sampled_from(VERSIONS)), st.binary(max_size=60), st.lists(st.integers(0, 60)))
 def test_any_bytes_are_packets_or_one_kind_of_error_and_the_same_however_split(
     version: p.Version | None, data: bytes, places: list[int]
@@ -57,6 +60,7 @@ def test_any_bytes_are_packets_or_one_kind_of_error_and_the_same_however_split(
     assert whole == pieces
 
 
+@unhurried
 @given(conversations(), st.data())
 def test_a_packet_with_a_changed_byte_is_a_packet_or_an_error(said: list[p.Packet], data: st.DataObject) -> None:
     version = said[0].version  # type: ignore[attr-defined]
