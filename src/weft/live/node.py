@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,8 @@ from weft.live.socket import Poller
 from weft.live.stream import StreamClient
 
 BACKLOG = 4096  # connections that wait to be accepted
+SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
+# own 5 ms would be added to every read and write while the journal works through a large batch
 
 
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
@@ -39,6 +42,7 @@ def run(settings: Settings, ready: Callable[[list[Address]], None], version: str
 
 
 async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
+    sys.setswitchinterval(SWITCH)
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet)
     driver = _start(settings, clock, log, version)
