@@ -48,7 +48,7 @@ def measured(folder: Path, maker: str) -> dict[str, float]:
 
 
 def peak_megabytes() -> float:
-    """Of this process alone; getrusage would count its parent's."""
+    """The peak of this process alone; getrusage would count its parent's."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 

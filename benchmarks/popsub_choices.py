@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.experiments.popsub import SHARE
+from weft.experiments.measures.popsub import SHARE
 from weft.model.latency import Latency, read_latency
 from weft.overlays.broker_tree import Neighbourhood, broker_tree
 from weft.protocol.popsub.parameters import Parameters, Way
@@ -31,7 +31,7 @@ class Choice:
     name: str
     nearest: int = 3
     share: float = SHARE
-    further: float | None = None  # none: as measured
+    additional: float | None = None  # none: as measured
     wanted: Callable[[ContentWorkload], ContentWorkload] = lambda workload: workload
 
 
@@ -48,10 +48,10 @@ def wanting_between(workload: ContentWorkload) -> ContentWorkload:
 CHOICES = (
     Choice("as in the experiments"),
     Choice("8 nearest hosts", nearest=8),
-    Choice("subscriptions want all", wanted=wanting_all),
-    Choice("subscriptions want a range, a third", wanted=wanting_between),
-    Choice("every link costs a unit", further=1.0),
-    Choice("every link costs a unit, 1/4 of a core", further=1.0, share=0.25),
+    Choice("subscriptions of all content", wanted=wanting_all),
+    Choice("subscriptions of a range, a third", wanted=wanting_between),
+    Choice("every link costs a unit", additional=1.0),
+    Choice("every link costs a unit, 1/4 of a core", additional=1.0, share=0.25),
     Choice("a whole core", share=1.0),
 )
 NORMAL = 200, Setting()
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def outcomes(choice: Choice, latency: Latency, brokers: int, setting: Setting) -> list[Outcome]:
-    """Of the baseline and the three ways."""
+    """Outcomes of the baseline and the three ways."""
     tree = broker_tree(latency, Neighbourhood(brokers, choice.nearest), seed=1)
     workload = content_workload(zipf_popularity(200, 1.0), tree.top, brokers, setting, seed=1)
     stage = stage_of(tree, choice.wanted(workload))
@@ -89,7 +89,7 @@ def outcomes(choice: Choice, latency: Latency, brokers: int, setting: Setting) -
     capacity = replace(
         measured,
         publications_per_second=choice.share * measured.publications_per_second,
-        further=measured.further if choice.further is None else choice.further,
+        additional=measured.additional if choice.additional is None else choice.additional,
     )
     parameters = Parameters(diameter=1_000.0, capacity=capacity.publications_per_second)
     return [simulate(stage, way, parameters, capacity) for way in (Way.TREE, *WAYS)]

@@ -21,12 +21,12 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from snap import read_snap
-from weft.experiments.dataset import DATASETS, find
+from weft.experiments.engine.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
-from weft.overlays.weave import FAN_OUT, mesh_of, weave
 from weft.protocol.loom import Loom
+from weft.trees.weave import FAN_OUT, mesh_of, weave
 from weft.workloads.catalog import generate
 from weft.workloads.sample import Sampling, sample
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def instances(data: Path | None) -> Iterator[tuple[str, Instance, str]]:
-    """With the overlay to weave on."""
+    """Instances, with the overlay to weave on."""
     social = generate("social", nodes=2_000, seed=1)
     yield "social, 2,000 nodes, `random`", social, "random"
     yield "social, 2,000 nodes", social, "swico-sl"

@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.weave import weave
 from weft.protocol.rendezvous import rendezvous
+from weft.trees.weave import weave
 
 
 def ring_instance(seed: int, nodes: int, topics: int, chance: float = 0.4) -> Instance:
@@ -87,7 +87,7 @@ class Oracle:
             if i % self.size in self.node_at
         )
 
-    # SPEC.md section 7: on to the nearest subscriber until there is a table, and from there over the whole tree.
+    # Weave: on to the nearest subscriber until there is a table, and from there over the whole tree.
     def weave(self, v: int, tables: dict[int, set[int]], path: int) -> None:
         if v in tables:
             self.flood(None, v, tables, path)
@@ -152,7 +152,7 @@ class Oracle:
         distant = [self.id_of[u] for u in self.fingers[v] if span / 2 <= self.distance(v, self.id_of[u]) < span]
         return min(distant, key=lambda ring_id: self.distance(v, ring_id), default=None)
 
-    # Scribe and iScribe, as BeaConvey section 5.1 and SPEC.md section 3 have them.
+    # Scribe and iScribe, as BeaConvey section 5.1 and docs/routing.md have them.
     def rendezvous_routing(self) -> None:
         root = self.last_at_or_before(rendezvous(self.topic, self.seed, self.size))
         if self.router == "scribe":

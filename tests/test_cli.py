@@ -154,7 +154,7 @@ def test_weave_takes_a_fan_out_and_latencies(run: Run, tmp_path: Path) -> None:
 
 
 def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from weft.experiments import routing
+    from weft.experiments.runs import routing
 
     assert "nsmf-fig3" in run("experiment", "--list", "--json").json
     tiny = {"quick": routing.Scale(publications=50, seeds=1, steps=(20, 30))}

@@ -32,6 +32,10 @@ def test_telling_what_there_is_starts_neither_numba_nor_spark(arguments: list[st
     assert loaded_by(code) & {"numba", "pyspark"} == set()
 
 
+def test_naming_experiments_loads_no_simulator() -> None:
+    assert loaded_by("from weft.experiments.catalog import EXPERIMENTS") & HEAVY == set()
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     import weft
 

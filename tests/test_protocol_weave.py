@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from routing_oracle import ring_instance, ring_overlay
 from weft.model.latency import MatrixLatency
 from weft.overlays.catalog import design
-from weft.overlays.weave import mesh_of, weave
 from weft.protocol.convey import Ranged
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.loom import Loom
@@ -32,6 +31,7 @@ from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.sim.population import directory_of, routers_of, woven_routers
 from weft.sim.record import Record
 from weft.sim.world import Faults, World
+from weft.trees.weave import mesh_of, weave
 
 SAID = Publication(issuer=9, number=0, topic=0)
 
@@ -136,6 +136,13 @@ def test_a_neighbour_that_cannot_be_reached_is_served_by_pie_once():
     assert falls_back(effects)
     assert deliveries(effects) == []  # it was delivered before
     assert router.handle(Undelivered(5, Woven(SAID, 3)), 20.0) == []
+
+
+def test_a_hop_that_was_not_made_is_not_counted():
+    router = node(3, {3, 5, 7}, {5, 7})
+    router.handle(Received(5, Woven(SAID, 2)), 0.0)
+    again = router.handle(Undelivered(7, Woven(SAID, 3)), 10.0)  # it came here by two hops: the next is the third
+    assert {effect.message.hops for effect in again} == {3}
 
 
 def test_what_the_ring_has_not_carried_is_sent_again():

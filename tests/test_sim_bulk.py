@@ -168,7 +168,7 @@ def test_where_all_subscribe_a_tree_reaches_everyone_once(router, longest):
 
 @pytest.mark.parametrize(("overlay", "path"), [("chord", 119.8), ("random", 118.9), ("grswico", 29.8)])
 def test_paths_are_as_long_as_in_nsmf_fig_2b(overlay, path):
-    """Unif, 10,000 nodes, 2,000 topics. The paper has 112, 107 and 24.7; these are SPEC.md's, on inputs of its own."""
+    """Unif, 10,000 nodes, 2,000 topics. The paper has 112, 107 and 24.7; these are of our own inputs."""
     instance = generate("unif", nodes=10_000, topics=2_000, seed=1)
     found = evaluate(instance, design(instance, overlay, seed=1), "po", publications(instance, 5_000, seed=1))
     assert found.average_path == pytest.approx(path, rel=0.03)

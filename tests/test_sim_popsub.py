@@ -148,7 +148,7 @@ def test_further_links_cost_less():
     _, workload = chain(1, 50.0, subscriptions=3)
     star = BrokerTree(np.array([NO_PARENT, 0, 0, 0], np.int32), np.full((4, 4), 5.0))
     workload = replace(workload, subscribers=np.array([1, 2, 3], np.int32))
-    direct = simulate(stage_of(star, workload), Way.TREE, PARAMETERS, replace(SLOW, further=0.2))
+    direct = simulate(stage_of(star, workload), Way.TREE, PARAMETERS, replace(SLOW, additional=0.2))
     assert direct.popular_latency == 10 + 2 + 2 + 5
 
 
@@ -218,5 +218,5 @@ def test_batches_cost_what_was_measured():
     assert capacity.costs().tolist() == pytest.approx([0, 1, 2 / 1.5, 3 / 1.75, 2])
     measured = measured_capacity()
     assert measured.costs()[1] == pytest.approx(1000 / measured.publications_per_second)
-    assert 0 < measured.further < 1
+    assert 0 < measured.additional < 1
     assert np.all(np.diff(measured.costs()) > 0)

@@ -32,13 +32,13 @@ def evaluate(
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
-    """Publish over an overlay, check every delivery, and tell what it cost."""
+    """Publish over an overlay, check every delivery, and print what it cost."""
     from weft.model.instance import read_instance
+    from weft.model.latency import latency_for
     from weft.model.overlay import read_overlay
     from weft.model.storage import new_path, require_absent, write_columns
     from weft.sim.bulk import evaluate as evaluate_here
     from weft.sim.network import require_options
-    from weft.sim.timed import latency_for
 
     require_options(router, fan_out)
     if topics is not None:

@@ -1,4 +1,4 @@
-"""The one way functions are compiled here.
+"""Decorators that compile kernels: the only use of numba's compiler.
 
 Machine code is kept on disk, so that a new process (a Spark worker above all) starts warm; numba misses that cache for
 functions passed as arguments, so kernels take arrays and numbers only. The GIL is released while a kernel runs.
@@ -25,19 +25,19 @@ def jit(function: Function) -> Function:
 
 
 def inline_jit(function: Function) -> Function:
-    """For a few lines in the inner loop of another kernel, where a call would count the users of every array passed."""
+    """Compile a few lines of another kernel's inner loop, where a call would count references to every array passed."""
     return _compiled(function, inline="always")
 
 
 def parallel_jit(function: Function) -> Function:
-    """For loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
+    """Compile loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
     return _compiled(function, parallel=True)
 
 
 def leaf_jit(function: Function) -> Function:
-    """For the small functions of a hot loop, which make no arrays: inlined wherever they are called.
+    """Compile a small function of a hot loop, which makes no arrays: it is inlined wherever it is called.
 
-    They count no references to the arrays that they are given either: each count is an atomic write, and on routes of
-    a few hops the counts would cost more than the routing. So they may take tuples of arrays at no cost.
+    It counts no references to the arrays that it is given either: each count is an atomic write, and on routes of a
+    few hops the counts would cost more than the routing. So it may take tuples of arrays at no cost.
     """
     return _compiled(function, forceinline=True, _nrt=False)

@@ -43,7 +43,7 @@ class Instance:
 
     @cached_property
     def subscribers(self) -> Csr:
-        """topic -> its nodes"""
+        """The nodes of every topic."""
         return self.interest.transpose()
 
     @property
@@ -68,7 +68,7 @@ class Instance:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells instances apart by their interest alone, whatever their names and files."""
+        """A hash of the interest alone, whatever the names and files."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(np.array([self.nodes, self.topics], np.int64).tobytes())
         digest.update(self.interest.indptr.tobytes())

@@ -104,6 +104,14 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
     return ring_ids
 
 
+def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
+    """Every pair of linked nodes once, the smaller first."""
+    low, high = np.minimum(overlay.sources, overlay.targets), np.maximum(overlay.sources, overlay.targets)
+    keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
+    low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
+    return low_ends.astype(np.int32), high_ends.astype(np.int32)
+
+
 def require_made_for(instance: Instance, overlay: Overlay) -> None:
     if overlay.nodes != instance.nodes or overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
         raise WeftError(f"{named(overlay)} was made for another instance: design one for this instance.")

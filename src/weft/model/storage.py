@@ -123,7 +123,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         if missing:
             raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
         table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
-    except (pa.ArrowException, OSError) as error:  # Arrow tells of corrupt pages by an OSError without a name
+    except (pa.ArrowException, OSError) as error:  # Arrow reports corrupt pages by an OSError without a name
         raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error
     for name in types:
         if name not in nullable and table[name].null_count:
@@ -145,7 +145,7 @@ def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def read_meta(folder: Path, kind: str, *counts: str) -> Meta:
-    """meta.json of an instance or overlay, which is what tells such a folder from any other; it has the counts."""
+    """Meta of an instance or overlay: meta.json, by which such a folder is known, and which has the counts."""
     if not folder.exists():
         raise WeftError(f"{folder} does not exist.")
     path = folder / "meta.json"

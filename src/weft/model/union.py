@@ -26,13 +26,13 @@ def union(instances: Sequence[Instance]) -> Instance:
 
 
 def common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | None]:
-    """For every instance the new number of each of its topics, and the names of the new numbers."""
+    """New numbers of the topics of every instance, and the names of the new numbers."""
     named = [instance.topic_names for instance in instances if instance.topic_names is not None]
     if not named:
         return [np.arange(instance.topics) for instance in instances], None
     if len(named) < len(instances):
         raise WeftError(
-            "Some of the instances name their topics and others do not: there is no telling which are the same."
+            "Some of the instances name their topics and others do not, so that nobody knows which are the same."
         )
     names, numbers = np.unique(np.concatenate(named).astype(str), return_inverse=True)
     ends = np.cumsum([len(each) for each in named])[:-1]

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
+from weft.model.latency import latency_for
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
-from weft.overlays.weave import FAN_OUT
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
 from weft.pipeline.weave import weave
@@ -27,7 +27,8 @@ from weft.protocol.catalog import WEAVE
 from weft.sim.bulk import evaluate_part, evaluate_woven
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
 from weft.sim.network import Network, network_of, require_options
-from weft.sim.timed import latency_for, with_times
+from weft.sim.timed import with_times
+from weft.trees.weave import FAN_OUT
 
 SHARDS = 16  # each sends a few numbers a node to the driver
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
@@ -51,7 +52,7 @@ def evaluate(
     latency: str | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
-    """As `weft.evaluate`; the seed also places the nodes on the hosts of the latencies.
+    """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
 
     Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
     """
@@ -86,7 +87,7 @@ def _evaluate_in_shards(
 ) -> Evaluation:
     started = perf_counter()
     folders = stamped(instance), stamped(overlay)
-    network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
+    network = _network(*folders)  # here as well, so that a mismatch shows before any shard is sent
     count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
 
     def count_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

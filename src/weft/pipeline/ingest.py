@@ -1,4 +1,4 @@
-"""From raw pairs to an instance: read, clean, renumber, write.
+"""Raw pairs to an instance: read, clean, renumber, write.
 
 `edges` are friendships: each counts both ways, and `u v` and `v u` are the same edge. In `follows` the first follows
 the second. Both are social: all ids share one numbering, and a follower subscribes to the one it follows. In

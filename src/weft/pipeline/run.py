@@ -130,15 +130,15 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
             figures[name] = {key: value for key, value in result.items() if key != "topics"}
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(figures, indent=2) + "\n")
-        told = ("deliveries", "messages", "routing_overhead", "average_path")
-        return {f"{name}_{key}".removeprefix("overlay_"): figures[name][key] for name in figures for key in told}
+        shown = ("deliveries", "messages", "routing_overhead", "average_path")
+        return {f"{name}_{key}".removeprefix("overlay_"): figures[name][key] for name in figures for key in shown}
 
     latency = proof.latency and _files(proof.latency)
     return Stage("evaluate", "evaluation.json", {**asdict(proof), "latency": latency}, work)
 
 
 def _given_stage(instance: Path) -> Stage:
-    """Nothing to make, but what comes after depends on it."""
+    """A stage without work, on whose options the stages after it depend."""
     meta = read_instance_meta(instance)
     changed = (instance / "meta.json").stat().st_mtime_ns
     return Stage("instance", str(instance.absolute()), {"meta": meta, "changed": changed}, lambda _: meta)

@@ -32,7 +32,7 @@ SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
 MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s)://.+")
-FAILURES = (PySparkException, Py4JJavaError)  # told by Spark, and by the Java below it
+FAILURES = (PySparkException, Py4JJavaError)  # raised by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
@@ -82,7 +82,7 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def _end_java_first(spark: SparkSession) -> None:
-    """On an interrupt end Java before anything is cleaned up, so that it does not go on writing where we remove.
+    """End Java on an interrupt before anything is cleaned up, so that it does not write on where files are removed.
 
     It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
     """
@@ -119,12 +119,12 @@ def _heap_megabytes() -> int:
 
 
 def _sentence(error: Exception) -> str:
-    told = str(error)
-    if "No space left on device" in told:
+    text = str(error)
+    if "No space left on device" in text:
         return "No space left on the disk that Spark works on: free some and run the command again."
-    if any(sign in told for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
+    if any(sign in text for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
         return "A file named .gz is not gzip, is damaged, or is cut short."
-    if "OutOfMemoryError" in told:
+    if "OutOfMemoryError" in text:
         return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
     return f"Spark failed: {cause(error)}"
 

@@ -23,7 +23,7 @@ class Stage:
     name: str
     output: str  # a file or folder of the run
     options: Mapping[str, Any]  # all that the output depends on, beside the stages before
-    work: Callable[[Path], Mapping[str, Any]]  # writes the output, returns what to tell of it
+    work: Callable[[Path], Mapping[str, Any]]  # writes the output, returns figures to print
 
 
 @dataclass(frozen=True)

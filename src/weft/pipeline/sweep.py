@@ -41,7 +41,7 @@ def sweep(
     *,
     progress: Progress = SILENCE,
 ) -> Iterator[tuple[int, list[Outcome]]]:
-    """The number of a batch and an outcome for each of its runs, as they get done. Costs tell the time that is left."""
+    """Yield each batch's number and the outcomes of its runs as they get done. Costs estimate the time left."""
     done = [0.0]
     runs = sum(map(len, batches))
     with (
@@ -58,7 +58,7 @@ def sweep(
 
 
 def _cores(spark: SparkSession) -> int:
-    """Spark Connect does not tell how many there are."""
+    """Cores that Spark has; Spark Connect does not say."""
     return spark.sparkContext.defaultParallelism if hasattr(spark, "sparkContext") else 8
 
 

@@ -1,6 +1,6 @@
-"""Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.overlays.weave`.
+"""Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.trees.weave`.
 
-A task is told two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
+A task is sent two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
 tasks.
 """
 
@@ -17,9 +17,9 @@ from weft.model.instance import read_instance
 from weft.model.latency import placed_latency
 from weft.model.overlay import read_overlay, require_made_for
 from weft.model.tree import Trees
-from weft.overlays.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, require_fan_out, strand, trees_of
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
+from weft.trees.weave import FAN_OUT, Mesh, Strand, mesh_of, ranges, require_fan_out, strand, trees_of
 
 TASKS = 16  # each weaves some of the ranges, one after the other
 

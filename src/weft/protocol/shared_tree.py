@@ -37,12 +37,12 @@ class SharedTree:
         return parts
 
     def join(self, links: Links, fan_out: int, preferred: int | None = None) -> bool:
-        """Makes the parts one, the smallest first; False where the overlay has no way between some of them."""
+        """Makes the parts one, the smallest first; False where the overlay has no path between some of them."""
         parts, whole = self.parts(), True
         while len(parts) > 1:
             part = min(parts, key=lambda each: (len(each), min(each)))
             parts.remove(part)
-            way = self._way_from(part, links, fan_out, preferred)
+            way = self._path_from(part, links, fan_out, preferred)
             if not way:
                 whole = False
                 continue
@@ -53,7 +53,7 @@ class SharedTree:
         return whole
 
     def trim(self, subscribers: set[int]) -> None:
-        """Without the relays at its ends."""
+        """Remove the relays at the tree's ends."""
         ends = [node for node in self._before if self._is_idle(node, subscribers)]
         while ends:
             node = ends.pop()
@@ -91,8 +91,8 @@ class SharedTree:
             todo += new
         return found
 
-    def _way_from(self, part: set[int], links: Links, fan_out: int, preferred: int | None) -> list[int]:
-        """From a part to another with the fewest relays between; nothing where there is none."""
+    def _path_from(self, part: set[int], links: Links, fan_out: int, preferred: int | None) -> list[int]:
+        """A path from a part to another with the fewest relays between; empty where there is none."""
         before: dict[int, int] = {}  # of the relays found, the node that they were reached from
         frontier: Iterable[int] = part
         while frontier:
@@ -100,11 +100,11 @@ class SharedTree:
                 (node, peer) for node in frontier for peer in links[node] if peer in self.tables and peer not in part
             ]
             if ends:
-                node, peer = min(ends, key=lambda end: self._distaste(end[0], end[1], fan_out, preferred))
-                way = [peer, node]
-                while way[-1] in before:
-                    way.append(before[way[-1]])
-                return way[::-1]
+                node, peer = min(ends, key=lambda end: self._rank(end[0], end[1], fan_out, preferred))
+                path = [peer, node]
+                while path[-1] in before:
+                    path.append(before[path[-1]])
+                return path[::-1]
             found = {
                 peer: node for node in sorted(frontier) for peer in sorted(links[node]) if self._is_new(peer, before)
             }
@@ -115,7 +115,7 @@ class SharedTree:
     def _is_new(self, node: int, before: Mapping[int, int]) -> bool:
         return node not in self.tables and node not in before
 
-    def _distaste(self, node: int, peer: int, fan_out: int, preferred: int | None) -> tuple[bool, bool, int, int, int]:
-        """Of a way that ends by node and peer: the well-connected are near to all, up to the fan-out."""
+    def _rank(self, node: int, peer: int, fan_out: int, preferred: int | None) -> tuple[bool, bool, int, int, int]:
+        """Rank of a path that ends by node and peer, lower is better: high degrees first, up to the fan-out."""
         degree = len(self.tables[peer])
         return node != preferred, degree >= fan_out, -degree, node, peer

@@ -21,9 +21,9 @@ def write_run_report(out: Path, instance: Path, folder: Path, proof: Proof) -> d
     degrees = {"topics of a node": made.interest.counts, "subscribers of a topic": made.subscribers.counts}
     overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
     evaluation = json.loads((folder / "evaluation.json").read_text())
-    told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
+    costs = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = (
-        section("What it costs to publish", comparison(told)),
+        section("What it costs to publish", comparison(costs)),
         section("One publication on the ring", _pictures(made, evaluation, folder, proof)),
         section("The instance", facts(profile(made))),
         section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
@@ -69,8 +69,8 @@ def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path, p
     for name, figures_of in evaluation.items():
         given = instance, Overlay.read(folder / name), figures_of["router"], topic, issuer
         fan_out = proof.fan_out if name == "overlay" else None
-        picture, told = draw_publication(*given, fan_out=fan_out, latency=latency)
-        figures.append(figure(picture, f"{_system(figures_of)}: {told}."))
+        picture, caption = draw_publication(*given, fan_out=fan_out, latency=latency)
+        figures.append(figure(picture, f"{_system(figures_of)}: {caption}."))
     return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 
 

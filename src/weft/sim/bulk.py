@@ -85,7 +85,7 @@ def evaluate(
     fan_out: int | None = None,
     latency: Latency | None = None,
 ) -> Evaluation:
-    """The seed places the rendezvous points; the other routers draw no lots.
+    """Figures of a router. The seed places the rendezvous points; the other routers use no chance.
 
     `fan_out` bounds the degree of Weave's trees. With latencies these are as short as may be in time, and deliveries
     of any router are timed, which the seconds do not count.
@@ -150,7 +150,7 @@ def _require_known(network: Network, publications: Publications) -> None:
 
 
 def _require_members(network: Network, publications: Publications) -> None:
-    """Who is in no tree comes in over the ring."""
+    """Refuse issuers in no tree where there is no ring, over which they would reach it."""
     trees = _trees(network)
     topics = np.repeat(np.arange(network.topics), trees.sizes)
     inside = topics * np.int64(network.nodes) + trees.members
@@ -240,7 +240,7 @@ def _require_delivered(runs: Runs, totals: Int64s) -> None:
 
 
 def _topic_rows(network: Network, runs: Runs, totals: Int64s) -> Int64s:
-    """In the order of TOPIC_COLUMNS; a topic has one run."""
+    """Rows of TOPIC_COLUMNS, one a topic; a topic has one run."""
     topics = np.zeros((network.topics, len(TOPIC_COLUMNS)), np.int64)
     topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, REPEATED, axis=1)])
     return topics

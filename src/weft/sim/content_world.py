@@ -16,7 +16,7 @@ from weft.workloads.popsub import ContentWorkload
 def content_world(
     tree: BrokerTree, workload: ContentWorkload, way: Way, parameters: Parameters, seed: int = 0
 ) -> tuple[World, Ledger, float]:
-    """With all of it scheduled. The time is when publishing begins: at an evaluation, after all have subscribed."""
+    """A world with all events scheduled, and when publishing begins: at an evaluation, after all have subscribed."""
     brokers = brokers_of(tree.brokers, tree.links(), way, parameters, seed)
     ledger = Ledger(brokers)
     world = World(brokers, MatrixLatency(2 * tree.delays), ledger)

@@ -67,7 +67,7 @@ def _added(topics: Int64s, others: Int64s) -> Int64s:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of a number that every node, or every delivery, has."""
+    """Distribution of a number that every node, or every delivery, has."""
 
     mean: float
     median: float

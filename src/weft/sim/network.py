@@ -1,4 +1,4 @@
-"""An instance and its overlay as the routing kernels want them: nodes named by position, their rank in ring order.
+"""An instance and its overlay as the routing kernels take them: nodes named by position, their rank in ring order.
 
 Made once and used for any number of publications; a value over arrays, so that executors can hold it. Without a ring,
 which Weave can do without, positions are nodes and there are no fingers.
@@ -16,8 +16,8 @@ from weft.model.latency import Latency
 from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
-from weft.overlays.weave import FAN_OUT, require_fan_out, weave
 from weft.protocol.catalog import WEAVE, require_router
+from weft.trees.weave import FAN_OUT, require_fan_out, weave
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +77,14 @@ def require_options(router: str, fan_out: int | None) -> None:
 def network_for(
     router: str, instance: Instance, overlay: Overlay, *, fan_out: int | None = None, latency: Latency | None = None
 ) -> Network:
-    """With trees, if the router is Weave."""
+    """The network, with trees if the router is Weave."""
     return network_with(instance, overlay, trees_for(router, instance, overlay, fan_out, latency))
 
 
 def trees_for(
     router: str, instance: Instance, overlay: Overlay, fan_out: int | None, latency: Latency | None
 ) -> Trees | None:
-    """Weave's; the other routers need none."""
+    """Weave's trees; the other routers need none."""
     require_options(router, fan_out)
     require_made_for(instance, overlay)
     if router != WEAVE:
@@ -93,7 +93,7 @@ def trees_for(
 
 
 def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
-    """With trees, which are Weave's, the overlay need not have a ring."""
+    """The network; with trees, which are Weave's, the overlay need not have a ring."""
     if trees is None:
         return network_of(instance, overlay)
     require_made_for(instance, overlay)

@@ -9,7 +9,6 @@ from weft.arrays import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
 from weft.model.tree import Trees
-from weft.overlays.weave import weave
 from weft.protocol.catalog import WEAVE, make_router
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.rendezvous import rendezvous
@@ -17,6 +16,7 @@ from weft.protocol.router import Router, Subscribed
 from weft.protocol.weave import DEFAULT_PATIENCE, Patience, Weave
 from weft.sim.network import ring_of
 from weft.sim.world import World
+from weft.trees.weave import weave
 
 
 class Directory:
@@ -43,7 +43,7 @@ class Directory:
 
 
 class View:
-    """What it tells one node."""
+    """The part of the directory that one node sees."""
 
     def __init__(self, directory: Directory, ring_id: int) -> None:
         self._directory = directory
@@ -72,14 +72,14 @@ def routers_of(instance: Instance, overlay: Overlay, router: str, seed: int = 0)
 
 
 def directory_of(instance: Instance, overlay: Overlay) -> Directory:
-    """Without a ring, nodes are in the order of their numbers, which nobody asks for."""
+    """The directory; without a ring, nodes are in the order of their numbers, which nobody asks for."""
     return Directory(instance, np.arange(instance.nodes) if overlay.ring_ids is None else overlay.ring_ids)
 
 
 def woven_routers(
     overlay: Overlay, trees: Trees, directory: Directory, patience: Patience = DEFAULT_PATIENCE
 ) -> list[Weave]:
-    """With all tables in place."""
+    """Routers with all tables in place."""
     tables: list[dict[int, frozenset[int]]] = [{} for _ in range(overlay.nodes)]
     for topic in range(trees.topics):
         for node, neighbours in trees.tables(topic).items():
@@ -91,7 +91,7 @@ def woven_routers(
 
 
 def subscribe_all(world: World, instance: Instance) -> None:
-    """Every subscription of the instance happens now, and the routers come to rest."""
+    """Let every subscription of the instance happen now, and the routers come to rest."""
     for node in range(instance.nodes):
         for topic in instance.interest[node].tolist():
             world.schedule(world.now, node, Subscribed(topic))

@@ -1,18 +1,15 @@
 """What a router takes in time over an overlay whose links have latencies: message by message, in a world."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weft.errors import WeftError
 from weft.model.instance import Instance
-from weft.model.latency import Latency, placed_latency, require_latency_of
+from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.tree import Trees
-from weft.overlays.weave import weave
 from weft.protocol.catalog import WEAVE
 from weft.protocol.router import Publication, Published
 from weft.sim.evaluation import Evaluation, Times, distribution
@@ -20,19 +17,9 @@ from weft.sim.population import directory_of, routers_of, subscribe_all, woven_r
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
+from weft.trees.weave import weave
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
-
-
-def latency_for(overlay: Overlay, file: str | Path, seed: int) -> Latency:
-    """With the nodes on the hosts of the file where the seed places them, as it does in a design."""
-    by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
-    if by_latency and overlay.meta["seed"] != seed:
-        raise WeftError(
-            f"The overlay was designed for nodes that seed {overlay.meta['seed']} places on hosts, and the seed is "
-            f"{seed}: give the same one."
-        )
-    return placed_latency(file, overlay.nodes, seed)
 
 
 def with_times(
@@ -45,7 +32,7 @@ def with_times(
     seed: int,
     trees: Trees | None,  # Weave's
 ) -> Evaluation:
-    """Of TIMED publications, evenly spread over those given, if these are more."""
+    """Add times of TIMED publications, evenly spread over those given, if these are more."""
     count = min(TIMED, len(publications))
     rows = np.arange(count) * len(publications) // max(count, 1)
     some = Publications(publications.topics[rows], publications.nodes[rows])
@@ -97,7 +84,7 @@ def _world_at_rest(
     seed: int,
     trees: Trees | None,
 ) -> World:
-    """Everybody has subscribed, and all tables are in place."""
+    """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
     if trees is not None:
         return World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
@@ -107,7 +94,7 @@ def _world_at_rest(
 
 
 def _publish(world: World, publications: Publications) -> float:
-    """All at once, and runs until they have arrived; the time when they were published."""
+    """Publish all at once, and run until they have arrived; the time when they were published."""
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))

@@ -103,7 +103,7 @@ def heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) ->
 
 
 def join_all(network: VitisNetwork, nodes: Int64s, interval: float, rng: np.random.Generator) -> None:
-    """One after the other, each through a node that joined before it."""
+    """Let all nodes join one after the other, each through a node that joined before it."""
     members = np.flatnonzero(network.there).tolist()
     rounds = (np.arange(len(nodes)) * interval // network.parameters.period).astype(np.int64)
     for together in np.split(nodes, np.flatnonzero(np.diff(rounds)) + 1):
@@ -124,7 +124,7 @@ def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterab
 
 
 def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
-    """And counts what comes of it."""
+    """Publish, and count what comes of it."""
     reach = network.publish(topic, issuer)
     subscribers = network.instance.subscribers[topic]
     expected = subscribers[network.there[subscribers] & (subscribers != issuer)]

@@ -13,7 +13,7 @@ from weft.model.instance import Instance
 
 
 def follower_counts(instance: Instance) -> Int64s:
-    """For each user (topic) the number of its followers (subscribers)."""
+    """Followers (subscribers) of each user (topic)."""
     return instance.subscribers.counts
 
 

@@ -1,4 +1,4 @@
-"""Who publishes on what, and when."""
+"""Publications: which nodes publish on which topics, and when."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -255,7 +255,7 @@ def assemble(social: Social, seed: int, draws: float) -> Crowd:
 
 
 def rounded(rng: np.random.Generator, values: Floats) -> Int32s:
-    """Up or down at random, so that the mean is kept."""
+    """Values rounded up or down at random, so that the mean is kept."""
     return np.floor(values + rng.random(len(values))).astype(np.int32)
 
 

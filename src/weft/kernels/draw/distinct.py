@@ -35,7 +35,7 @@ CHUNK = 256  # rows that share one array of flags
 
 @parallel_jit
 def draw_rows(seed: int, rows: Int64s, count: int, log_weights: Floats) -> Int32s:
-    """For each row number `count` distinct indices of log_weights; count is at most their number."""
+    """Draw `count` distinct indices of log_weights for each row number; count is at most their number."""
     keep, other = alias_table(np.exp(log_weights - log_weights.max()))
     drawn = np.empty((len(rows), count), dtype=np.int32)
     for chunk in prange((len(rows) + CHUNK - 1) // CHUNK):

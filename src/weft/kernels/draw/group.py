@@ -9,7 +9,7 @@ from weft.kernels.jit import jit, parallel_jit
 
 @jit
 def group(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int32s]:
-    """For every row its distinct columns, ascending: offsets into an array of columns, and that array."""
+    """Distinct columns of every row, ascending: offsets into an array of columns, and that array."""
     indptr, grouped = scatter(rows, columns, row_count)
     return compact(indptr, grouped, sort_rows(indptr, grouped))
 
@@ -30,7 +30,7 @@ def scatter(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int3
 
 @parallel_jit
 def sort_rows(indptr: Int64s, grouped: Int32s) -> Int64s:
-    """Sort every row in place, its distinct columns first, and tell how many they are."""
+    """Sort every row in place, its distinct columns first; returns how many they are."""
     counts = np.zeros(len(indptr) - 1, dtype=np.int64)
     for i in prange(len(counts)):
         row = grouped[indptr[i] : indptr[i + 1]]

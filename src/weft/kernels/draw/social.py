@@ -22,7 +22,7 @@ DROPPED, ONE_WAY, MUTUAL = 0, 1, 2  # the fates of a draw
 
 
 class Tables(NamedTuple):
-    """By place: its community, how many draws it makes there and elsewhere, and from what."""
+    """What each place draws: its community, how many draws it makes there and elsewhere, and from what."""
 
     first: Int32s  # place of its community
     last: Int32s  # one beyond its community

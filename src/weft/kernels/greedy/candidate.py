@@ -4,7 +4,7 @@ A row is a node v with a counter for every w > v. Each topic of v adds one to th
 that are in another part (Gustavson's sparse product, row by row). All contributions of the row then cost one step for
 every co-subscription: several times less than comparing the topics of its pairs one pair after the other.
 
-For most of the greedy's way a topic is one large part and a rest. The index lists the subscribers outside the largest
+For most of a greedy's run a topic is one large part and a rest. The index lists the subscribers outside the largest
 part first, those inside after them, both in node order, so that no pair inside the largest part is ever visited.
 """
 

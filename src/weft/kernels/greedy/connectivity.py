@@ -27,7 +27,7 @@ class Connectivity(NamedTuple):
 
 @jit
 def unlinked(indptr: Int64s, topics: Int32s) -> Connectivity:
-    """Without links every subscription is a part of its own."""
+    """The connectivity without links: every subscription is a part of its own."""
     alone = np.arange(len(topics)).astype(np.int32)
     return Connectivity(indptr, topics, alone.copy(), alone, np.ones(len(topics), np.int32))
 

@@ -52,7 +52,7 @@ def open_nodes(constraint: Constraint, nodes: int) -> Bools:
 
 @inline_jit
 def owner(constraint: Constraint, v: int, w: int, coin: int) -> int:
-    """Who may open the link v-w: v, w or nobody; where both may, the coin decides."""
+    """The node that may open the link v-w: v, w or nobody; where both may, the coin decides."""
     if constraint.kind == CIRCLE:
         free = constraint.room[v] > 0 and constraint.room[w] > 0 and constraint.far_end[v] != w
         return v if free else NOBODY

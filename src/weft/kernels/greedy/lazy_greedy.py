@@ -3,7 +3,7 @@
 A contribution never grows as links are added: the number of TCCs that links save is a sum of graphic matroid ranks, one
 a topic, and so submodular. Candidates lie in buckets by what they contributed when last seen. The highest bucket is
 emptied in random order: a link that still contributes as much as its bucket says has the highest contribution of all,
-and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when its turn comes, so
+and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when it is emptied, so
 that each tie is broken uniformly.
 
 Candidates may have weights of their own, by which their contributions are multiplied. What a link is worth never grows
@@ -78,7 +78,7 @@ def drained(
 
 @jit
 def bucket_of(now: int, weight: Floats, pair: int) -> int:
-    """At least 1 for a candidate that contributes."""
+    """The candidate's bucket, at least 1 where it contributes."""
     if len(weight) == 0:
         return now
     return 1 + int((np.log(now) + weight[pair]) / STEP)

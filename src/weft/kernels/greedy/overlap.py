@@ -13,7 +13,7 @@ NO_NODE = -1
 
 @parallel_jit
 def overlaps(indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s) -> Int32s:
-    """Of every pair source-target."""
+    """Topics that source and target of each pair share."""
     shared = np.zeros(len(sources), np.int32)
     for pair in numba.prange(len(sources)):
         i, i_end = indptr[sources[pair]], indptr[sources[pair] + 1]

@@ -45,7 +45,7 @@ def event(kind: int, broker: int, item: int) -> int:
 
 @leaf_jit
 def schedule(agenda: Agenda, time: float, what: int) -> None:
-    """There must be a free slot."""
+    """Put an event on the agenda, which must have a free slot."""
     slot = agenda.size[0]
     agenda.size[0] += 1
     agenda.size[1] += 1

@@ -20,7 +20,7 @@ class Audience(NamedTuple):
     slots: Int32s  # position -> subscriber, as an index in ring order; -1 for all other nodes
     unrolled: Int64s  # the positions of the subscribers, twice around, and one beyond every range
     matched: Int32s  # a row a subscriber, and one to spare: the offsets of the fingers that subscribe, then 0
-    routes: Int32s  # the positions on the way from each subscriber to the next
+    routes: Int32s  # the positions between each subscriber and the next
     ends: Int64s  # those of subscriber s are ends[s]:ends[s + 1]
     uses: Int64s  # of each of these routes
     seen: Int64s  # by each subscriber: the last publication that it was given

@@ -3,7 +3,7 @@
 A tree is the same for all publications of its topic, and what one costs depends on the member alone where it starts.
 The paths from a member are known from those of its parent: one link down, with b of the k subscribers below it, the
 start is a hop nearer to these b and a hop farther from the others. So a run costs O(tree), and a publication no more
-than its way to the tree, which is none for members.
+than its path to the tree, which is none for members.
 """
 
 from typing import NamedTuple
@@ -59,7 +59,7 @@ def weave_runs(
     load: Int64s,
     trace: Int32s,
 ) -> None:
-    """Without a ring there are no fingers, and all issuers are members. The rest is as in convey_runs."""
+    """Route runs over trees, as convey_runs does. Without a ring there are no fingers: all issuers are members."""
     nodes = len(ring.fingers)
     slots, places = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
     for run in range(len(topics)):
@@ -138,7 +138,7 @@ def publish(
 def come_in(
     ring: Ring, subscribers: Int32s, slots: Int32s, places: Int32s, issuer: int, tally: Tally
 ) -> tuple[int, int]:
-    """On the way to the nearest subscriber, up to the first member: how many hops, and the member."""
+    """Route towards the nearest subscriber up to the first member: the hops, and the member."""
     following = np.searchsorted(subscribers, issuer)
     distance = (subscribers[following % len(subscribers)] - issuer) % len(ring.fingers)
     hops, here = 0, issuer
@@ -157,7 +157,7 @@ def come_in(
 
 @jit
 def trace_tree(reach: Reach, slots: Int32s, start: int, hops: int, tally: Tally) -> None:
-    """From a member over the whole tree."""
+    """Trace the messages from a member over the whole tree."""
     row = tally.total[MESSAGES]
     if hops > 0:
         tally.trace[row - 1, DELIVERED] = slots[reach.members[start]] >= 0

@@ -1,4 +1,4 @@
-"""Who is in the tree of a topic: its subscribers, and few relays that join them.
+"""Members of a topic's tree: its subscribers, and few relays that join them.
 
 Links among the subscribers leave them in parts. Relays are chosen by a greedy for the node-weighted Steiner tree (after
 Klein and Ravi, J. Algorithms 1995): again and again the node with links into the most parts, so that one relay serves
@@ -30,7 +30,7 @@ class Party(NamedTuple):
     node_seen: Int64s  # by node, likewise
     looks: Int64s  # one number: how many looks there were
     queue: Int32s  # nodes of a search,
-    ways: Int32s  # and the node before each of them
+    reached_from: Int32s  # and the node that each was reached from
 
 
 @jit
@@ -151,7 +151,7 @@ def parts_around(indptr: Int64s, neighbours: Int32s, party: Party, node: int) ->
 
 @jit
 def bridge(indptr: Int64s, neighbours: Int32s, party: Party, count: int, parts: int) -> tuple[int, int]:
-    """Takes for relays the nodes on a shortest way from the smallest part to another."""
+    """Takes for relays the nodes on a shortest path from the smallest part to another."""
     smallest = leader_of(party, 0)
     for slot in range(count):
         if party.sizes[leader_of(party, slot)] < party.sizes[smallest]:
@@ -161,13 +161,13 @@ def bridge(indptr: Int64s, neighbours: Int32s, party: Party, count: int, parts: 
         enter(party, node, count)
         parts += 1 - merge_around(indptr, neighbours, party, count)
         count += 1
-        node = int(party.ways[node])
+        node = int(party.reached_from[node])
     return count, parts
 
 
 @jit
 def nearest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, part: int, count: int) -> int:
-    """The node nearest to a part that has a link into another; `ways` leads back to the part."""
+    """The node nearest to a part that has a link into another; `reached_from` leads back to the part."""
     party.looks[0] += 1
     head = tail = 0
     for slot in range(count):
@@ -183,7 +183,7 @@ def nearest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, par
                     return int(here)
             elif party.node_seen[there] != party.looks[0]:
                 party.node_seen[there] = party.looks[0]
-                party.ways[there] = here
+                party.reached_from[there] = here
                 party.queue[tail] = there
                 tail += 1
     return NOBODY
@@ -191,7 +191,7 @@ def nearest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, par
 
 @jit
 def send_away_idle(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: int, count: int) -> int:
-    """Without the relays that the others do without; how many members are left. A relay alone is never idle."""
+    """Remove the relays that the others can do without; how many members are left. A relay alone is never idle."""
     for slot in range(count - 1, subscribers - 1, -1):
         if count > subscribers + 1 and is_idle(indptr, neighbours, party, slot, count):
             party.slots[party.members[slot]] = NOBODY

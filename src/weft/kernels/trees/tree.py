@@ -6,14 +6,14 @@ subscribers below it is on b (k - b) of these paths, so that
 
     cost = sum over links of  cost of the link  x  b (k - b).
 
-1. Shortest ways from a root to all others make a tree whose cost is at most twice the least, for the best root (Wong,
+1. Shortest paths from a root to all others make a tree whose cost is at most twice the least, for the best root (Wong,
    SIAM J. Computing 1980). The roots tried are the middle of a longest path, the best connected members, and the
    median of the best tree so far.
-2. Members move: one that is cheaper to hang, with all below it, from another neighbour is hung there. A move changes b
-   on the way between its old and its new parent only. Nobody takes more than `fan_out` neighbours, and a member with
+2. Members move: one that costs less, with all below it, as a child of another neighbour moves there. A move changes b
+   on the path between its old and its new parent only. Nobody takes more than `fan_out` neighbours, and a member with
    more gives away those it can, at the least cost: members whose only link is to it must stay.
 
-Ways are by a queue (Bellman, Ford, Moore): with links of equal cost that is a breadth-first search.
+Paths are found by a queue (Bellman, Ford, Moore): with links of equal cost that is a breadth-first search.
 """
 
 from typing import NamedTuple
@@ -104,7 +104,7 @@ def empty_tree(count: int) -> Tree:
 
 @jit
 def grow(graph: Graph, root: int, subscribers: int, tree: Tree, distances: Floats) -> float:
-    """Makes it the tree of shortest ways from a root; its cost."""
+    """Makes it the tree of shortest paths from a root; its cost."""
     find_ways(graph, root, tree, distances)
     arrange(tree)
     tree.below[:subscribers] = 1
@@ -161,7 +161,7 @@ def arrange(tree: Tree) -> None:
 
 @jit
 def middle(tree: Tree, distances: Floats) -> int:
-    """Of the longest way from the root."""
+    """The middle of the longest path from the root."""
     member = np.argmax(distances)
     length = distances[member]
     while distances[member] > length / 2:
@@ -171,7 +171,7 @@ def middle(tree: Tree, distances: Floats) -> int:
 
 @jit
 def median(tree: Tree, subscribers: int) -> int:
-    """The member with the least sum of ways to all subscribers: at most half of them lie beyond any of its links."""
+    """The member with the least sum of paths to all subscribers: at most half of them lie beyond any of its links."""
     found = tree.order[0]
     for member in tree.order[1:]:
         if tree.parents[member] == found and 2 * tree.below[member] > subscribers:
@@ -181,13 +181,13 @@ def median(tree: Tree, subscribers: int) -> int:
 
 @leaf_jit
 def link_cost(tree: Tree, member: int, below: int, subscribers: int) -> float:
-    """Of the link to its parent, if it led to so many subscribers."""
+    """Cost of the link to its parent, if it led to so many subscribers."""
     return float(tree.costs[member] * (below * np.float64(subscribers - below)))
 
 
 @jit
 def move_members(graph: Graph, tree: Tree, subscribers: int, fan_out: int) -> bool:
-    """Hangs members from better parents, the last in order first; whether any was moved."""
+    """Moves members to better parents, the last in order first; whether any was moved."""
     above, relief = np.full(len(tree.order), NOBODY, np.int32), np.empty(len(tree.order), np.float64)
     moved = False
     for member in tree.order[:0:-1]:
@@ -203,7 +203,7 @@ def move_members(graph: Graph, tree: Tree, subscribers: int, fan_out: int) -> bo
                 if found > gain:
                     gain, link = found, k
         if link != NOBODY:
-            hang(tree, member, graph.ends[link], graph.costs[link])
+            attach(tree, member, graph.ends[link], graph.costs[link])
             moved = True
     return moved
 
@@ -222,7 +222,7 @@ def mark_above(tree: Tree, member: int, subscribers: int, above: Int32s, relief:
 
 @leaf_jit
 def gain_of(graph: Graph, tree: Tree, member: int, k: int, subscribers: int, above: Int32s, relief: Floats) -> float:
-    """What the tree would cost less with the member hung from the end of link k; -inf where that one is below it."""
+    """What the tree would cost less with the member below the end of link k; -inf where that one is below it."""
     below = tree.below[member]
     gain = (tree.costs[member] - graph.costs[k]) * (below * np.float64(subscribers - below))
     here = graph.ends[k]
@@ -236,7 +236,7 @@ def gain_of(graph: Graph, tree: Tree, member: int, k: int, subscribers: int, abo
 
 
 @leaf_jit
-def hang(tree: Tree, member: int, parent: int, cost: float) -> None:
+def attach(tree: Tree, member: int, parent: int, cost: float) -> None:
     tree.degrees[tree.parents[member]] -= 1
     tree.degrees[parent] += 1
     add_above(tree, tree.parents[member], -tree.below[member])

@@ -1,4 +1,4 @@
-"""The trees of many topics: who is in them is told by weft.kernels.trees.party, and their form by weft.kernels.tree."""
+"""The trees of many topics: weft.kernels.trees.party chooses their members, weft.kernels.trees.tree their form."""
 
 import numpy as np
 

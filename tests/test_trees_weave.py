@@ -1,0 +1,212 @@
+"""Weave's trees against networkx, brute force over all trees and all sets of relays, and by hand."""
+
+from itertools import combinations
+
+import networkx as nx
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from routing_oracle import ring_instance, ring_overlay
+from weft.errors import WeftError
+from weft.model.instance import instance_from_pairs
+from weft.model.latency import CoordinateLatency
+from weft.model.overlay import overlay_from_links
+from weft.overlays.catalog import BUILDERS, design
+from weft.trees.weave import weave
+
+TCOS = ["gm", "dc", "dcbc", "ring-per-topic"]
+
+
+def graph_of(overlay):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(overlay.nodes))
+    graph.add_edges_from(zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True))
+    return graph
+
+
+def tree_of(trees, topic):
+    tree = nx.Graph()
+    for node, neighbours in trees.tables(topic).items():
+        tree.add_node(node)
+        tree.add_edges_from((node, other) for other in neighbours)
+    return tree
+
+
+def cost_of(tree, subscribers, weight=None):
+    lengths = dict(nx.all_pairs_dijkstra_path_length(tree, weight=weight))
+    return sum(lengths[v][w] for v, w in combinations(subscribers, 2))
+
+
+def all_trees(graph):
+    edges = list(graph.edges())
+    for chosen in combinations(edges, len(graph) - 1):
+        tree = nx.Graph(chosen)
+        if len(tree) == len(graph) and nx.is_connected(tree):
+            yield tree
+
+
+def links(nodes, pairs):
+    return overlay_from_links(nodes, *np.array(pairs).T)
+
+
+def topic_of(subscribers, nodes):
+    return instance_from_pairs(subscribers, np.zeros(len(subscribers), int), node_count=nodes)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0.02, 0.9), st.integers(2, 8))
+def test_every_topic_has_a_tree_of_links_without_idle_relays(seed, nodes, chance, fan_out):
+    instance, overlay = ring_instance(seed, nodes, 4, chance), ring_overlay(seed, nodes, 2 * nodes)
+    trees, graph = weave(instance, overlay, fan_out=fan_out), graph_of(overlay)
+    for topic in range(4):
+        tree, subscribers = tree_of(trees, topic), set(instance.subscribers[topic].tolist())
+        assert len(tree) == trees.sizes[topic]
+        assert subscribers <= set(tree)
+        assert not subscribers or nx.is_tree(tree)
+        assert all(graph.has_edge(*edge) for edge in tree.edges())
+        for relay in set(tree) - subscribers:
+            rest = graph.subgraph(set(tree) - {relay})
+            assert not nx.is_connected(rest)  # so it has two neighbours at least
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(3, 12), st.integers(2, 5))
+def test_relays_are_few(seed, nodes, subscribers):
+    """Never more than by joining to the nearest part, again and again; and at most one more than the fewest here."""
+    rng = np.random.default_rng(seed)
+    overlay = ring_overlay(seed, nodes, nodes)
+    graph = graph_of(overlay)
+    own = rng.choice(nodes, min(subscribers, nodes), replace=False).tolist()
+    relays = int(weave(topic_of(own, nodes), overlay).sizes[0]) - len(own)
+    others = [node for node in range(nodes) if node not in own]
+    fewest = next(
+        count
+        for count in range(len(others) + 1)
+        if any(nx.is_connected(graph.subgraph([*own, *chosen])) for chosen in combinations(others, count))
+    )
+    assert fewest <= relays <= fewest + 1
+
+
+def test_one_relay_joins_many_parts():
+    """Node 0 is next to all of 1, 2, 3, 4; the ways over 5, 6, 7 join them in pairs."""
+    pairs = [(0, 1), (0, 2), (0, 3), (0, 4), (5, 1), (5, 2), (6, 2), (6, 3), (7, 3), (7, 4)]
+    trees = weave(topic_of([1, 2, 3, 4], 8), links(8, pairs))
+    assert trees.tables(0) == {0: {1, 2, 3, 4}, 1: {0}, 2: {0}, 3: {0}, 4: {0}}
+
+
+def test_far_parts_are_joined_by_a_shortest_way():
+    path = [(i, i + 1) for i in range(9)] + [(0, 10), (10, 11), (11, 9)]
+    assert set(weave(topic_of([0, 9], 12), links(12, path)).tables(0)) == {0, 10, 11, 9}
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(3, 6))
+def test_paths_are_nearly_the_shortest_of_all_trees(seed, nodes):
+    """Exact for most; never a tenth above. All subscribe, so that there is nothing but the form of the tree."""
+    graph = nx.gnm_random_graph(nodes, min(nodes + 3, nodes * (nodes - 1) // 2), seed=seed)
+    graph.add_edges_from((i, i + 1) for i in range(nodes - 1))
+    everyone = list(range(nodes))
+    tree = tree_of(weave(topic_of(everyone, nodes), links(nodes, list(graph.edges()))), 0)
+    best = min(cost_of(tree, everyone) for tree in all_trees(graph))
+    assert cost_of(tree, everyone) <= 1.1 * best
+
+
+def test_a_tree_is_better_than_one_from_the_best_connected_member():
+    """A grid with a star at one corner."""
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 9))
+    graph.add_edges_from((0, node) for node in range(45, 51))
+    everyone = list(graph)
+    tree = tree_of(weave(topic_of(everyone, 51), links(51, list(graph.edges()))), 0)
+    assert cost_of(tree, everyone) < 0.95 * cost_of(nx.bfs_tree(graph, 0).to_undirected(), everyone)
+
+
+@pytest.mark.parametrize("fan_out", [2, 3, 5, 20])
+def test_fan_out_is_bounded_where_others_can_take_over(fan_out):
+    """Everyone can in a complete graph."""
+    nodes = 20
+    trees = weave(
+        topic_of(list(range(nodes)), nodes), links(nodes, list(combinations(range(nodes), 2))), fan_out=fan_out
+    )
+    degrees = [len(neighbours) for neighbours in trees.tables(0).values()]
+    assert max(degrees) == min(fan_out, nodes - 1)
+
+
+@pytest.mark.parametrize("fan_out", [4, 5])
+def test_a_member_that_is_full_but_not_crowded_keeps_its_neighbours(fan_out):
+    """A wheel of four spokes: its hub has as many neighbours as are allowed, and any other tree is longer."""
+    wheel = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (2, 3), (3, 4), (4, 1)]
+    trees = weave(topic_of(list(range(5)), 5), links(5, wheel), fan_out=fan_out)
+    assert trees.tables(0)[0] == {1, 2, 3, 4}
+
+
+def test_members_with_one_link_only_stay_where_they_are():
+    star = [(0, i) for i in range(1, 10)]
+    trees = weave(topic_of(list(range(10)), 10), links(10, star), fan_out=2)
+    assert len(trees.tables(0)[0]) == 9
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(3, 25))
+def test_with_latencies_trees_are_short_in_time(seed, nodes):
+    """Never twice the sum of the shortest ways from the best root, and mostly less than a tree made for hops."""
+    rng = np.random.default_rng(seed)
+    overlay = ring_overlay(seed, nodes, nodes)
+    latency = CoordinateLatency(rng.random((nodes, 2)))
+    graph, everyone = graph_of(overlay), list(range(nodes))
+    for v, w in graph.edges():
+        graph[v][w]["time"] = float(latency.round_trip(np.array([v]), np.array([w]))[0])
+    tree = graph.edge_subgraph(tree_of(weave(topic_of(everyone, nodes), overlay, latency=latency), 0).edges())
+    assert nx.is_tree(tree)
+    ways = [
+        cost_of(
+            nx.Graph((v, path[-2], {"time": graph[v][path[-2]]["time"]}) for v, path in paths.items() if v != root),
+            everyone,
+            "time",
+        )
+        for root, paths in nx.all_pairs_dijkstra_path(graph, weight="time")
+    ]
+    assert cost_of(tree, everyone, "time") <= min(ways) * 1.15
+    assert np.median(ways) * 1.0001 >= cost_of(tree, everyone, "time")
+
+
+def test_the_number_of_threads_makes_no_difference():
+    instance, overlay = ring_instance(3, 300, 100, 0.1), ring_overlay(3, 300, 300)
+    threads = numba.get_num_threads()
+    two = weave(instance, overlay)
+    numba.set_num_threads(1)
+    one = weave(instance, overlay)
+    numba.set_num_threads(threads)
+    for name in ("indptr", "members", "parents"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize("name", list(BUILDERS))
+def test_every_overlay_can_be_woven_and_topic_connected_ones_without_relays(name):
+    instance = ring_instance(4, 60, 12, 0.15)
+    trees = weave(instance, design(instance, name, seed=4))
+    relays = trees.sizes.sum() - instance.subscriptions
+    assert relays == 0 or name not in TCOS
+    assert relays > 0 or name not in ("chord", "random")
+
+
+def test_entries_count_every_neighbour_of_every_table():
+    instance, overlay = ring_instance(5, 30, 6), ring_overlay(5, 30, 30)
+    trees = weave(instance, overlay)
+    counted = np.zeros(30, int)
+    for topic in range(6):
+        for node, neighbours in trees.tables(topic).items():
+            counted[node] += len(neighbours)
+    assert trees.entries.tolist() == counted.tolist()
+
+
+def test_an_overlay_in_parts_is_an_error():
+    with pytest.raises(WeftError, match="subscribers of topic 0 in 2 parts that no links join: design another"):
+        weave(topic_of([0, 3], 4), links(4, [(0, 1), (2, 3)]))
+
+
+def test_a_fan_out_below_two_is_an_error():
+    with pytest.raises(WeftError, match="fan-out of 1 is too small"):
+        weave(topic_of([0, 1], 2), links(2, [(0, 1)]), fan_out=1)
