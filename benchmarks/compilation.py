@@ -24,8 +24,8 @@ from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality, quality
-from weft.overlays.weave import weave
 from weft.sim.bulk import evaluate
+from weft.trees.weave import weave
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 

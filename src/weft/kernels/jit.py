@@ -8,10 +8,23 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from weft.first_use import COMPILATION
 from weft.kernels.machine_code import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Listener(event.Listener):
+    def on_start(self, _: event.Event) -> None:
+        COMPILATION.start()
+
+    def on_end(self, _: event.Event) -> None:
+        COMPILATION.end()
+
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def _compiled(function: Function, **options: Any) -> Function:
