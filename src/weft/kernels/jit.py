@@ -42,11 +42,6 @@ def inline_jit(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
-def parallel_jit(function: Function) -> Function:
-    """Compile loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
-    return _compiled(function, parallel=True)
-
-
 def leaf_jit(function: Function) -> Function:
     """Compile a small function of a hot loop, which makes no arrays: it is inlined wherever it is called.
 

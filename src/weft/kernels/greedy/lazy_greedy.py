@@ -17,6 +17,7 @@ from weft.kernels.greedy.candidate import Pairs, empty_pairs
 from weft.kernels.greedy.connectivity import Connectivity, contribution, join
 from weft.kernels.greedy.constraint import NOBODY, Constraint, owner, use
 from weft.kernels.jit import jit
+from weft.kernels.order import descending
 from weft.kernels.random import advance, below, stream
 
 END = -1
@@ -113,4 +114,4 @@ def shuffled(items: Int32s, state: np.uint64) -> np.uint64:
 
 @jit
 def by_preference(items: Int32s, preference: Int32s) -> Int32s:
-    return items[np.argsort(-preference[items], kind="mergesort")]  # stable: ties stay in random order
+    return items[descending(preference[items])]  # ties stay in random order

@@ -22,6 +22,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.order import descending
 from weft.kernels.trees.party import NOBODY, Party
 
 CONNECTED = 8  # roots tried that are the best connected
@@ -71,7 +72,9 @@ def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
     """A tree of all members, who are connected; the first of them are the subscribers."""
     count = len(graph.starts) - 1
     distances, best, trial = np.empty(count, np.float64), empty_tree(count), empty_tree(count)
-    connected = np.argsort(-np.diff(graph.starts), kind="mergesort")[:CONNECTED]
+    for member in range(count):
+        trial.degrees[member] = graph.starts[member + 1] - graph.starts[member]
+    connected = descending(trial.degrees)[:CONNECTED]
     find_ways(graph, connected[0], trial, distances)
     find_ways(graph, int(np.argmax(distances)), trial, distances)
     cost = grow(graph, middle(trial, distances), subscribers, best, distances)
