@@ -28,7 +28,9 @@ event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    # Nobody calls kernels from C: without that entry they compile faster.
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)  # where numba's `cache=True` puts a cache of its own
     return cast(Function, dispatcher)
 

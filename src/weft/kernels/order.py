@@ -1,17 +1,17 @@
-"""Order of keys, largest first; equal ones stay as they are.
+"""Sorting and choosing by rank.
 
-The same as `np.argsort(-keys, kind="stable")`, whose version in numba takes more than a second to compile.
+What numpy has for it takes seconds to compile: numba brings checks, conversions and error messages along.
 """
 
 import numpy as np
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit
 
 
 @jit
 def descending(keys: Int32s) -> Int64s:
-    """Merge sort of the places of the keys, from the bottom up."""
+    """The places of the keys, largest key first, equal ones as they stand: a merge sort from the bottom up."""
     count = len(keys)
     order, merged = np.empty(count, np.int64), np.empty(count, np.int64)
     for place in range(count):
@@ -36,3 +36,27 @@ def merge(keys: Int32s, order: Int64s, merged: Int64s, start: int, middle: int, 
         else:
             merged[place] = order[j]
             j += 1
+
+
+@jit
+def in_order(keys: Floats, rank: int) -> float:
+    """The key of a rank, counted from 0 at the smallest; the keys are in another order afterwards (Hoare's find)."""
+    low, high = 0, len(keys) - 1
+    while low < high:
+        pivot, i, j = keys[(low + high) >> 1], low, high
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return float(keys[rank])

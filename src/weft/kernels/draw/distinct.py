@@ -27,6 +27,7 @@ import numpy as np
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.draw.alias import draw_alias, table_of_logarithms
 from weft.kernels.jit import jit
+from weft.kernels.order import in_order
 from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, stream, unit
 
@@ -78,7 +79,7 @@ def draw_by_keys(state: np.uint64, row: Int32s, taken: Bools, log_weights: Float
     for value in range(len(taken)):
         keys[value] = np.inf if taken[value] else np.log(-np.log1p(-unit(state))) - log_weights[value]
         state = advance(state)
-    last = np.partition(keys, len(row) - 1)[len(row) - 1]
+    last = in_order(keys.copy(), len(row) - 1)
     found = 0
     for value in range(len(taken)):
         if keys[value] <= last and found < len(row):

@@ -66,8 +66,8 @@ def fill_tables(first: int, last: int, bounds: Int64s, log_weights: Floats, keep
     for i in range(first, last):
         start, end = bounds[i], bounds[i + 1]
         slice_keep, slice_other = table_of_logarithms(log_weights[start:end])
-        keep[start:end] = slice_keep
-        other[start:end] = slice_other
+        for k in range(end - start):
+            keep[start + k], other[start + k] = slice_keep[k], slice_other[k]
 
 
 def draw_targets(seed: int, places: Int64s, offsets: Int64s, tables: Tables) -> Int32s:

@@ -145,8 +145,9 @@ def arrange(tree: Tree) -> None:
     ends = np.zeros(count + 1, np.int32)  # of the children of each member, in a list of all children
     for parent in tree.parents:
         ends[parent + 1] += 1  # those of nobody, the root alone, come first
-    tree.degrees[:] = ends[1:]
-    ends = np.cumsum(ends).astype(np.int32)
+    for member in range(count):
+        tree.degrees[member] = ends[member + 1]
+        ends[member + 1] += ends[member]
     children = np.empty(count, np.int32)
     for member in range(count - 1, -1, -1):
         ends[tree.parents[member] + 1] -= 1
