@@ -21,6 +21,7 @@ from weft.cli import (
     report,
     run,
     sample,
+    warm,
     weave,
 )
 from weft.cli.output import sentence_of
@@ -48,6 +49,7 @@ for module in (
     run,
     demo,
     node,
+    warm,
 ):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
