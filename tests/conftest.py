@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     # Two threads whatever the machine has, and few shuffle partitions: the inputs are tiny.
-    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g"}) as session:
+    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}) as session:
         yield session
 
 

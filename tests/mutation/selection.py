@@ -1,6 +1,7 @@
 """Which tests come by which lines, and how long each takes: measured once, on the code as it is."""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +45,9 @@ def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> di
     """For each file. Lines that are run on import belong to all tests that come by the file at all."""
     report = scratch / "selection.json"
     child = in_child(lambda: _observe(files, tests, report), SECONDS)
-    wait_for_success(child)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise SystemExit(f"The tests fail on the code as it is:\n{report.with_suffix('.txt').read_text()}")
     told = json.loads(report.read_text())
     return {
         file: Selection({int(line): names for line, names in told["lines"][str(file)].items()}, told["seconds"])
@@ -52,18 +55,10 @@ def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> di
     }
 
 
-def wait_for_success(child: int) -> None:
-    import os
-
-    _, status = os.waitpid(child, 0)
-    if status:
-        raise SystemExit(f"the tests fail on the code as it is (status {status})")
-
-
 def _observe(files: Sequence[Path], tests: Sequence[str], report: Path) -> int:
     watch = Watch(files)
     watch.coverage.start()
-    code = run_tests(tests, watch)
+    code = run_tests(tests, str(report.with_suffix(".txt")), watch)
     watch.coverage.stop()
     data = watch.coverage.get_data()
     lines: dict[str, dict[int, list[str]]] = {}

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import resource
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -67,13 +68,13 @@ class Replacement(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return compile(self.tree, str(self.path), "exec", dont_inherit=True)
 
 
-def run_tests(nodes: Sequence[str], *plugins: object) -> int:
-    """Quietly, until the first that fails; pytest's exit code."""
+def run_tests(nodes: Sequence[str], output: str, *plugins: object) -> int:
+    """Until the first that fails, with what is printed in a file; pytest's exit code."""
     os.chdir(TESTS.parent)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    with open(output, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
         return int(pytest.main([*options, *nodes], plugins=[Quick(), *plugins]))
 
 
@@ -83,9 +84,13 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
     if child:
         return child
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    os._exit(work())
+    try:
+        os._exit(work())
+    finally:  # it raised: nothing of the parent's is to be cleaned up here
+        traceback.print_exc()
+        os._exit(1)
 
 
 def with_mutant(name: str, path: Path, tree: ast.Module, nodes: Sequence[str]) -> int:
     sys.meta_path.insert(0, Replacement(name, path, tree))
-    return run_tests(nodes)
+    return run_tests(nodes, os.devnull)
