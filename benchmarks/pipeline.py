@@ -1,6 +1,6 @@
 """Ingest and sampling on Spark, whole commands with Spark's start; prints a Markdown table.
 
-python benchmarks/pipeline.py --data ../shared/data                      # ego-Twitter, beside pyarrow and numpy
+python benchmarks/pipeline.py --data DATA                      # ego-Twitter, beside pyarrow and numpy
 python benchmarks/pipeline.py --edges 100000000 --scratch /big/disk      # a generated follower graph
 """
 

@@ -1,6 +1,6 @@
 """PopSub simulated at the paper's scale on one core, and a small case beside the same case in a world of brokers.
 
-    python benchmarks/popsub.py --data ../shared/data
+    python benchmarks/popsub.py --data DATA
 
 The peer is `weft.sim.content_world`: the broker objects themselves, message by message, in plain Python. Sends are
 forwards and messages out of the overlay, which both count alike. Compiling is not counted; times are the best of three.

@@ -1,6 +1,6 @@
 """What PopSub's figures owe to our readings of the paper: each choice that it leaves open, taken otherwise.
 
-    python benchmarks/popsub_choices.py --data ../shared/data
+    python benchmarks/popsub_choices.py --data DATA
 
 Section 5.3's first setting (200 brokers, 22,000 subscriptions, phi 0.05) and its overloaded one (300 brokers, 30,000
 subscriptions, 15 publications/s), one topology and one workload each. All figures but latencies are relative to the

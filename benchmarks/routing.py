@@ -18,10 +18,10 @@ from weft.model.latency import ConstantLatency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.protocol.catalog import ROUTERS
 from weft.protocol.router import Publication, Published
 from weft.sim.bulk import evaluate_part
-from weft.sim.network import Network, network_for, network_of
+from weft.sim.catalog import ROUTERS, network_for
+from weft.sim.network import Network, network_of
 from weft.sim.population import routers_of
 from weft.sim.record import Record
 from weft.sim.world import World

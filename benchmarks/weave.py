@@ -2,7 +2,7 @@
 fewest; and what a change touches.
 
     python benchmarks/weave.py                                  # generated instances
-    python benchmarks/weave.py --data ../shared/data            # ego-Twitter as well: 10,000 nodes, and all of it
+    python benchmarks/weave.py --data DATA            # ego-Twitter as well: 10,000 nodes, and all of it
 
 The peer makes the same kind of trees by the trial that Weave started from: for every topic networkx finds the connected
 parts of its sub-overlay, joins the nearest parts by shortest paths, and takes the breadth-first tree from the member of

@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import demo, design, evaluate, experiment, generate, ingest, inspect, join, publish, report, run, sample
+from weft.cli import (
+    demo,
+    design,
+    evaluate,
+    experiment,
+    generate,
+    ingest,
+    inspect,
+    join,
+    publish,
+    report,
+    run,
+    sample,
+    weave,
+)
+from weft.cli.output import sentence_of
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -17,7 +32,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (generate, ingest, sample, publish, design, join, inspect, evaluate, experiment, report, run, demo):
+for module in (
+    generate,
+    ingest,
+    sample,
+    publish,
+    design,
+    join,
+    inspect,
+    weave,
+    evaluate,
+    experiment,
+    report,
+    run,
+    demo,
+):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 
@@ -43,7 +72,7 @@ def main() -> None:
     try:
         app()
     except WeftError as error:
-        typer.echo(f"weft: {error}", err=True)
+        typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)

@@ -19,8 +19,21 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+from weft.errors import WeftError
+
 if TYPE_CHECKING:
     from weft.pipeline.progress import Poll
+
+
+NAMES = {"path": "out"}  # options that commands call otherwise
+
+
+def sentence_of(error: WeftError) -> str:
+    """What the error says, with options as flags."""
+    sentence = str(error)
+    for option in error.options:
+        sentence = sentence.replace(f"`{option}`", f"--{NAMES.get(option, option).replace('_', '-')}")
+    return sentence
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
