@@ -20,10 +20,6 @@ class Selection:
     tests: dict[int, list[str]] = field(default_factory=dict)  # by line, the quickest first
     seconds: dict[str, float] = field(default_factory=dict)  # of processor, by test
 
-    def for_lines(self, first: int, last: int) -> list[str]:
-        found = {test for line in range(first, last + 1) for test in self.tests.get(line, [])}
-        return sorted(found, key=self.seconds.__getitem__)
-
 
 class Watch:
     """Notes the lines of files that each test comes by."""
@@ -66,7 +62,8 @@ def _observe(files: Sequence[Path], tests: Sequence[str], report: Path) -> int:
         by_line = data.contexts_by_lineno(str(file))
         everyone = sorted({name for names in by_line.values() for name in names if name})
         lines[str(file)] = {
-            line: everyone if "" in names else [name for name in names if name] for line, names in by_line.items()
+            line: sorted(everyone if "" in names else names, key=watch.seconds.__getitem__)
+            for line, names in by_line.items()
         }
     report.write_text(json.dumps({"lines": lines, "seconds": watch.seconds}))
     return code

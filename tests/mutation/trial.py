@@ -1,7 +1,8 @@
 """Tests run in a forked process, with a module of the package replaced by a mutant.
 
 The parent has imported what is large and never mutated, but no room of the package: a child imports these itself, with
-the mutant among them, in a fraction of a second. It may use a bounded time of processor, whatever else the machine does.
+the mutant among them, in a fraction of a second. The time of processor that it may use is bounded, whatever else the
+machine does.
 """
 
 import ast
@@ -24,9 +25,10 @@ EXAMPLES = 30  # of a property
 
 
 class Quick:
-    """Few examples, the same in each run, and no shrinking: that a test fails is all that is asked."""
+    """Few examples, the same in each run, and no shrinking: that a test fails is all that is asked. And no Spark."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if "spark" not in getattr(item, "fixturenames", ())]
         for item in items:
             for holder, name in (
                 (getattr(item, "obj", None), "_hypothesis_internal_use_settings"),
@@ -74,7 +76,16 @@ def run_tests(nodes: Sequence[str], output: str, *plugins: object) -> int:
     with open(output, "w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        options = [
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+        ]
         return int(pytest.main([*options, *nodes], plugins=[Quick(), *plugins]))
 
 
