@@ -35,8 +35,8 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     tccs = tcc_counts(instance, subgraph)
     return {
         **_link_figures(instance, overlay, tccs),
-        "nodes_by_out_degree": _distribution(out_degrees(overlay)),
-        "nodes_by_in_degree": _distribution(in_degrees(overlay)),
+        "nodes_by_out_degree": distribution(out_degrees(overlay)),
+        "nodes_by_in_degree": distribution(in_degrees(overlay)),
         "topic_diameter": _summary(topic_diameters(instance, subgraph)[tccs > 0]),
         "ring_violations": ring_violations(overlay),
     }
@@ -60,7 +60,7 @@ def _summary(values: Int64s | Int32s) -> dict[str, float]:
     return {"minimum": int(values.min()), "average": float(values.mean()), "maximum": int(values.max())}
 
 
-def _distribution(values: Int64s) -> dict[int, int]:
+def distribution(values: Int64s) -> dict[int, int]:
     """How often each value occurs."""
     found, counts = np.unique(values, return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))

@@ -17,7 +17,7 @@ from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
-from weft.overlays.catalog import WITHOUT_RING, builder_of, design
+from weft.overlays.catalog import WITHOUT_RING, design, options_of
 from weft.overlays.quality import degrees
 from weft.sim import direct
 from weft.sim.bulk import evaluate
@@ -139,7 +139,7 @@ def compare(
 def _require_known(overlays: Sequence[str], routers: Sequence[str]) -> None:
     for name in overlays:
         if name != direct.OVERLAY:
-            builder_of(name)
+            options_of(name)
     for name in routers:
         routing(name)
 
