@@ -1,7 +1,7 @@
 """The stages of a run: an instance from raw or generated data, a sample of it, and what is made of that."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
-from weft.model.instance import read_instance, read_instance_meta
+from weft.model.instance import Instance, read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path
+from weft.model.storage import new_path, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -25,7 +25,7 @@ from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
 from weft.sim.catalog import require_options, routing, without_ring
-from weft.sim.evaluation import figures_of
+from weft.sim.evaluation import Evaluation, figures_of
 from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
@@ -33,7 +33,7 @@ from weft.workloads.sample import Sampling
 # What the overlay is compared with: rendezvous routing on random fingers, the papers' Scribe(-).
 BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
 
-TREES = "trees.parquet"
+TREES, LOADS, TOPICS = "trees.parquet", "loads.parquet", "topics.parquet"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
 
@@ -143,19 +143,37 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
     def work(out: Path) -> dict[str, Any]:
         made = read_instance(instance)
         drawn = publications(made, proof.publications, proof.seed)
-        costs = {}
+        results = {}
         for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
             given = session(), instance, folder / name, router, drawn
             trees = folder / TREES if routing(router).has_trees else None
-            result = evaluate(*given, seed=proof.seed, latency=proof.latency, trees=trees, progress=progress)
-            costs[name] = figures_of(result, made)
-        with new_path(out, force=True) as partial:
-            partial.write_text(json.dumps(costs, indent=2) + "\n")
+            options: dict[str, Any] = {"seed": proof.seed, "latency": proof.latency, "trees": trees}
+            results[name] = evaluate(*given, **options, per_topic=True, progress=progress)
+        costs = write_costs(out, made, results)
         shown = ("deliveries", "messages", "routing_overhead", "average_path")
         return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in shown}
 
     latency = proof.latency and _files(proof.latency)
-    return Stage("evaluate", "evaluation.json", {**asdict(proof), "latency": latency}, work)
+    options = {**asdict(proof), "latency": latency, "beside": [LOADS, TOPICS]}
+    return Stage("evaluate", "evaluation.json", options, work)
+
+
+def write_costs(out: Path, instance: Instance, results: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Write the figures of both systems, and beside them those of every node and of every topic."""
+    costs = {name: figures_of(result, instance) for name, result in results.items()}
+    loads = {f"{name}_{kind}": load for name, result in results.items() for kind, load in result.load_by_node.items()}
+    topics = {
+        f"{name}_{figure}": column
+        for name, result in results.items()
+        for figure, column in (result.topics or {}).items()
+    }
+    with new_path(out.with_name(LOADS), force=True) as partial:
+        write_columns(partial, loads)
+    with new_path(out.with_name(TOPICS), force=True) as partial:
+        write_columns(partial, topics)
+    with new_path(out, force=True) as partial:
+        partial.write_text(json.dumps(costs, indent=2) + "\n")
+    return costs
 
 
 def _given_stage(instance: Path) -> Stage:

@@ -1,7 +1,10 @@
 """A page of HTML that needs nothing but itself: light or dark as the reader likes it, on a phone, or on paper."""
 
+import base64
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ _PAGE = """<!doctype html>
 <style>
 {css}</style>
 </head>
-<body>
+<body{kind}>
 <h1>{title}</h1>
 {body}
 <div id="tip" role="status" hidden></div>
@@ -30,10 +33,13 @@ _PAGE = """<!doctype html>
 """
 
 
-def write_page(path: Path, title: str, body: str) -> None:
-    css, js = ((ASSETS / name).read_text() for name in ("page.css", "page.js"))
+def write_page(path: Path, title: str, body: str, *, scripts: Sequence[str] = (), wide: bool = False) -> None:
+    """Write a page with its style and scripts; a wide one takes the whole window."""
+    css = (ASSETS / "page.css").read_text()
+    js = "".join((ASSETS / name).read_text() for name in ("page.js", *scripts))
+    kind = ' class="wide"' if wide else ""
     with new_path(path, force=True) as partial:
-        partial.write_text(_PAGE.format(title=escape(title), css=css, js=js, body=body))
+        partial.write_text(_PAGE.format(title=escape(title), css=css, js=js, body=body, kind=kind))
 
 
 def section(heading: str, content: str) -> str:
@@ -62,6 +68,14 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>" for first, *others in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def download(name: str, rows: Iterable[Sequence[object]]) -> str:
+    """A link to a file of CSV that is inside the page."""
+    buffer = StringIO()
+    csv.writer(buffer).writerows(rows)
+    data = base64.b64encode(buffer.getvalue().encode()).decode()
+    return f'<a download="{name}" href="data:text/csv;base64,{data}">{name}</a>'
 
 
 def figure(svg: str, caption: str = "", *, wide: bool = False) -> str:

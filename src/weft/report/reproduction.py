@@ -1,11 +1,8 @@
 """The report of experiments: every table and figure of the papers beside ours, a page a paper, in one file."""
 
-import base64
-import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from io import StringIO
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +12,7 @@ from weft.model.storage import new_path
 from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, sentence_of, tally
 from weft.report.example import example_pictures
 from weft.report.markdown import HEADING, cells, settings
-from weft.report.page import figure, table, write_page
+from weft.report.page import download, figure, table, write_page
 from weft.report.panel import draw_panel
 from weft.report.summary import reproduction_page
 
@@ -122,12 +119,7 @@ def _coloured(text: str, verdict: Verdict) -> str:
 
 def _download(done: Done) -> str:
     """The figures as CSV, inside the page."""
-    buffer = StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(("metric", "system", "at", "x", "ours", "paper"))
-    writer.writerows(_values(done))
-    data = base64.b64encode(buffer.getvalue().encode()).decode()
-    return f'<a download="{done.name}.csv" href="data:text/csv;base64,{data}">{done.name}.csv</a>'
+    return download(f"{done.name}.csv", [("metric", "system", "at", "x", "ours", "paper"), *_values(done)])
 
 
 def _values(done: Done) -> Iterator[tuple[object, ...]]:

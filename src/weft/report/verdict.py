@@ -84,7 +84,7 @@ def _busiest(ours: int, theirs: int) -> Finding:
 
 def _connections(ours: int, theirs: int) -> Finding:
     text = f"at most {ours:,} {'connection' if ours == 1 else 'connections'} a broker"
-    return Finding(text, f"{theirs:,} there", _sign(ours, theirs))
+    return Finding(text, f"{theirs:,} in the baseline", _sign(ours, theirs))
 
 
 def _sign(ours: float, theirs: float) -> Sign:

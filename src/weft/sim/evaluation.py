@@ -5,8 +5,8 @@ Overhead is the messages received by nodes that do not subscribe to the topic. T
 the publications are divided among threads or executors, the merged figures are the same to the last digit.
 """
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -118,6 +118,7 @@ class Evaluation:
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     times: Times | None = None  # where latencies are given
     topics: TopicFigures | None = None  # on request
+    load_by_node: Mapping[str, Int64s] = field(default_factory=dict, compare=False, repr=False)  # sent and received
 
     @classmethod
     def from_counts(
@@ -137,13 +138,14 @@ class Evaluation:
             load=_load(counts.sent, counts.received),
             table_entries=None if trees is None else distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
+            load_by_node={"sent": counts.sent, "received": counts.received},
         )
 
 
 def figures_of(result: Evaluation, instance: Instance) -> dict[str, Any]:
-    """All but the breakdown by topic, as JSON has it; the busiest node with its name, where it has one."""
-    figures = asdict(replace(result, topics=None))
-    figures.pop("topics")
+    """All but the breakdowns by topic and by node, as JSON has it; the busiest node with its name, if it has one."""
+    figures = asdict(replace(result, topics=None, load_by_node={}))
+    del figures["topics"], figures["load_by_node"]
     if instance.node_names is not None:
         figures["load"]["most_loaded_name"] = instance.node_name(result.load.most_loaded_node)
     return figures

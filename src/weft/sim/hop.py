@@ -12,6 +12,8 @@ from weft.model.tree import Trees
 from weft.sim.bulk import Trace, trace
 from weft.sim.catalog import network_for
 
+FROM_ISSUER = -1
+
 
 @dataclass(frozen=True, eq=False)
 class Journey:
@@ -39,19 +41,16 @@ class Journey:
     def lines(self) -> Iterator[str]:
         """An indented line a message, below the one that brought it to its sender."""
         yield f"{self.instance.node_name(self.issuer)}  (issuer)"
-        carried = self._carried()
-        stack = [(row, "") for row in reversed(carried[self.issuer, 0])]
-        last = {rows[-1] for rows in carried.values()}
-        shown: set[tuple[int, int]] = {(self.issuer, 0)}
+        below = self.below()
+        last = {rows[-1] for rows in below.values()}
+        stack = [(row, "") for row in reversed(below.get(FROM_ISSUER, []))]
         while stack:
             row, indent = stack.pop()
-            target, hop = int(self.messages.targets[row]), int(self.messages.hops[row])
             mark = "" if self.messages.delivered[row] else "  (relay)"
-            yield f"{indent}{'└─ ' if row in last else '├─ '}{self.instance.node_name(target)}{mark}"
-            if (target, hop) not in shown:  # a router may pass the same node twice at one hop
-                shown.add((target, hop))
-                deeper = indent + ("   " if row in last else "│  ")
-                stack += [(below, deeper) for below in reversed(carried[target, hop])]
+            name = self.instance.node_name(int(self.messages.targets[row]))
+            yield f"{indent}{'└─ ' if row in last else '├─ '}{name}{mark}"
+            deeper = indent + ("   " if row in last else "│  ")
+            stack += [(each, deeper) for each in reversed(below.get(row, []))]
 
     def rows(self) -> list[dict[str, object]]:
         """A row a message: its hop, from whom, to whom, and whether the receiver only relays it."""
@@ -63,14 +62,18 @@ class Journey:
             )
         ]
 
-    def _carried(self) -> defaultdict[tuple[int, int], list[int]]:
-        """The messages that a node sends on, by the node and the hop at which it received the publication."""
-        carried: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        for row, (source, hop) in enumerate(
-            zip(self.messages.sources.tolist(), self.messages.hops.tolist(), strict=True)
-        ):
-            carried[source, hop - 1].append(row)
-        return carried
+    def below(self) -> dict[int, list[int]]:
+        """The rows of the messages that follow from each message, and those of the issuer by FROM_ISSUER.
+
+        A router may pass a node twice at one hop; what that node sends then follows from the first.
+        """
+        brought = {(self.issuer, 0): FROM_ISSUER}
+        below: defaultdict[int, list[int]] = defaultdict(list)
+        columns = (self.messages.sources, self.messages.targets, self.messages.hops)
+        for row, (source, target, hop) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            brought.setdefault((target, hop), row)
+            below[brought[source, hop - 1]].append(row)
+        return dict(below)
 
 
 def journey(
