@@ -43,11 +43,19 @@ def main() -> None:
     files = [file for module in options.modules for file in sources(module)]
     preload()
     outcomes: Counter[str] = Counter()
-    for file in files:
-        found = Counter(verdict for case, verdict in tried(list(cases(file)), options.jobs) if told(case, verdict))
+    for file, selection in selected(files).items():
+        found = Counter(
+            verdict for case, verdict in tried(list(cases(file, selection)), options.jobs) if told(case, verdict)
+        )
         outcomes += found
         print(f"{relative(file)}: {summary(found)}", flush=True)
     print(f"\nall: {summary(outcomes)}")
+
+
+def selected(files: list[Path]) -> dict[Path, Selection]:
+    tests = sorted({test for file in files for test in tests_for(file)})
+    with tempfile.TemporaryDirectory() as scratch:
+        return selections(files, tests, Path(scratch))
 
 
 def sources(module: str) -> list[Path]:
@@ -62,7 +70,7 @@ def preload() -> None:
     import pandas  # noqa: F401
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
-    import pyspark.sql
+    import pyspark.sql  # noqa: F401
     import scipy.sparse.csgraph
     import scipy.stats  # noqa: F401
 
@@ -89,11 +97,9 @@ def tests_for(file: Path) -> list[str]:
     return sorted(named | {str(TESTS / also) for room in rooms for also in ALSO.get(room, [])})
 
 
-def cases(file: Path) -> Iterator[Case]:
-    with tempfile.TemporaryDirectory() as scratch:
-        selection = selections([file], tests_for(file), Path(scratch))[file]
+def cases(file: Path, selection: Selection) -> Iterator[Case]:
     for mutant in mutants_of(file.read_text()):
-        tests = selection.for_lines(mutant.line, mutant.line)
+        tests = selection.tests.get(mutant.line, [])
         yield Case(file, mutant, tests, LEAST + SLACK * sum(selection.seconds[test] for test in tests))
 
 

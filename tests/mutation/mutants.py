@@ -9,13 +9,18 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-OTHER: dict[type, type] = {
-    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},
-    **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And},
-    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},
-    **{ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift},
-    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr},
-}
+PAIRS = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
+    *(
+        (ast.And, ast.Or),
+        (ast.Add, ast.Sub),
+        (ast.BitAnd, ast.BitOr),
+        (ast.LShift, ast.RShift),
+        (ast.FloorDiv, ast.Mult),
+    ),
+)
+OTHER: dict[type, type] = {one: other for pair in PAIRS for one, other in (pair, pair[::-1])}
+OTHER |= {ast.Div: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitXor: ast.BitOr}
 OTHER_NAME = {"min": "max", "max": "min", "any": "all", "all": "any"}
 UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.MatchValue, ast.MatchClass)
 
@@ -88,8 +93,6 @@ def _changes(node: ast.AST) -> Iterator[Change]:
             yield lambda new: _set(new, id=OTHER_NAME[name])
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare):
             yield lambda new: _set(new, test=ast.UnaryOp(ast.Not(), test))
-        case ast.comprehension():
-            pass
         case ast.Break():
             yield lambda new: ast.Continue()
         case ast.Continue():

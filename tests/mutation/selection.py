@@ -1,6 +1,7 @@
 """Which tests come by which lines, and how long each takes: measured once, on the code as it is."""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +19,6 @@ SECONDS = 3600.0  # for all tests once
 class Selection:
     tests: dict[int, list[str]] = field(default_factory=dict)  # by line, the quickest first
     seconds: dict[str, float] = field(default_factory=dict)  # of processor, by test
-
-    def for_lines(self, first: int, last: int) -> list[str]:
-        found = {test for line in range(first, last + 1) for test in self.tests.get(line, [])}
-        return sorted(found, key=self.seconds.__getitem__)
 
 
 class Watch:
@@ -44,7 +41,9 @@ def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> di
     """The tests of each file. Lines that are run on import belong to all tests that come by the file at all."""
     report = scratch / "selection.json"
     child = in_child(lambda: _observe(files, tests, report), SECONDS)
-    wait_for_success(child)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise SystemExit(f"The tests fail on the code as it is:\n{report.with_suffix('.txt').read_text()}")
     told = json.loads(report.read_text())
     return {
         file: Selection({int(line): names for line, names in told["lines"][str(file)].items()}, told["seconds"])
@@ -52,18 +51,10 @@ def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> di
     }
 
 
-def wait_for_success(child: int) -> None:
-    import os
-
-    _, status = os.waitpid(child, 0)
-    if status:
-        raise SystemExit(f"the tests fail on the code as it is (status {status})")
-
-
 def _observe(files: Sequence[Path], tests: Sequence[str], report: Path) -> int:
     watch = Watch(files)
     watch.coverage.start()
-    code = run_tests(tests, watch)
+    code = run_tests(tests, str(report.with_suffix(".txt")), watch)
     watch.coverage.stop()
     data = watch.coverage.get_data()
     lines: dict[str, dict[int, list[str]]] = {}
@@ -71,7 +62,8 @@ def _observe(files: Sequence[Path], tests: Sequence[str], report: Path) -> int:
         by_line = data.contexts_by_lineno(str(file))
         everyone = sorted({name for names in by_line.values() for name in names if name})
         lines[str(file)] = {
-            line: everyone if "" in names else [name for name in names if name] for line, names in by_line.items()
+            line: sorted(everyone if "" in names else names, key=watch.seconds.__getitem__)
+            for line, names in by_line.items()
         }
     report.write_text(json.dumps({"lines": lines, "seconds": watch.seconds}))
     return code

@@ -1,7 +1,8 @@
 """Tests run in a forked process, with a module of the package replaced by a mutant.
 
 The parent has imported what is large and never mutated, but no room of the package: a child imports these itself, with
-the mutant among them, in a fraction of a second. It may use a bounded time of processor, whatever else the machine does.
+the mutant among them, in a fraction of a second. The time of processor that it may use is bounded, whatever else the
+machine does.
 """
 
 import ast
@@ -11,6 +12,7 @@ import importlib.util
 import os
 import resource
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -23,9 +25,10 @@ EXAMPLES = 30  # of a property
 
 
 class Quick:
-    """Few examples, the same in each run, and no shrinking: that a test fails is all that is asked."""
+    """Few examples, the same in each run, and no shrinking: that a test fails is all that is asked. And no Spark."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if "spark" not in getattr(item, "fixturenames", ())]
         for item in items:
             for holder, name in (
                 (getattr(item, "obj", None), "_hypothesis_internal_use_settings"),
@@ -67,13 +70,22 @@ class Replacement(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return compile(self.tree, str(self.path), "exec", dont_inherit=True)
 
 
-def run_tests(nodes: Sequence[str], *plugins: object) -> int:
-    """Quietly, until the first that fails; pytest's exit code."""
+def run_tests(nodes: Sequence[str], output: str, *plugins: object) -> int:
+    """Until the first that fails, with what is printed in a file; pytest's exit code."""
     os.chdir(TESTS.parent)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    with open(output, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        options = [
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+        ]
         return int(pytest.main([*options, *nodes], plugins=[Quick(), *plugins]))
 
 
@@ -83,9 +95,13 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
     if child:
         return child
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    os._exit(work())
+    try:
+        os._exit(work())
+    finally:  # it raised: nothing of the parent's is to be cleaned up here
+        traceback.print_exc()
+        os._exit(1)
 
 
 def with_mutant(name: str, path: Path, tree: ast.Module, nodes: Sequence[str]) -> int:
     sys.meta_path.insert(0, Replacement(name, path, tree))
-    return run_tests(nodes)
+    return run_tests(nodes, os.devnull)
