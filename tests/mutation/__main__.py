@@ -21,9 +21,12 @@ LEAST = 5.0  # seconds
 
 # Which tests can know a module: those named for it or its room, and these.
 ALSO = {
-    "protocol": ["test_sim_world.py", "test_protocol_weave.py"],
+    "protocol": ["test_sim_world.py"],
     "protocol/vitis": ["test_sim_vitis.py"],
-    "model": ["test_sample.py", "test_workloads_publication.py", "test_workloads_catalog.py", "test_sim_timed.py"],
+    "model": [
+        *("test_overlays_join.py", "test_report.py", "test_sample.py", "test_sim_timed.py", "test_trees_weave.py"),
+        *("test_workloads_publication.py", "test_workloads_synthetic.py"),
+    ],
 }
 
 
@@ -134,7 +137,7 @@ def told(case: Case, verdict: str) -> bool:
 
 def reason_for(case: Case) -> str | None:
     known = tomllib.loads(EQUIVALENT.read_text()).get(relative(case.file), {})
-    return known.get(f"{case.mutant.before} -> {case.mutant.after}")
+    return known.get(case.mutant.name)
 
 
 def summary(outcomes: Counter[str]) -> str:
