@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import short_lived
+from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from weft.pipeline.session import spark_session
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

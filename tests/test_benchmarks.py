@@ -1,8 +1,11 @@
 """Every benchmark runs, at a toy size, and prints the tables that the docs carry."""
 
 import importlib
+import os
 import re
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,6 +71,7 @@ def assert_tables_of_the_docs(printed: str) -> None:
 
 RUNS = {
     "broker": ("--subscriptions", 200, "--publications", 300, "--repeats", 1),
+    "filter_mqtt": ("--filters", 300),
     "generate": ("--toy",),
     "journal": ("--seconds", 0.001, "--rounds", 1),
     "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
@@ -79,7 +83,7 @@ RUNS = {
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
     "weave": ("--toy",),
 }
-IN_TESTS_OF_THEIR_OWN = {"pipeline", "social_calibration", "weave_picture"}
+IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "pipeline", "social_calibration", "weave_picture"}
 
 
 def test_every_benchmark_is_tried() -> None:
@@ -91,6 +95,13 @@ def test_every_benchmark_is_tried() -> None:
 def test_a_benchmark_prints_the_tables_of_the_docs(bench: Bench, name: str, tmp_path: Path) -> None:
     where = ("--folder", tmp_path) if name == "journal" else ()
     assert_tables_of_the_docs(bench(name, *RUNS[name], *where))
+
+
+@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
+def test_the_node_is_measured_beside_mosquitto() -> None:
+    toy = ["--seconds", "0.1", "--repeat", "1", "--idle", "20"]
+    command = [sys.executable, str(BENCHMARKS / "broker_mqtt.py"), *toy]
+    assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
 def test_a_broker_measured_is_what_the_simulation_reads(bench: Bench, tmp_path: Path) -> None:
