@@ -71,7 +71,7 @@ class Replacement(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def run_tests(nodes: Sequence[str], output: str, *plugins: object) -> int:
-    """Until the first that fails, with what is printed in a file; pytest's exit code."""
+    """Runs tests until one fails, with what they print in a file; pytest's exit code."""
     os.chdir(TESTS.parent)
     with open(output, "w") as file:
         os.dup2(file.fileno(), 1)
