@@ -34,9 +34,6 @@ class Mutant:
     after: str
     tree: ast.Module
 
-    def __str__(self) -> str:
-        return f"{self.line}: {self.name}"
-
     @property
     def name(self) -> str:
         """The first lines of what was, and of what is instead."""
