@@ -21,7 +21,7 @@ import pytest
 from hypothesis import Phase, settings
 
 TESTS = Path(__file__).parents[1]
-EXAMPLES = 30  # of a property
+EXAMPLES = 50  # of a property
 
 
 class Quick:
