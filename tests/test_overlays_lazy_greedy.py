@@ -139,6 +139,25 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
 
 
+@pytest.mark.parametrize("ring_given", [True, False], ids=["gswico-l", "grswico"])
+@given(instance=INSTANCES, seed=SEEDS, tie=TIES, held=HELD, in_degree=st.integers(1, 8))
+@many
+def test_greedy_fingers_are_exact_with_a_bound_on_those_that_point_at_a_node(
+    instance, seed, tie, held, in_degree, ring_given
+):
+    rng = np.random.default_rng(seed)
+    ring_ids = rng.permutation(instance.nodes)
+    table = table_with_successors(ring_ids) if ring_given else empty_table(instance.nodes)
+    nodes, phases = np.nonzero(table != NO_NODE)
+    sources, targets = nodes.astype(np.int32), table[nodes, phases]
+    bounded = empty_phases(table, ring_ids)._replace(places=np.full(instance.nodes, in_degree - 1, np.int32))
+    with holding(held):
+        chosen = lazy_greedy(instance, bounded, rng, sources=sources, targets=targets, tie=tie)
+    rule = Fingers(ring_ids, int(ring_given), in_degree)
+    assert_greedy(instance, rule, chosen, list(zip(sources, targets, strict=True)), by_overlap=tie == "overlap")
+    assert bounded.places.tolist() == rule.places.tolist()
+
+
 @given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle"]))
 @many
 def test_weighed_links_are_exact_up_to_a_step(instance, seed, exponent, kind):
