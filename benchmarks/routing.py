@@ -18,9 +18,9 @@ from weft.model.latency import ConstantLatency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.protocol.catalog import ROUTERS
 from weft.protocol.router import Publication, Published
 from weft.sim.bulk import evaluate_part
+from weft.sim.catalog import ROUTERS, network_for
 from weft.sim.network import Network, network_of
 from weft.sim.population import routers_of
 from weft.sim.record import Record
@@ -50,7 +50,8 @@ def main() -> None:
     row("po", "kernels, threads: 1", once, *best(network, "po", once, 1, options.rounds))
     for threads in (1, 2):
         row("po", f"kernels, threads: {threads}", said, *best(network, "po", said, threads, options.rounds))
-    for router in ROUTERS[1:]:
+    for router in list(ROUTERS)[1:]:
+        network = network_for(router, instance, overlay)
         row(router, "kernels, threads: 1", said, *best(network, router, said, 1, options.rounds))
 
 

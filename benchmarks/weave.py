@@ -25,8 +25,8 @@ from weft.experiments.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
-from weft.overlays.weave import FAN_OUT, mesh_of, weave
 from weft.protocol.loom import Loom
+from weft.trees.weave import FAN_OUT, mesh_of, weave
 from weft.workloads.catalog import generate
 from weft.workloads.sample import Sampling, sample
 

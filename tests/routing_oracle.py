@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.weave import weave
 from weft.protocol.rendezvous import rendezvous
+from weft.trees.weave import weave
 
 
 def ring_instance(seed: int, nodes: int, topics: int, chance: float = 0.4) -> Instance:

@@ -26,7 +26,8 @@ from weft.model.latency import MatrixLatency
 from weft.overlays import lazy_greedy as module
 from weft.overlays.divide import clones_of
 from weft.overlays.finger import NO_NODE, empty_phases, empty_table
-from weft.overlays.lazy_greedy import Closeness, lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
+from weft.overlays.lazy_greedy import lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
+from weft.overlays.preference import Closeness, Preference
 from weft.overlays.swico import table_with_successors
 
 INSTANCES = random_instances(
@@ -58,7 +59,7 @@ def eager_up_to(pairs):
 @many
 def test_gm_is_exact(instance, seed, tie, held, few):
     with holding(held), eager_up_to(few):
-        chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed), tie=tie)
+        chosen = lazy_greedy(instance, any_link(), np.random.default_rng(seed), preference=Preference(tie))
     assert_greedy(instance, AnyLink(instance.nodes), chosen, by_overlap=tie == "overlap")
 
 
@@ -134,7 +135,9 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
     nodes, phases = np.nonzero(table != NO_NODE)
     sources, targets = nodes.astype(np.int32), table[nodes, phases]
     with holding(held):
-        chosen = lazy_greedy(instance, empty_phases(table, ring_ids), rng, sources=sources, targets=targets, tie=tie)
+        chosen = lazy_greedy(
+            instance, empty_phases(table, ring_ids), rng, sources=sources, targets=targets, preference=Preference(tie)
+        )
     links = list(zip(sources, targets, strict=True))
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
 
@@ -168,7 +171,7 @@ def test_weighed_links_are_exact_up_to_a_step(instance, seed, exponent, kind):
     rule = Fingers(ring_ids, 0) if kind == "fingers" else Circle(instance.nodes)
     constraint = empty_phases(empty_table(instance.nodes), ring_ids) if kind == "fingers" else circle(instance.nodes)
     closeness = Closeness(MatrixLatency(trips), exponent)
-    chosen = lazy_greedy(instance, constraint, rng, closeness=closeness)
+    chosen = lazy_greedy(instance, constraint, rng, preference=Preference(closeness=closeness))
     logarithms = -exponent * np.log(np.maximum(trips, 1.0))
     assert_greedy_by_worth(instance, rule, chosen, logarithms, STEP)
 
@@ -208,7 +211,7 @@ def test_the_number_of_threads_does_not_matter(tie):
         for threads in (1, before):
             numba.set_num_threads(threads)
             with holding(100), patch.object(parallel, "FEW_STEPS", 0):
-                results.append(lazy_greedy(instance, any_link(), np.random.default_rng(3), tie=tie))
+                results.append(lazy_greedy(instance, any_link(), np.random.default_rng(3), preference=Preference(tie)))
     finally:
         numba.set_num_threads(before)
     one, other = results

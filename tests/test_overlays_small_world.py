@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from greedy_reference import Parts, random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
-from weft.model.latency import MatrixLatency, place, read_latency
+from weft.model.latency import MatrixLatency, place
 from weft.overlays.catalog import design, options_of
-from weft.overlays.finger import empty_table
-from weft.overlays.grswico import fill_by_distance, filled
-from weft.overlays.lazy_greedy import Closeness
+from weft.overlays.finger import Fingers, empty_phases, empty_table, fill, nearest, random_table
+from weft.overlays.preference import Preference
 from weft.overlays.quality import quality
-from weft.overlays.random import random_table
 from weft.overlays.swico import table_with_successors
 
 SMALL_WORLDS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"]
@@ -116,12 +114,31 @@ def test_close_fingers_connect_more_than_blind_ones():
     assert support["swico-s"] < support["swico-sl"]
 
 
+def filling_of(ring_ids, table):
+    return Fingers(ring_ids, table, empty_phases(table, ring_ids))
+
+
+def test_only_what_the_constraint_permits_is_accepted():
+    """Phases that it holds for taken stay as they are, and each that is filled is taken from then on."""
+    ring_ids, rng = np.random.default_rng(4).permutation(30), np.random.default_rng(5)
+    filling = filling_of(ring_ids, table_with_successors(ring_ids))
+    filling.constraint.room[:10] &= ~4
+    before, proposed = filling.table.copy(), random_table(ring_ids, rng)
+    expected = filling.empty
+    assert expected.tolist() == [[False, True, node >= 10, True, True] for node in range(30)]
+    filling.accept(np.where(np.arange(30)[:, None] % 2 == 0, proposed, -1))
+    even = expected & (np.arange(30)[:, None] % 2 == 0)
+    assert np.array_equal(filling.table, np.where(even, proposed, before))
+    assert np.array_equal(filling.empty, expected & ~even)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_empty_phases_are_filled_by_the_largest_overlap(seed):
     instance = random_instance(seed, 50, 20, 0.15)
     rng = np.random.default_rng(seed)
     ring_ids = rng.permutation(50)
-    table = filled(instance, ring_ids, empty_table(50), rng, "overlap")
+    table = empty_table(50)
+    fill(instance, filling_of(ring_ids, table), rng, Preference(fill="overlap"))
     overlaps = Parts(instance).overlaps()
     for node in range(50):
         distances = (ring_ids - ring_ids[node]) % 50
@@ -151,19 +168,18 @@ def test_ego_facebook_is_almost_connected():
 
 
 @pytest.fixture
-def latencies(tmp_path):
-    """A file of round-trip times among 30 hosts."""
+def latencies():
+    """Round-trip times among 30 hosts."""
     trips = np.random.default_rng(1).uniform(5, 300, (30, 30))
-    np.savetxt(tmp_path / "trips.txt", (trips + trips.T) / 2)
-    return str(tmp_path / "trips.txt")
+    return MatrixLatency((trips + trips.T) / 2)
 
 
 @pytest.mark.parametrize("name", ["swico-l", "swico-sl"])
 def test_links_weighed_by_latency_are_shorter_and_still_a_ring(name, latencies):
     instance = random_instance(1, 64, 30, 0.3)
-    hosts = place(read_latency(latencies), 64, 1)
+    hosts = place(latencies, 64, 1)
     plain = design(instance, name, seed=1)
-    near = design(instance, name, seed=1, latency=latencies, closeness=1.0)
+    near = design(instance, name, seed=1, latency=hosts, closeness=1.0)
     assert_property_1(near)
     trips = [hosts.round_trip(overlay.sources, overlay.targets).mean() for overlay in (plain, near)]
     assert trips[1] < 0.8 * trips[0]
@@ -177,7 +193,8 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
     trips = np.random.default_rng(2).uniform(1, 100, (20, 20))
     ring_ids = np.random.default_rng(3).permutation(20)
     table = table_with_successors(ring_ids)
-    fill_by_distance(ring_ids, table, Closeness(MatrixLatency(trips), 1.0))
+    filling = filling_of(ring_ids, table)
+    filling.accept(nearest(filling, MatrixLatency(trips)))
     for node in range(instance.nodes):
         for phase in range(1, 5):
             distances = (ring_ids - ring_ids[node]) % 20

@@ -12,11 +12,11 @@ from weft.model.instance import Instance
 from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
-from weft.overlays.weave import weave
 from weft.pipeline.evaluate import NOTHING
 from weft.pipeline.evaluate import evaluate as evaluate_on_spark
 from weft.pipeline.weave import weave as weave_on_spark
 from weft.sim.bulk import evaluate
+from weft.trees.weave import weave
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 
@@ -76,6 +76,7 @@ def test_spark_weaves_the_same_trees_by_latency_and_fan_out(
     there = weave_on_spark(spark, *folders, fan_out=3, latency=file, seed=3)
     for name in ("indptr", "members", "parents"):
         assert np.array_equal(getattr(here, name), getattr(there, name))
+    assert here.meta == there.meta
     assert not np.array_equal(here.parents, plain.parents)
 
 

@@ -13,10 +13,10 @@ from routing_oracle import ring_instance, ring_overlay
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
-from weft.overlays.weave import mesh_of, weave
 from weft.protocol.loom import Assignment, Loom
 from weft.protocol.router import Assigned, Deliver, Publication, Published, Received, Send
 from weft.protocol.weave import Patience, Weave
+from weft.trees.weave import mesh_of, weave
 
 TOPICS = 3
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from routing_oracle import ring_instance, ring_overlay
 from weft.errors import WeftError
 from weft.model.publication import Publications
-from weft.overlays.weave import mesh_of, weave
 from weft.sim.bulk import evaluate
 from weft.sim.issuer_tree import average_path
+from weft.trees.weave import mesh_of, weave
 from weft.workloads.publication import publications
 
 

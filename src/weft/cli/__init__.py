@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 import weft
-from weft.cli import demo, design, evaluate, experiment, generate, ingest, inspect, join, publish, report, run, sample
+from weft.cli import (
+    demo,
+    design,
+    evaluate,
+    experiment,
+    generate,
+    ingest,
+    inspect,
+    join,
+    publish,
+    report,
+    run,
+    sample,
+    weave,
+)
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -17,7 +31,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (generate, ingest, sample, publish, design, join, inspect, evaluate, experiment, report, run, demo):
+for module in (
+    generate,
+    ingest,
+    sample,
+    publish,
+    design,
+    join,
+    inspect,
+    weave,
+    evaluate,
+    experiment,
+    report,
+    run,
+    demo,
+):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 

@@ -52,6 +52,7 @@ def design(
 ) -> None:
     """Design an overlay for an instance."""
     from weft.model.instance import read_instance
+    from weft.model.latency import placed_latency
     from weft.model.storage import require_absent
     from weft.overlays.catalog import chosen_options
     from weft.overlays.catalog import design as design_here
@@ -61,7 +62,6 @@ def design(
         "long": long,
         "tie": tie,
         "fill": fill,
-        "latency": latency,
         "closeness": closeness,
         "partitions": partitions,
         "partition": partition,
@@ -69,7 +69,7 @@ def design(
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }
-    chosen_options(overlay, options)
+    chosen_options(overlay, {**options, "latency": latency})
     if closeness is not None and latency is None:
         raise WeftError("--closeness says how much round-trip times count: give them with --latency.")
     require_absent(out, force)
@@ -82,10 +82,13 @@ def design(
             spark_session(master, o.spark_conf(conf)) as spark,
             TemporaryDirectory(dir=o.existing_parent(out)) as scratch,
         ):
-            made = design_on_spark(spark, instance, overlay, Path(scratch), seed=seed, progress=progress, **options)
+            made = design_on_spark(
+                spark, instance, overlay, Path(scratch), seed=seed, latency=latency, progress=progress, **options
+            )
     else:
+        placed = None if latency is None else placed_latency(latency, given.nodes, seed)
         with progress.step(f"Designing {overlay}"):
-            made = design_here(given, overlay, seed=seed, **options)
+            made = design_here(given, overlay, seed=seed, latency=placed, **options)
     with progress.step("Measuring it"):
         made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
     made.write(out, force=force)

@@ -13,7 +13,7 @@ import numpy as np
 from weft.experiments.experiment import Effort, Experiment, Metric, Panel, Plan, Point
 from weft.experiments.vitis import EXPONENT, PATTERNS
 from weft.experiments.vitis_run import SEEDS, TWITTER, Surroundings, VitisRun, hosts_in, settings, surroundings_of
-from weft.overlays.lazy_greedy import Closeness
+from weft.overlays.preference import Closeness, Preference
 from weft.overlays.swico import CLOSENESS, gswico_sl
 from weft.sim.timed import evaluate_in_time
 from weft.workloads.publication import publications
@@ -44,7 +44,7 @@ class DesignedRun:
     def measure(self) -> dict[str, Any]:
         instance, latency = surroundings_of(self.surroundings, self.seed)
         near = Closeness(latency, self.closeness) if self.closeness else None
-        overlay = gswico_sl(instance, np.random.default_rng(self.seed), "random", "random", near)
+        overlay = gswico_sl(instance, np.random.default_rng(self.seed), Preference(closeness=near))
         said = publications(instance, self.publications, self.seed, by="node")
         return evaluate_in_time(instance, overlay, self.router, latency, said, self.seed, by_latency=self.closeness > 0)
 

@@ -7,9 +7,9 @@ from typing import Any
 from weft.experiments.experiment import Experiment, Metric, Panel, Point
 from weft.experiments.point import social_input
 from weft.experiments.routing import Input, Routed, Scale, System, figures_of, instance_of, overlay_of, routing_plan
-from weft.overlays.weave import FAN_OUT, mesh_of, weave
-from weft.sim.bulk import evaluate_woven
+from weft.sim.bulk import evaluate
 from weft.sim.issuer_tree import average_path
+from weft.trees.weave import FAN_OUT, mesh_of, weave
 from weft.workloads.publication import publications
 
 METRICS = {
@@ -50,7 +50,7 @@ class WovenRun:
         instance, overlay = instance_of(self.input, self.seed), overlay_of(self.input, self.overlay, (), self.seed)
         drawn = publications(instance, self.publications, self.seed)
         trees = weave(instance, overlay, fan_out=self.fan_out)
-        figures = figures_of(instance, overlay, evaluate_woven(instance, overlay, trees, drawn))
+        figures = figures_of(instance, overlay, evaluate(instance, overlay, "weave", drawn, trees=trees))
         if not self.from_issuers:
             return figures
         kept = ("routing_overhead", "messages_per_delivery")

@@ -15,11 +15,16 @@ import numpy as np
 
 from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
+from weft.model.overlay import Overlay
 
 
 class Latency(Protocol):
     @property
     def nodes(self) -> int: ...
+
+    @property
+    def source(self) -> str:
+        """The file it was read from, or else what it is: for the meta of what is made by it."""
 
     def round_trip(self, sources: Integers, targets: Integers) -> Floats: ...
 
@@ -28,6 +33,7 @@ class Latency(Protocol):
 class ConstantLatency:
     nodes: int
     milliseconds: float = 1.0  # between any two nodes; a node reaches itself in no time
+    source: str = "constant"
 
     def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         return np.where(sources == targets, 0.0, self.milliseconds)
@@ -36,6 +42,7 @@ class ConstantLatency:
 @dataclass(frozen=True, eq=False)
 class MatrixLatency:
     matrix: Floats  # [from, to], milliseconds; it need not be symmetric
+    source: str = "matrix"
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
@@ -57,6 +64,7 @@ class CoordinateLatency:
     coordinates: Floats  # a row a node
     per_unit: float = 1.0  # milliseconds for a Euclidean distance of 1
     base: float = 0.0  # milliseconds between any two different nodes, on top
+    source: str = "coordinates"
 
     def __post_init__(self) -> None:
         if self.coordinates.ndim != 2 or not self.coordinates.size or not np.all(np.isfinite(self.coordinates)):
@@ -81,6 +89,10 @@ class PlacedLatency:
     def nodes(self) -> int:
         return len(self.host)
 
+    @property
+    def source(self) -> str:
+        return self.hosts.source
+
     def round_trip(self, sources: Integers, targets: Integers) -> Floats:
         between = self.hosts.round_trip(self.host[sources], self.host[targets])
         return np.where(sources == targets, 0.0, between + self.access[sources] + self.access[targets])
@@ -100,6 +112,17 @@ def placed_latency(path: str | Path, nodes: int, seed: int) -> PlacedLatency:
     return place(read_latency(path), nodes, seed)
 
 
+def latency_for(overlay: Overlay, path: str | Path, seed: int) -> PlacedLatency:
+    """The same for the nodes of an overlay, which must be where its design placed them if it went by latencies."""
+    by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
+    if by_latency and overlay.meta["seed"] != seed:
+        raise WeftError(
+            f"The overlay was designed for nodes that seed {overlay.meta['seed']} places on hosts, and the seed is "
+            f"{seed}: give the same one."
+        )
+    return placed_latency(path, overlay.nodes, seed)
+
+
 def require_latency_of(latency: Latency, nodes: int) -> None:
     if latency.nodes < nodes:
         raise WeftError(f"The latencies are of {latency.nodes} nodes and not of {nodes}: place the nodes on them.")
@@ -116,10 +139,10 @@ def read_latency(path: str | Path) -> Latency:
         if not data.strip():
             raise WeftError("it is empty.")
         if kind.endswith(".ping.bin"):
-            return MatrixLatency(_wonderproxy(data))
+            return MatrixLatency(_wonderproxy(data), str(path))
         if kind.endswith(".xml"):
-            return CoordinateLatency(_oversim(data))
-        return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2))
+            return CoordinateLatency(_oversim(data), source=str(path))
+        return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2), str(path))
     except (ValueError, ET.ParseError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise WeftError(f"{path} cannot be read as latencies: {str(error).rstrip('.')}.") from error
     except WeftError as error:

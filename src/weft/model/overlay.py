@@ -1,5 +1,6 @@
 """The overlay: nodes, their places on the ring if it has one, and the links, each owned by the node that opened it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,6 +39,15 @@ class Overlay:
     def indptr(self) -> Int64s:
         """The links of node v are those from indptr[v] to indptr[v + 1]."""
         return np.searchsorted(self.sources, np.arange(self.nodes + 1)).astype(np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells overlays apart by their links and their ring alone, however they were made."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(np.array([self.nodes, self.links, self.ring_size or 0], np.int64).tobytes())
+        for column in (self.sources, self.targets, self.phases, self.ring_ids):
+            digest.update(b"" if column is None else column.tobytes())
+        return digest.hexdigest()
 
     def of(self, node: int) -> Int32s:
         return self.targets[self.indptr[node] : self.indptr[node + 1]]
@@ -102,6 +112,14 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
     if ring_ids.min() < 0 or ring_ids.max() >= ring_size:
         raise WeftError(f"ring ids must lie in 0..{ring_size - 1}.")
     return ring_ids
+
+
+def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
+    """Every pair of linked nodes once, the smaller first."""
+    low, high = np.minimum(overlay.sources, overlay.targets), np.maximum(overlay.sources, overlay.targets)
+    keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
+    low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
+    return low_ends.astype(np.int32), high_ends.astype(np.int32)
 
 
 def require_made_for(instance: Instance, overlay: Overlay) -> None:

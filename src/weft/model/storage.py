@@ -24,6 +24,8 @@ from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
 
+META_KEY = b"weft"  # in a Parquet file
+
 MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Weft's own
 
 
@@ -109,8 +111,19 @@ def _sentence(error: OSError, path: Path) -> str:
     return f"{path} cannot be written: {error.strerror or error}."
 
 
-def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]]) -> None:
-    pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]], meta: Meta | None = None) -> None:
+    """The meta goes into the file, for `read_file_meta`."""
+    table = pa.table(dict(columns))
+    if meta is not None:
+        table = table.replace_schema_metadata({META_KEY: json.dumps(meta)})
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_file_meta(path: Path) -> Meta:
+    """The meta that a Parquet file was written with; empty where it has none, as a folder of files."""
+    if path.is_dir():
+        return {}
+    return dict(json.loads((pq.read_schema(path).metadata or {}).get(META_KEY, b"{}")))
 
 
 def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequence[str] = ()) -> pa.Table:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from weft.errors import WeftError
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.seed import require_seed
 from weft.overlays.chord import chord
@@ -57,7 +58,7 @@ def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overl
     overlay = builder(instance, seed=seed, **chosen)
     seconds = time.perf_counter() - start
     return overlay.with_meta(
-        algorithm=name, parameters=chosen, seed=seed, seconds=seconds, instance=instance.fingerprint
+        algorithm=name, parameters=_recorded(chosen), seed=seed, seconds=seconds, instance=instance.fingerprint
     )
 
 
@@ -89,6 +90,12 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if choices and value not in choices:
             raise WeftError(f"--{option} {value} is unknown to {name}: choose one of {', '.join(choices)}.")
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
+
+
+def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
+    """As they stand in the meta: latencies by where they come from."""
+    latency: Latency | None = options.get("latency")
+    return {**options, **({} if latency is None else {"latency": latency.source})}
 
 
 def _flags(options: Iterable[str]) -> str:

@@ -25,8 +25,9 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
-from weft.overlays.lazy_greedy import Tie, links_across, links_with_bulk
+from weft.overlays.lazy_greedy import links_across, links_with_bulk
 from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
+from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group, shared_topics
 
 
@@ -44,7 +45,7 @@ def dc(
     partition: Partitioning = "random",
     tie: Tie = "random",
 ) -> Overlay:
-    interest = instance.interest
+    interest, preference = instance.interest, Preference(tie)
     count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
     divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
     member = divide(count, seed)
@@ -52,11 +53,13 @@ def dc(
     links, stars = [], []
     for index, nodes in enumerate(nodes_by_partition(member)):
         own = interest.take(nodes)
-        links.append(inner_links(nodes, own, stream(seed, index), tie))
+        links.append(inner_links(nodes, own, stream(seed, index), preference))
         stars.append(nodes[star_set(own, shared)])
     start = time.perf_counter()
     all_stars = np.concatenate(stars)
-    links.append(outer_links(all_stars, interest.take(all_stars), member[all_stars], stream(seed, len(stars)), tie))
+    links.append(
+        outer_links(all_stars, interest.take(all_stars), member[all_stars], stream(seed, len(stars)), preference)
+    )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
     return overlay_of(instance.nodes, links, **figures, **across)
@@ -65,16 +68,16 @@ def dc(
 def dcbc(
     instance: Instance, *, seed: int, partitions: int | None = None, bulk: float = 0.2, tie: Tie = "random"
 ) -> Overlay:
-    interest = instance.interest
+    interest, preference = instance.interest, Preference(tie)
     heavy = bulk_nodes(interest, bulk, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
     size = partial(neighbour_size, interest.take(light), seed)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
-    links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), tie)]
+    links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), preference)]
     clones = clones_of(interest.take(heavy))
     for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
-        links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), tie))
+        links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
     return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
 
 
@@ -93,18 +96,18 @@ def nodes_by_partition(member: Int32s) -> list[Int64s]:
     return np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
 
 
-def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, tie: Tie) -> Links:
+def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, preference: Preference) -> Links:
     """GM on the nodes."""
     alone = np.arange(len(nodes), dtype=np.int32)
-    chosen = links_across(interest.compact(), alone, rng, tie=tie)
+    chosen = links_across(interest.compact(), alone, rng, preference)
     return Links(nodes[chosen.owners], nodes[chosen.others])
 
 
 def links_with_clones(
-    nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, tie: Tie
+    nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, preference: Preference
 ) -> Links:
     """GM on the nodes and the bulk, which has its overlay already."""
-    chosen = links_with_bulk(interest, clones, rng, tie=tie)
+    chosen = links_with_bulk(interest, clones, rng, preference)
     both = np.concatenate([nodes, bulk])
     return Links(both[chosen.owners], both[chosen.others])
 
@@ -114,10 +117,12 @@ def star_set(interest: Csr, shared: Bools) -> Int64s:
     return cover_by_group(interest, np.zeros(interest.rows, np.int32), shared)
 
 
-def outer_links(stars: Int64s, interest: Csr, member: Int32s, rng: np.random.Generator, tie: Tie) -> Links:
+def outer_links(
+    stars: Int64s, interest: Csr, member: Int32s, rng: np.random.Generator, preference: Preference
+) -> Links:
     """Links among the star nodes of different partitions, in the order of the nodes."""
     order = np.argsort(stars)
-    chosen = links_across(interest.take(order).compact(), member[order], rng, tie=tie)
+    chosen = links_across(interest.take(order).compact(), member[order], rng, preference)
     return Links(stars[order][chosen.owners], stars[order][chosen.others])
 
 

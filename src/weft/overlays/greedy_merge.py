@@ -16,7 +16,8 @@ from weft.errors import WeftError
 from weft.kernels.greedy.constraint import Constraint, any_link, degree_at_most
 from weft.model.instance import LIMIT, Instance
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.lazy_greedy import Tie, lazy_greedy
+from weft.overlays.lazy_greedy import lazy_greedy
+from weft.overlays.preference import Preference, Tie
 
 
 def gm(
@@ -29,7 +30,8 @@ def gm(
 ) -> Overlay:
     rng = np.random.default_rng(seed)
     most = LIMIT if average_degree is None else links_of_degree(average_degree, instance.nodes)
-    chosen = lazy_greedy(instance, degree_limit(maximum_degree, instance.nodes), rng, tie=tie, most=most)
+    limit = degree_limit(maximum_degree, instance.nodes)
+    chosen = lazy_greedy(instance, limit, rng, preference=Preference(tie), most=most)
     return overlay_from_links(instance.nodes, chosen.owners, chosen.others)
 
 

@@ -17,11 +17,10 @@ bytes for every pair of nodes with a topic in common.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from weft.arrays import Floats, Int32s, Int64s
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
 from weft.kernels.greedy import eager
 from weft.kernels.greedy.bulk import NO_BULK, Bulk
@@ -33,30 +32,13 @@ from weft.kernels.greedy.overlap import overlaps
 from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.model.csr import Csr
 from weft.model.instance import LIMIT, Instance
-from weft.model.latency import Latency
-
-Tie = Literal["random", "overlap"]
+from weft.overlays.preference import NO_PREFERENCE, Preference
 
 STEPS_PER_HELD = 200
 FEWEST_HELD = 50_000  # a round has a cost of its own
 
 NO_LINKS = np.empty(0, np.int32)
 UNWEIGHED = np.empty(0, np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Closeness:
-    """What distance makes of a contribution: (1 / d)^n of it, as in Vitis' formula (1)."""
-
-    latency: Latency
-    exponent: float  # n, from 0
-    floor: float = 1.0  # milliseconds; a shorter round trip counts as so long
-
-    def logarithms(self, sources: Int32s, targets: Int32s) -> Floats:
-        """Of the weights of links; the lowest is 0."""
-        trips = np.maximum(self.latency.round_trip(sources, targets), self.floor)
-        logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
-        return logarithms
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,32 +57,35 @@ def lazy_greedy(
     *,
     sources: Int32s = NO_LINKS,
     targets: Int32s = NO_LINKS,
-    tie: Tie = "random",
+    preference: Preference = NO_PREFERENCE,
     most: int = LIMIT,
-    closeness: Closeness | None = None,
 ) -> ChosenLinks:
     """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
     interest = require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, tie, most, closeness)
+    return added_links(interest, tcc, constraint, rng, preference, most)
 
 
-def links_across(interest: Csr, group: Int32s, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
+def links_across(
+    interest: Csr, group: Int32s, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
+) -> ChosenLinks:
     """Links that make every topic one part, where the nodes of a group have a topic-connected overlay already.
 
     No link within a group contributes, so that all go from one group to another. Which links a group has inside does
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    return added_links(require_numbered(interest), tcc, any_link(), rng, tie, LIMIT)
+    return added_links(require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
 
 
-def links_with_bulk(interest: Csr, bulk: Bulk, rng: np.random.Generator, *, tie: Tie = "random") -> ChosenLinks:
+def links_with_bulk(
+    interest: Csr, bulk: Bulk, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
+) -> ChosenLinks:
     """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
-    if not is_eager(interest, any_link(), tie):
+    if not is_eager(interest, any_link(), preference):
         both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
-        return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, tie=tie)
+        return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, preference)
     topics = np.flatnonzero(np.diff(bulk.start)).astype(np.int32)
     indptr = np.append(interest.indptr, len(interest) + len(topics))
     tcc = unlinked(indptr, np.concatenate([interest.indices, topics]))
@@ -112,21 +97,20 @@ def added_links(
     tcc: Connectivity,
     constraint: Constraint,
     rng: np.random.Generator,
-    tie: Tie,
+    preference: Preference,
     most: int,
-    closeness: Closeness | None = None,
 ) -> ChosenLinks:
     """At most so many links on top of what is connected."""
-    if is_eager(interest, constraint, tie) and closeness is None:
+    if is_eager(interest, constraint, preference):
         rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
-        rounds = drained_rounds(interest, tcc, constraint, rng, tie, most, closeness)
+        rounds = drained_rounds(interest, tcc, constraint, rng, preference, most)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
 
 
-def is_eager(interest: Csr, constraint: Constraint, tie: Tie) -> bool:
+def is_eager(interest: Csr, constraint: Constraint, preference: Preference) -> bool:
     few = interest.rows**2 <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
-    return few and constraint.kind == ANY and tie == "random"
+    return few and constraint.kind == ANY and preference.tie == "random" and preference.closeness is None
 
 
 def eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
@@ -139,27 +123,27 @@ def drained_rounds(
     tcc: Connectivity,
     constraint: Constraint,
     rng: np.random.Generator,
-    tie: Tie,
+    preference: Preference,
     most: int,
-    closeness: Closeness | None,
 ) -> list[Pairs]:
     """Rounds until there are so many links, or none contributes."""
     rounds, count = [empty_pairs(0)], 0
+    by_overlap, closeness = preference.tie == "overlap", preference.closeness
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
         held, least = best_candidates(
             tcc,
             constraint,
             interest.columns,
-            whole_buckets=tie == "overlap",
+            whole_buckets=by_overlap,
             rng=rng,
             all_of_them=closeness is not None,
         )
         if not len(held.source):
             break
-        preference = overlap_of(interest, held) if tie == "overlap" else NO_LINKS
+        rank = overlap_of(interest, held) if by_overlap else NO_LINKS
         weight = closeness.logarithms(held.source, held.target) if closeness else UNWEIGHED
-        rounds.append(drained(tcc, constraint, held, least, preference, weight, kernel_seed(rng)))
+        rounds.append(drained(tcc, constraint, held, least, rank, weight, kernel_seed(rng)))
         count += len(rounds[-1].source)
     return rounds
 

@@ -18,7 +18,7 @@ from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.kernels.quality.diameter import diameters
 from weft.kernels.quality.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.instance import Instance
-from weft.model.overlay import NO_PHASE, Overlay, require_made_for
+from weft.model.overlay import NO_PHASE, Overlay, require_made_for, undirected
 from weft.model.ring import clockwise, phase, phase_count
 
 SHOWN = 10
@@ -79,14 +79,6 @@ def topic_subgraph(instance: Instance, overlay: Overlay) -> sparse.csr_array:
     ends = (np.concatenate([place[ones], place[others]]), np.concatenate([place[others], place[ones]]))
     size = instance.subscriptions
     return sparse.coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(size, size)).tocsr()
-
-
-def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
-    """Every pair of linked nodes once, the smaller first."""
-    low, high = np.minimum(overlay.sources, overlay.targets), np.maximum(overlay.sources, overlay.targets)
-    keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
-    low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
-    return low_ends.astype(np.int32), high_ends.astype(np.int32)
 
 
 def tcc_counts(instance: Instance, subgraph: sparse.csr_array) -> Int64s:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
-from weft.overlays.finger import overlay_from_table, phase_starts, table_of_distances
+from weft.overlays.finger import overlay_from_table, random_table
 
 
 def random(instance: Instance, *, seed: int) -> Overlay:
@@ -17,10 +17,3 @@ def random(instance: Instance, *, seed: int) -> Overlay:
 def random_ring(nodes: int, rng: np.random.Generator) -> Int64s:
     """RandomS: the ring id of every node."""
     return rng.permutation(nodes)
-
-
-def random_table(ring_ids: Int64s, rng: np.random.Generator) -> Int32s:
-    """RandomL: all nodes of a phase are equally likely; the last phase ends where the ring does."""
-    starts = phase_starts(len(ring_ids))
-    ends = np.minimum(2 * starts, len(ring_ids))
-    return table_of_distances(ring_ids, rng.integers(starts, ends, size=(len(ring_ids), len(starts))))

@@ -25,13 +25,13 @@ from weft.errors import WeftError
 from weft.kernels.greedy.constraint import circle
 from weft.kernels.greedy.fragment import ring_order
 from weft.model.instance import Instance
-from weft.model.latency import placed_latency
+from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.overlays.chord import chord_table
-from weft.overlays.finger import empty_table, overlay_from_table
-from weft.overlays.grswico import Fill, with_close_fingers
-from weft.overlays.lazy_greedy import Closeness, Tie, lazy_greedy
-from weft.overlays.random import random_ring, random_table
+from weft.overlays.finger import empty_table, overlay_from_table, random_table, with_close_fingers
+from weft.overlays.lazy_greedy import lazy_greedy
+from weft.overlays.preference import Closeness, Fill, Preference, Tie
+from weft.overlays.random import random_ring
 
 Long = Literal["chord", "random"]
 CLOSENESS = 0.5
@@ -49,11 +49,12 @@ def swico_l(
     seed: int,
     tie: Tie = "random",
     fill: Fill = "random",
-    latency: str = "",
+    latency: Latency | None = None,
     closeness: float = CLOSENESS,
 ) -> Overlay:
-    rng, near = np.random.default_rng(seed), _closeness(instance, latency, closeness, seed)
-    return gswico_l(instance, random_ring(instance.nodes, rng), rng, tie, fill, near)
+    rng = np.random.default_rng(seed)
+    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference)
 
 
 def swico_sl(
@@ -62,44 +63,37 @@ def swico_sl(
     seed: int,
     tie: Tie = "random",
     fill: Fill = "random",
-    latency: str = "",
+    latency: Latency | None = None,
     closeness: float = CLOSENESS,
 ) -> Overlay:
-    rng, near = np.random.default_rng(seed), _closeness(instance, latency, closeness, seed)
-    return gswico_sl(instance, rng, tie, fill, near)
+    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    return gswico_sl(instance, np.random.default_rng(seed), preference)
 
 
-def _closeness(instance: Instance, latency: str, exponent: float, seed: int) -> Closeness | None:
-    """By the latencies of a file, on whose hosts the seed places the nodes."""
+def _closeness(instance: Instance, latency: Latency | None, exponent: float) -> Closeness | None:
     if not 0 <= exponent < np.inf:
         raise WeftError(f"--closeness {exponent} is out of range: give a number from 0.")
-    return Closeness(placed_latency(latency, instance.nodes, seed), exponent) if latency else None
+    if latency is None:
+        return None
+    require_latency_of(latency, instance.nodes)
+    return Closeness(latency, exponent)
 
 
 def gswico_s(instance: Instance, rng: np.random.Generator, closeness: Closeness | None = None) -> Int64s:
-    """The ring id of every node."""
-    chosen = lazy_greedy(instance, circle(instance.nodes), rng, closeness=closeness)
+    """The ring id of every node. Ties are broken by chance, whatever is preferred among fingers."""
+    chosen = lazy_greedy(instance, circle(instance.nodes), rng, preference=Preference(closeness=closeness))
     starts = rng.permutation(instance.nodes).astype(np.int32)
     ring_ids = np.empty(instance.nodes, np.int64)
     ring_ids[ring_order(instance.nodes, chosen.owners, chosen.others, starts)] = np.arange(instance.nodes)
     return ring_ids
 
 
-def gswico_l(
-    instance: Instance,
-    ring_ids: Int64s,
-    rng: np.random.Generator,
-    tie: Tie,
-    fill: Fill,
-    closeness: Closeness | None = None,
-) -> Overlay:
-    return with_close_fingers(instance, ring_ids, table_with_successors(ring_ids), rng, tie, fill, closeness)
+def gswico_l(instance: Instance, ring_ids: Int64s, rng: np.random.Generator, preference: Preference) -> Overlay:
+    return with_close_fingers(instance, ring_ids, table_with_successors(ring_ids), rng, preference)
 
 
-def gswico_sl(
-    instance: Instance, rng: np.random.Generator, tie: Tie, fill: Fill, closeness: Closeness | None = None
-) -> Overlay:
-    return gswico_l(instance, gswico_s(instance, rng, closeness), rng, tie, fill, closeness)
+def gswico_sl(instance: Instance, rng: np.random.Generator, preference: Preference) -> Overlay:
+    return gswico_l(instance, gswico_s(instance, rng, preference.closeness), rng, preference)
 
 
 def table_with_successors(ring_ids: Int64s) -> Int32s:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
-from weft.model.latency import read_latency
+from weft.model.latency import placed_latency, read_latency
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays import catalog
 from weft.pipeline import divide
@@ -28,29 +28,38 @@ def design(
     scratch: Path,
     *,
     seed: int,
+    latency: str | None = None,
     progress: Progress = SILENCE,
     **options: Any,
 ) -> Overlay:
-    """`scratch` is a folder that driver and executors share."""
-    chosen = catalog.chosen_options(name, options)
-    if chosen.get("latency"):
-        read_latency(chosen["latency"])  # here as well, so that what is wrong with it is told before a task is sent
-        options["latency"] = str(Path(chosen["latency"]).absolute())
+    """`scratch`, a folder, and the file of latencies are where driver and executors find them under the same path."""
+    chosen = catalog.chosen_options(name, {**options, "latency": latency})
+    if latency is not None:
+        read_latency(latency)  # here as well, so that what is wrong with it is told before a task is sent
+        latency = str(Path(latency).absolute())
     target = scratch.absolute() / "overlay"
     if name in DIVIDED and chosen.pop("partition", "random") == "random":
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
     else:
         with progress.step(f"Designing {name}", spark_tasks(spark)):
-            _design_in_a_task(spark, instance.absolute(), target, name, seed, options)
+            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, options)
     return read_overlay(target)
 
 
 def _design_in_a_task(
-    spark: SparkSession, instance: Path, target: Path, name: str, seed: int, options: Mapping[str, Any]
+    spark: SparkSession,
+    instance: Path,
+    target: Path,
+    name: str,
+    seed: int,
+    latency: str | None,
+    options: Mapping[str, Any],
 ) -> None:
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            catalog.design(read_instance(instance), name, seed=seed, **options).write(target, force=True)
+            given = read_instance(instance)
+            placed = None if latency is None else placed_latency(latency, given.nodes, seed)
+            catalog.design(given, name, seed=seed, latency=placed, **options).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 
     spark.range(1, numPartitions=1).mapInArrow(build, "done BIGINT").collect()

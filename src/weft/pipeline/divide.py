@@ -33,8 +33,8 @@ from weft.overlays.divide import (
     star_set,
     stream,
 )
-from weft.overlays.lazy_greedy import Tie
 from weft.overlays.partition import random_partition
+from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group
 from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
 from weft.pipeline.parts import read_parts
@@ -61,6 +61,8 @@ def dc(
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
+    preference = Preference(tie)
+
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
         everyone = np.arange(nodes)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
@@ -68,11 +70,11 @@ def dc(
         member = random_partition(nodes, count, seed)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, everyone, member)
-            _conquered(divided, count, conqueror(seed, 0, NOBODY, tie)).write.parquet(scratch)
+            _conquered(divided, count, conqueror(seed, 0, NOBODY, preference)).write.parquet(scratch)
         with progress.step("Combining them"):
             of_stars = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NOT NULL").toArrow()
             stars = members(column(of_stars, "source"), column(of_stars, "topic"))
-            links = outer_links(stars.nodes, stars.interest, member[stars.nodes], stream(seed, count), tie)
+            links = outer_links(stars.nodes, stars.interest, member[stars.nodes], stream(seed, count), preference)
         sizes = np.bincount(member, minlength=count)
         return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
 
@@ -91,6 +93,8 @@ def dcbc(
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
+    preference = Preference(tie)
+
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
         with progress.step("Finding the bulk", spark_tasks(spark)):
             heavy = members_of(interest, bulk_nodes(interest, nodes, bulk, seed))
@@ -99,10 +103,10 @@ def dcbc(
             size = neighbour_size(interest, light, seed)
             count = number_of_partitions(partitions, len(light), size) if len(light) else 0
         with progress.step("Linking the bulk"):
-            links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), tie)
+            links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), preference)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, light, random_partition(len(light), count, seed))
-            _conquered(divided, max(count, 1), conqueror(seed, 1, heavy, tie)).write.parquet(scratch)
+            _conquered(divided, max(count, 1), conqueror(seed, 1, heavy, preference)).write.parquet(scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
     parameters = {"partitions": partitions, "bulk": bulk, "tie": tie}
@@ -137,14 +141,14 @@ def _conquered(divided: DataFrame, count: int, conquer: Callable[[pa.Table], pa.
     return divided.repartition(count, "partition").groupBy("partition").applyInArrow(conquer, CONQUERED)
 
 
-def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable[[pa.Table], pa.Table]:
+def conqueror(seed: int, first_stream: int, bulk: Members, preference: Preference) -> Callable[[pa.Table], pa.Table]:
     """What a task does with the interests of a partition. Star nodes are told only where there is no bulk."""
 
     def conquer(table: pa.Table) -> pa.Table:
         partition = table["partition"][0].as_py()
         own, shared = members_of_partition(table)
         rng = stream(seed, partition + first_stream)
-        links = conquered_links(own, bulk, rng, tie)
+        links = conquered_links(own, bulk, rng, preference)
         stars = star_set(own.interest, shared) if not len(bulk.nodes) else np.empty(0, np.int64)
         of_stars = own.interest.take(stars)
         rows, columns = own.nodes[stars][of_stars.row_of_each()], of_stars.indices
@@ -154,12 +158,12 @@ def conqueror(seed: int, first_stream: int, bulk: Members, tie: Tie) -> Callable
     return conquer
 
 
-def conquered_links(own: Members, bulk: Members, rng: np.random.Generator, tie: Tie) -> Links:
+def conquered_links(own: Members, bulk: Members, rng: np.random.Generator, preference: Preference) -> Links:
     if not len(bulk.nodes):
-        return inner_links(own.nodes, own.interest, rng, tie)
+        return inner_links(own.nodes, own.interest, rng, preference)
     both = together(own, bulk).interest
     light, heavy = np.split(np.arange(both.rows), [len(own.nodes)])
-    return links_with_clones(own.nodes, both.take(light), bulk.nodes, clones_of(both.take(heavy)), rng, tie)
+    return links_with_clones(own.nodes, both.take(light), bulk.nodes, clones_of(both.take(heavy)), rng, preference)
 
 
 def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s) -> pa.Table:

@@ -10,7 +10,7 @@ from weft.kernels.routing.issuer_tree import issuer_paths
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.tree import Trees
-from weft.overlays.weave import Mesh
+from weft.trees.weave import Mesh
 
 
 def average_path(instance: Instance, mesh: Mesh, trees: Trees, publications: Publications) -> float:

@@ -15,7 +15,7 @@ from weft.model.instance import instance_from_pairs
 from weft.model.latency import CoordinateLatency
 from weft.model.overlay import overlay_from_links
 from weft.overlays.catalog import BUILDERS, design
-from weft.overlays.weave import weave
+from weft.trees.weave import weave
 
 TCOS = ["gm", "dc", "dcbc", "ring-per-topic"]
 

@@ -1,0 +1,1 @@
+"""Trees of an overlay's links, one a topic, that publications travel on."""
