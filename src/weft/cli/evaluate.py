@@ -68,6 +68,7 @@ def evaluate(
             write_columns(partial, result.topics)
     figures = asdict(result)
     figures.pop("topics")
+    figures.pop("load_by_node")
     print_result(figures, json)
 
 

@@ -6,7 +6,7 @@ the publications are divided among threads or executors, the merged figures are 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
@@ -82,6 +82,7 @@ class Load:
     received: Distribution
     most_loaded_node: int  # the one that sends and receives the most; the first of several
     most_loaded_messages: int
+    most_links: int  # of any node, whoever opened them
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,18 @@ class Evaluation:
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     times: Times | None = None  # where latencies are given
     topics: Mapping[str, npt.NDArray[np.generic]] | None = None  # a column a figure, a row a topic; on request
+    load_by_node: Mapping[str, Int64s] = field(default_factory=dict, compare=False, repr=False)  # sent and received
 
     @classmethod
     def from_counts(
-        cls, counts: Counts, *, router: str, overlay: str, seconds: float, trees: Trees | None = None
+        cls,
+        counts: Counts,
+        *,
+        router: str,
+        overlay: str,
+        seconds: float,
+        most_links: int,
+        trees: Trees | None = None,
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -122,16 +131,17 @@ class Evaluation:
             average_path=counts.path_sum / max(counts.deliveries, 1),
             maximum_path=counts.maximum_path,
             seconds=seconds,
-            load=_load(counts.sent, counts.received),
+            load=_load(counts.sent, counts.received, most_links),
             table_entries=None if trees is None else distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
+            load_by_node={"sent": counts.sent, "received": counts.received},
         )
 
 
-def _load(sent: Int64s, received: Int64s) -> Load:
+def _load(sent: Int64s, received: Int64s, most_links: int) -> Load:
     both = sent + received
     busiest = int(np.argmax(both))
-    return Load(distribution(sent), distribution(received), busiest, int(both[busiest]))
+    return Load(distribution(sent), distribution(received), busiest, int(both[busiest]), most_links)
 
 
 def distribution(values: Int64s | Floats) -> Distribution:

@@ -13,7 +13,7 @@ from weft.model.tree import Trees
 from weft.protocol.router import Publication, Published
 from weft.sim.catalog import routing, trees_for
 from weft.sim.evaluation import Evaluation, Times, distribution
-from weft.sim.population import routers_of, subscribe_all
+from weft.sim.population import direct_issuers, routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
@@ -37,6 +37,8 @@ def with_times(
     some = Publications(publications.topics[rows], publications.nodes[rows])
     record = Record()
     world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees)
+    if trees is not None:
+        direct_issuers(world, instance, overlay, trees, some)
     start = _publish(world, some)
     times = np.array([delivery.time - start for delivery in record.deliveries] or [0.0])
     return replace(evaluation, times=Times(len(some), distribution(times)))
@@ -52,10 +54,16 @@ def evaluate_in_time(
     *,
     by_latency: bool = False,  # the trees, where the router has them; without, by hops
 ) -> dict[str, Any]:
-    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
+    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled.
+
+    Trees are woven each by itself, whatever the load.
+    """
     record = Record()
-    trees = trees_for(router, instance, overlay, latency=latency if by_latency else None)
-    start = _publish(_world_at_rest(instance, overlay, router, latency, record, seed, trees), publications)
+    trees = trees_for(router, instance, overlay, load_weight=0.0, latency=latency if by_latency else None)
+    world = _world_at_rest(instance, overlay, router, latency, record, seed, trees)
+    if trees is not None:
+        direct_issuers(world, instance, overlay, trees, publications)
+    start = _publish(world, publications)
     tally = _tally(instance, publications, record, start)
     return {**tally.figures(), "messages_per_delivery": len(record.hops) / max(tally.deliveries, 1)}
 
