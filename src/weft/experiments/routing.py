@@ -9,12 +9,14 @@ from typing import Any, Protocol
 from weft.experiments.experiment import Effort, Metric, Plan, Point, Run
 from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.ring import phase_count
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
 from weft.sim.bulk import evaluate
+from weft.sim.catalog import trees_for
 from weft.sim.evaluation import Evaluation
 from weft.workloads.catalog import generate
-from weft.workloads.publication import publications
+from weft.workloads.publication import By, publications
 from weft.workloads.sample import Sampling, sample
 
 SAMPLE = "sample"
@@ -36,11 +38,15 @@ class Input:
     topics: int | None = None
     like: str | None = None  # of a social graph
     folder: str | None = None  # the instance that is sampled, breadth-first
+    issuers: By = "topic"  # who publishes
 
 
 @dataclass(frozen=True)
 class RoutingRun:
-    """The seed is that of instance, overlay, publications and rendezvous points."""
+    """The seed is that of instance, overlay, publications and rendezvous points.
+
+    Where the router has trees, each is woven by itself, whatever the load and for whoever publishes.
+    """
 
     input: Input
     overlay: str
@@ -60,8 +66,10 @@ class RoutingRun:
     def measure(self) -> dict[str, Any]:
         instance = instance_of(self.input, self.seed)
         overlay = overlay_of(self.input, self.overlay, self.options, self.seed)
-        drawn = publications(instance, self.publications, self.seed)
-        return figures_of(instance, overlay, evaluate(instance, overlay, self.router, drawn, seed=self.seed))
+        drawn = publications(instance, self.publications, self.seed, by=self.input.issuers)
+        trees = trees_for(self.router, instance.without_publishers, overlay, load_weight=0.0)
+        result = evaluate(instance, overlay, self.router, drawn, seed=self.seed, trees=trees)
+        return figures_of(instance, overlay, result)
 
 
 class Routed(Protocol):
@@ -81,7 +89,7 @@ class System:
 
 
 def figures_of(instance: Instance, overlay: Overlay, result: Evaluation) -> dict[str, Any]:
-    sent, entries = result.load.sent, result.table_entries
+    sent, received, entries = result.load.sent, result.load.received, result.table_entries
     tables = {} if entries is None else {"table_entries": entries.mean, "most_table_entries": entries.maximum}
     return {
         "subscriptions": instance.subscriptions,
@@ -96,6 +104,10 @@ def figures_of(instance: Instance, overlay: Overlay, result: Evaluation) -> dict
         "most_loaded_messages": result.load.most_loaded_messages,
         "busiest_over_mean": sent.maximum / max(sent.mean, 1e-9),
         "percentile_over_mean": sent.percentile_99 / max(sent.mean, 1e-9),
+        "busiest_over_receiver": sent.maximum / max(received.maximum, 1e-9),
+        "percentile_over_receivers": sent.percentile_99 / max(received.percentile_99, 1e-9),
+        "most_links": result.load.most_links,
+        "links_over_phases": result.load.most_links / max(phase_count(instance.nodes), 1),
         **tables,
     }
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.instance import read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path
+from weft.model.storage import new_path, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -25,6 +26,7 @@ from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
 from weft.sim.catalog import require_options, routing, without_ring
+from weft.trees.load import LOAD_WEIGHT, require_load_weight
 from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
@@ -32,7 +34,7 @@ from weft.workloads.sample import Sampling
 # What the overlay is compared with: rendezvous routing on random fingers, the papers' Scribe(-).
 BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
 
-TREES = "trees.parquet"
+TREES, LOADS = "trees.parquet", "loads.parquet"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
 
@@ -56,9 +58,17 @@ class Proof:
     seed: int
     fan_out: int | None = None  # of trees, if the router has them
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
+    load_weight: float | None = None  # of trees, as the fan-out
+    rates: str | None = None  # of trees: a file of how often topics are published on
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
+        if self.load_weight is not None:
+            require_load_weight(self.load_weight)
+        if not routing(self.router).has_trees and (self.load_weight is not None or self.rates is not None):
+            raise WeftError(f"{self.router} has no trees whose load is to be shared: leave out its weight and rates.")
+        if self.rates is not None and not Path(self.rates).exists():
+            raise WeftError(f"{self.rates} does not exist.")
         if self.publications < 0:
             raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
         if self.overlay in WITHOUT_RING and routing(self.router).needs_ring:
@@ -123,34 +133,53 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
 
 
 def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
-    fan_out, seed = FAN_OUT if proof.fan_out is None else proof.fan_out, proof.seed
+    fan_out = FAN_OUT if proof.fan_out is None else proof.fan_out
+    load_weight = LOAD_WEIGHT if proof.load_weight is None else proof.load_weight
 
     def work(out: Path) -> dict[str, Any]:
         given = session(), instance, folder / "overlay"
-        trees = weave(*given, fan_out=fan_out, latency=proof.latency, seed=seed, progress=progress)
+        trees = weave(
+            *given,
+            fan_out=fan_out,
+            load_weight=load_weight,
+            rates=proof.rates,
+            latency=proof.latency,
+            seed=proof.seed,
+            progress=progress,
+        )
         trees.write(out, force=True)
         return figures(read_instance(instance), trees)
 
-    options = {"fan_out": fan_out, "seed": seed, "latency": proof.latency and _files(proof.latency)}
+    options = {
+        "fan_out": fan_out,
+        "load_weight": load_weight,
+        "rates": proof.rates and _files(proof.rates),
+        "seed": proof.seed,
+        "latency": proof.latency and _files(proof.latency),
+    }
     return Stage("weave", TREES, options, work)
 
 
 def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
         drawn = publications(read_instance(instance), proof.publications, proof.seed)
-        costs = {}
+        costs: dict[str, Any] = {}
+        loads: dict[str, Int64s] = {}  # a row a node
         for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
             given = session(), instance, folder / name, router, drawn
             trees = folder / TREES if routing(router).has_trees else None
             result = asdict(evaluate(*given, seed=proof.seed, latency=proof.latency, trees=trees, progress=progress))
+            loads |= {f"{name}_{kind}": load for kind, load in result.pop("load_by_node").items()}
             costs[name] = {key: value for key, value in result.items() if key != "topics"}
+        with new_path(folder / LOADS, force=True) as partial:
+            write_columns(partial, loads)
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(costs, indent=2) + "\n")
         told = ("deliveries", "messages", "routing_overhead", "average_path")
         return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in told}
 
-    latency = proof.latency and _files(proof.latency)
-    return Stage("evaluate", "evaluation.json", {**asdict(proof), "latency": latency}, work)
+    files = {name: file and _files(file) for name, file in (("latency", proof.latency), ("rates", proof.rates))}
+    return Stage("evaluate", "evaluation.json", {**asdict(proof), **files}, work)
 
 
 def _given_stage(instance: Path) -> Stage:

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from weft.arrays import Int64s
 from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay
 from weft.model.profile import profile
-from weft.model.storage import read_meta
+from weft.model.storage import int64_column, read_columns, read_meta
 from weft.model.tree import Trees
-from weft.pipeline.run import TREES
+from weft.pipeline.run import LOADS, TREES
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, figure, section, write_page
 from weft.report.ring import LEGEND, draw_publication, telling_topic
@@ -25,6 +28,7 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = (
         section("What it costs to publish", comparison(told)),
+        section("Who sends and who receives how much", figure(ccdf(_loads(evaluation, folder), "messages"), wide=True)),
         section("One publication on the ring", _pictures(made, evaluation, folder)),
         section("The instance", facts(profile(made))),
         section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
@@ -38,7 +42,7 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
 
 
 def report_in_words(instance: Path, folder: Path) -> list[str]:
-    """What the report shows, in five lines, or six with latencies."""
+    """What the report shows, in six lines, or seven with latencies."""
     meta = read_meta(folder / "overlay", "an overlay")
     evaluation = json.loads((folder / "evaluation.json").read_text())
     ours, theirs = evaluation["overlay"], evaluation["baseline"]
@@ -50,6 +54,7 @@ def report_in_words(instance: Path, folder: Path) -> list[str]:
         f"design    {meta['algorithm']}: {degree:.1f} links a node give {support:.1%} of all topic-connectivity",
         f"proof     {ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers, once each",
         f"relays    {_system(ours)}: {relays}",
+        f"load      the busiest node sends {_busiest(ours)}; {_busiest(theirs)} with {_system(theirs)}",
         f"path      {ours['average_path']:.1f} hops on average; {theirs['average_path']:.1f} with {_system(theirs)}",
         *([] if ours["times"] is None else [f"time      {_mean(ours)}; {_mean(theirs)} with {_system(theirs)}"]),
     ]
@@ -57,6 +62,11 @@ def report_in_words(instance: Path, folder: Path) -> list[str]:
 
 def _mean(evaluation: Mapping[str, Any]) -> str:
     return f"{evaluation['times']['delivery']['mean']:.0f} ms"
+
+
+def _busiest(evaluation: Mapping[str, Any]) -> str:
+    sent, received = evaluation["load"]["sent"], evaluation["load"]["received"]
+    return f"{sent['maximum']:,.0f} messages, the busiest receives {received['maximum']:,.0f}"
 
 
 def _a_delivery(evaluation: Mapping[str, Any]) -> str:
@@ -88,9 +98,27 @@ def _figures(overlay: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[
         "messages to relays (routing overhead)": evaluation["routing_overhead"],
         "average path, hops": round(evaluation["average_path"], 2),
         "longest path, hops": evaluation["maximum_path"],
-        "messages of the busiest node": evaluation["load"]["most_loaded_messages"],
+        "links of the node with the most": evaluation["load"]["most_links"],
+        **_load(evaluation["load"]),
         **_times(evaluation["times"]),
     }
+
+
+def _load(load: Mapping[str, Any]) -> dict[str, Any]:
+    """How what nodes send and receive is shared among them."""
+    who = {"mean": "a node, mean", "percentile_99": "the 99th percentile of nodes", "maximum": "the busiest node"}
+    return {
+        f"messages {kind} by {whom}": round(load[kind][name])
+        for kind in ("sent", "received")
+        for name, whom in who.items()
+    }
+
+
+def _loads(evaluation: Mapping[str, Any], folder: Path) -> dict[str, Int64s]:
+    """Messages of every node, ours and the baseline's."""
+    kinds = [(name, kind) for name in evaluation for kind in ("sent", "received")]
+    table = read_columns(folder / LOADS, {f"{name}_{kind}": pa.int64() for name, kind in kinds})
+    return {f"{kind}, {_system(evaluation[name])}": int64_column(table, f"{name}_{kind}") for name, kind in kinds}
 
 
 def _times(times: Mapping[str, Any] | None) -> dict[str, Any]:
