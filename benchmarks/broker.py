@@ -7,7 +7,7 @@ As in the paper (section 5.1): one broker sends 3,000 publications to the next i
 different seeds, and the mean counts. Measured is all that the receiving broker does in Python, on one core and without
 sockets: read the bytes, match 22,000 subscriptions (110 of its own clients, the rest behind one link), decide, and
 write the bytes for the link. Content is that of `benchmarks/matching.py`. How much of it is writing is measured too:
-that is what a publication costs for each further link or broker that it is sent to.
+that is what a publication costs for each additional link or broker that it is sent to.
 """
 
 import argparse
@@ -43,15 +43,14 @@ def main() -> None:
     options = parser.parse_args()
     broker = prepared(options.subscriptions, options.own)
     rates = {}
+    print("| batches of | publications/s | times those of 1 |\n|---:|---:|---:|")
     for size in SIZES:
         rates[size] = fmean(
             throughput(broker, size, options.publications, seed) for seed in range(options.repeats + 1) if seed
         )
-        print(
-            f"batches of {size:3d}: {rates[size]:9,.0f} publications/s, {rates[size] / rates[1]:5.2f} times", flush=True
-        )
+        print(f"| {size} | {rates[size]:,.0f} | {rates[size] / rates[1]:.2f} |", flush=True)
     share = fmean(write_share(broker, options.publications, seed) for seed in range(1, options.repeats + 1))
-    print(f"of which writing: {share:.1%}")
+    print(f"\nof which writing: {share:.1%}")
     if options.out:
         options.out.write_text(table(rates, share, options))
 
@@ -79,7 +78,7 @@ def throughput(broker: Broker, size: int, count: int, seed: int) -> float:
 
 
 def write_share(broker: Broker, count: int, seed: int) -> float:
-    """Of the time that publications take one by one."""
+    """The share of writing in the time that publications take one by one."""
     arriving = frames(1, count, seed + count)
     start = time.perf_counter()
     effects = [effect for data in arriving for effect in broker.handle(Received(ISSUER, decode(data)), 0.0)]
@@ -119,7 +118,7 @@ repeats = {options.repeats}
 
 [capacity]
 publications_per_second = {rates[1]:.0f}
-further = {share:.3f}  # of a unit, for each link but the first that a publication is written for
+additional = {share:.3f}  # of a unit, for each link but the first that a publication is written for
 
 [batch]  # a batch of n takes n / speedup(n) units of capacity
 sizes = [{", ".join(map(str, SIZES))}]

@@ -28,19 +28,21 @@ from weft.sim.world import World
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 
-NODES, TOPICS, SEED = 10_000, 2_000, 1
+SEED = 1
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--topics", type=int, default=2_000)
     parser.add_argument("--publications", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
-    instance = generate("unif", nodes=NODES, topics=TOPICS, seed=SEED)
+    instance = generate("unif", nodes=options.nodes, topics=options.topics, seed=SEED)
     overlay = design(instance, "random", seed=SEED)
     network = network_of(instance, overlay)
     said = publications(instance, options.publications, SEED)
-    few, once = (Publications(said.topics[:count], said.nodes[:count]) for count in (100, TOPICS))
+    few, once = (Publications(said.topics[:count], said.nodes[:count]) for count in (100, options.topics))
 
     print("| router | on | publications | hops | million hops/s |\n|---|---|---:|---:|---:|")
     hops, seconds = world(instance, overlay, few)

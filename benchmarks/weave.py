@@ -2,8 +2,8 @@
 how near relays are to the fewest; and what a change touches.
 
     python benchmarks/weave.py                                  # generated instances
-    python benchmarks/weave.py --data ../shared/data            # ego-Twitter as well: 10,000 nodes, and all of it
-    python benchmarks/weave.py --data ../shared/data --only sides      # the first table alone
+    python benchmarks/weave.py --data DATA            # ego-Twitter as well: 10,000 nodes, and all of it
+    python benchmarks/weave.py --data DATA --only sides      # the first table alone
 
 The first table is `swico-sl` with trees that are woven each by itself, and `swico-even` with trees that share the load,
 in turns, three times each; the least of three counts.
@@ -25,7 +25,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from snap import read_snap
-from weft.experiments.dataset import DATASETS, find
+from weft.experiments.engine.dataset import DATASETS, find
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.overlays.catalog import design
@@ -46,23 +46,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with SNAP's twitter_combined.txt.gz, or with a folder of it")
     parser.add_argument("--only", choices=["sides"], help="one table alone")
+    parser.add_argument("--toy", action="store_true", help="whether it works")
     options = parser.parse_args()
     warm = generate("social", nodes=100, seed=1)
     for links, weight in SIDES:
         weave(warm, design(warm, links, seed=1), load_weight=weight)
-    report_sides(options.data)
+    report_sides(options.data, options.toy)
     if options.only:
         return
     print()
     row("instance", "topics", "subscriptions", "seconds", "networkx, seconds", "times", "relays", "relays of networkx")
     row(*["---"] * 8)
     touched = {}
-    for name, instance, links in instances(options.data):
+    for name, instance, links in instances(options.data, options.toy):
         overlay = design(instance, links, seed=1)
         report(name, instance, overlay)
         touched[name] = changes(instance, overlay)
     print()
-    small = generate("unif", nodes=1023, topics=10_000, seed=1)
+    small = generate("unif", nodes=127 if options.toy else 1023, topics=1_000 if options.toy else 10_000, seed=1)
     report_gap(small, design(small, "swico-sl", seed=1))
     print()
     kinds = ("subscribe", "unsubscribe", "disconnect", "fail")
@@ -76,12 +77,12 @@ def main() -> None:
         row(name, *means[0], *means[1])
 
 
-def report_sides(data: Path | None) -> None:
+def report_sides(data: Path | None, toy: bool) -> None:
     row(
         "instance", *(f"{links}, weight {weight}: {what}, s" for links, weight in SIDES for what in ("design", "weave"))
     )
     row(*["---"] * 5)
-    for name, instance, links in instances(data):
+    for name, instance, links in instances(data, toy):
         if links != "random":
             row(name, *(f"{seconds:.2f}" for seconds in sides_of(instance)))
 
@@ -101,8 +102,11 @@ def sides_of(instance: Instance) -> list[float]:
     return least
 
 
-def instances(data: Path | None) -> Iterator[tuple[str, Instance, str]]:
-    """With the overlay to weave on."""
+def instances(data: Path | None, toy: bool) -> Iterator[tuple[str, Instance, str]]:
+    """Instances, with the overlay to weave on."""
+    if toy:
+        yield "social, 300 nodes", generate("social", nodes=300, seed=1), "swico-sl"
+        return
     social = generate("social", nodes=2_000, seed=1)
     yield "social, 2,000 nodes, `random`", social, "random"
     yield "social, 2,000 nodes", social, "swico-sl"

@@ -26,7 +26,7 @@ def round_trips(nodes, seed, low=1.0, high=40.0):
 
 
 def longest_time(links, matrix):
-    """Between two brokers, along the tree or out of it."""
+    """The longest time between two brokers, along the tree or directly."""
     tree = networkx.Graph()
     tree.add_node(0)
     tree.add_weighted_edges_from((one, other, matrix[one, other] / 2) for one, other in links)
@@ -83,7 +83,7 @@ class BrokerWorld:
                     number: (route.link, route.origin, route.hops, route.heads_for)
                     for number, route in broker.table.routes.items()
                 },
-                {key: (entry.count, entry.hops, +entry.origins) for key, entry in broker.table.entries.items()},
+                {key: (entry.count, entry.hops, dict(entry.origins)) for key, entry in broker.table.entries.items()},
             )
             for broker in self.brokers
         ]

@@ -168,7 +168,7 @@ class Oracle:
         distant = [self.id_of[u] for u in self.fingers[v] if span / 2 <= self.distance(v, self.id_of[u]) < span]
         return min(distant, key=lambda ring_id: self.distance(v, ring_id), default=None)
 
-    # Scribe and iScribe, as BeaConvey section 5.1 and SPEC.md section 3 have them.
+    # Scribe and iScribe, as BeaConvey section 5.1 and docs/routing.md have them.
     def rendezvous_routing(self) -> None:
         root = self.last_at_or_before(rendezvous(self.topic, self.seed, self.size))
         if self.router == "scribe":

@@ -13,17 +13,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
-from weft.experiments import execution
-from weft.experiments.beaconvey import ALL_SYSTEMS
-from weft.experiments.catalog import EXPERIMENTS, experiments_of
-from weft.experiments.claim import Claim, Trend, claims_of, compare
-from weft.experiments.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.experiment import MEAN, Effort, Experiment, Point
-from weft.experiments.nsmf import SYSTEMS
-from weft.experiments.paper import ABOUT, Paper, papers, told_in
-from weft.experiments.point import node_inputs
-from weft.experiments.results import Results, figures_of
-from weft.experiments.routing import SAMPLE, Input, Inputs, RoutingRun, Scale, System, plan_at
+from weft.experiments.catalog import EXPERIMENTS, PAPERS, experiments_of
+from weft.experiments.engine import execution
+from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
+from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
+from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Point
+from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
+from weft.experiments.engine.results import Results, figures_of
+from weft.experiments.papers.beaconvey import ALL_SYSTEMS
+from weft.experiments.papers.nsmf import SYSTEMS
+from weft.experiments.runs.input import SAMPLE, Input, Inputs, Scale, node_inputs
+from weft.experiments.runs.routing import RoutingRun, System, plan_at
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
 from weft.report.experiment import read_experiment, write_experiment
@@ -86,12 +86,19 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.key)
 def test_a_paper_tells_of_no_unknown_experiment(paper: Paper) -> None:
-    assert set(told_in(paper.key)) == {ABOUT, *(name for name, each in EXPERIMENTS.items() if each.paper == paper.key)}
+    named = {name for name, each in EXPERIMENTS.items() if each.paper == paper.key}
+    assert set(statements_of(paper.key)) == {ABOUT, *named}
     for headline in paper.headlines:
         experiment = EXPERIMENTS[headline.experiment]
         assert headline.metric in experiment.reported
         assert headline.system in experiment.systems
         assert headline.sentence.format(ours=0.5, paper=0.5)
+
+
+def test_a_module_of_papers_stands_beside_its_toml() -> None:
+    assert [paper.key for paper in papers()] == sorted(Path(str(module.__file__)).stem for module in PAPERS)
+    for module in PAPERS:
+        assert {experiment.paper for experiment in module.EXPERIMENTS} == {Path(str(module.__file__)).stem}
 
 
 def claim(low: float, high: float) -> Claim:
@@ -131,6 +138,9 @@ def test_what_was_not_measured_is_not_compared() -> None:
         ("up", (1, 2, 3, 4), "agrees"),
         ("up", (1, 3, 2, 4), "agrees"),  # five pairs of six
         ("up", (1, 4, 2, 3), "differs"),  # four
+        ("up", (1, 2, 3, 4, 5, 6, 7, 0), "agrees"),  # 21 of 28: just three quarters
+        ("down", (7, 6, 5, 4, 3, 2, 1, 8), "agrees"),
+        ("up", (1, 2, 3, 4, 5, 7, 6, 0), "differs"),  # 20
         ("up", (2, 1, 4, 3), "differs"),
         ("up", (2, 2, 2), "differs"),
         ("down", (4, 3, 2, 1), "agrees"),
@@ -191,7 +201,7 @@ def support(instance: Instance, links: list[tuple[int, int]]) -> float:
 
 
 def test_whole_phases_are_those_that_the_ring_does_not_cut() -> None:
-    """On a ring of 7 nodes the phases are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
+    """The phases on a ring of 7 nodes are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
     figures = RoutingRun(Input("unif", 7, 100), "chord", "po", 10, 1).measure()
     instance = generate("unif", nodes=7, topics=100, seed=1)
     overlay = design(instance, "chord", seed=1)
@@ -253,7 +263,7 @@ def test_a_failed_run_is_told_and_stops_no_other(spark: SparkSession, tmp_path: 
 
 
 def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of every sweep from now on."""
+    """Count the runs of every sweep from now on."""
     counts: list[int] = []
     original = execution.sweep
 
@@ -289,7 +299,7 @@ def test_a_stopped_experiment_continues(spark: SparkSession, tmp_path: Path, mon
     ]
     run_tiny(spark, [experiment], tmp_path)
     assert counts == [12, 11]  # nothing is left to do
-    journal_in(tmp_path, anew=True)
+    journal_in(tmp_path, force=True)
     assert (tmp_path / JOURNAL).read_text() == ""
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from greedy_reference import AnyLink, assert_greedy, random_instance
-from weft.experiments import connected
 from weft.experiments.catalog import EXPERIMENTS
-from weft.experiments.connected import PRINTED, ConnectedRun, Drawn, drawn_instance, printed_gm
-from weft.experiments.dc import STATISTICS, StatisticRun
+from weft.experiments.measures import connected
+from weft.experiments.measures.connected import drawn_instance, printed_gm
+from weft.experiments.runs.connected import PRINTED, STATISTICS, ConnectedRun, Drawn, StatisticRun
 from weft.overlays.catalog import design
 from weft.overlays.lazy_greedy import ChosenLinks
 from weft.overlays.quality import quality
@@ -73,7 +73,7 @@ def test_gm_as_printed_is_greedy(seed):
 
 
 def greedy_contributions(instance, owners, others):
-    """By definition: what every link saves at its turn."""
+    """Contributions by definition: what every link saves when it is chosen."""
     part = {(node, topic): (node, topic) for node in range(instance.nodes) for topic in instance.interest[node]}
     found = []
     for v, w in zip(owners, others, strict=True):

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from weft.experiments.popsub import BASELINE, EXPERIMENTS, SYSTEMS, UNPOPULAR, Input, PopSubRun
+from weft.experiments.papers.popsub import BASELINE, EXPERIMENTS, SYSTEMS, UNPOPULAR
+from weft.experiments.runs.popsub import Input, PopSubRun
 from weft.protocol.popsub.parameters import Way
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}

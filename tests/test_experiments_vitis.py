@@ -5,8 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from weft.experiments.designed import DesignedRun
-from weft.experiments.vitis_run import TWITTER, FailureRun, Surroundings, VitisRun, surroundings_of
+from weft.experiments.measures.vitis import surroundings_of
+from weft.experiments.runs.designed import DesignedRun
+from weft.experiments.runs.vitis import TWITTER, FailureRun, Surroundings, VitisRun
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.vitis_scenario import Scenario, simulate
 from weft.workloads.catalog import generate

@@ -26,10 +26,14 @@ def test_values_load_neither_numba_nor_spark_nor_asyncio() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--help"], ["experiment", "--list"]])
 def test_telling_what_there_is_starts_neither_numba_nor_spark(arguments: list[str]) -> None:
     code = f"import contextlib, weft.cli\nwith contextlib.suppress(SystemExit): weft.cli.app({arguments})"
     assert loaded_by(code) & {"numba", "pyspark"} == set()
+
+
+def test_naming_experiments_loads_no_simulator() -> None:
+    assert loaded_by("from weft.experiments.catalog import EXPERIMENTS") & HEAVY == set()
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -77,6 +77,15 @@ def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path) -> None:
         pytest.fail("the block must not run")
 
 
+def test_leftovers_of_a_process_that_had_the_same_number_are_swept(tmp_path: Path) -> None:
+    """A container that is started again is such a case: its first process is always number 1."""
+    for kind in ("partial", "replaced"):
+        (tmp_path / f".out.{kind}-{os.getpid()}").mkdir()
+    with new_folder(tmp_path / "out"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_leftovers_of_a_killed_process_are_swept_by_the_next(tmp_path: Path) -> None:
     code = f"""
 import os, signal

@@ -164,7 +164,8 @@ def test_greedy_fingers_are_exact_with_a_bound_on_those_that_point_at_a_node(
     sources, targets = nodes.astype(np.int32), table[nodes, phases]
     bounded = empty_phases(table, ring_ids)._replace(places=np.full(instance.nodes, in_degree - 1, np.int32))
     with holding(held):
-        chosen = lazy_greedy(instance, bounded, rng, sources=sources, targets=targets, tie=tie)
+        preference = Preference(tie=tie)
+        chosen = lazy_greedy(instance, bounded, rng, sources=sources, targets=targets, preference=preference)
     rule = Fingers(ring_ids, int(ring_given), in_degree)
     assert_greedy(instance, rule, chosen, list(zip(sources, targets, strict=True)), by_overlap=tie == "overlap")
     assert bounded.places.tolist() == rule.places.tolist()
@@ -245,6 +246,14 @@ def test_the_owner_of_a_finger_is_either_end():
     ]
     assert 8 <= owners.count(0) <= 32
     assert owners.count(0) + owners.count(2) == 40
+
+
+def test_a_coin_is_tossed_for_every_finger():
+    """Sixty-four pairs that face each other on a ring, all of the same contribution: some belong to either end."""
+    instance = instance_from_pairs(np.arange(128), np.arange(128) % 64)
+    chosen = lazy_greedy(instance, empty_phases(empty_table(128), np.arange(128)), np.random.default_rng(1))
+    assert len(chosen.owners) == 64
+    assert 16 <= np.count_nonzero(chosen.owners < 64) <= 48
 
 
 @pytest.mark.parametrize("tie", ["random", "overlap"])

@@ -249,6 +249,17 @@ def test_links_weighed_by_latency_are_shorter_and_still_a_ring(name, latencies):
     assert support[1] > 0.8 * support[0]
 
 
+def test_the_ring_itself_is_weighed_by_latency():
+    """Two sites and one topic: every short link contributes as much, and all but a few stay within a site."""
+    site = np.arange(16) % 2
+    hosts = place(MatrixLatency(np.where(site[:, None] == site, 1.0, 1000.0)), 16, 1)
+    instance = instance_from_pairs(np.arange(16), np.zeros(16, int))
+    overlay = design(instance, "swico-sl", seed=1, latency=hosts, closeness=1.0)
+    short = overlay.phases == 0
+    trips = hosts.round_trip(overlay.sources[short], overlay.targets[short])
+    assert np.count_nonzero(trips > 500.0) == 2
+
+
 def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase():
     """Nobody wants anything, so that all fingers but the successors are filled."""
     instance = instance_from_pairs([], [], node_count=20, topic_count=1)
@@ -266,5 +277,5 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
 
 @pytest.mark.parametrize("closeness", [-1.0, np.nan, np.inf])
 def test_a_closeness_below_zero_is_an_error(latencies, closeness):
-    with pytest.raises(WeftError, match=r"--closeness .* is out of range"):
+    with pytest.raises(WeftError, match=r"`closeness` .* is out of range"):
         design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=closeness)

@@ -51,7 +51,7 @@ def test_the_seed_decides(name, options):
 
 
 def test_a_ring_per_topic_costs_two_links_a_subscription():
-    """With disjoint topics nothing can be shared: every subscription costs two link ends."""
+    """Disjoint topics share no links: every subscription costs two link ends."""
     instance = instance_from_pairs(np.arange(30), np.arange(30) % 3)
     overlay = design(instance, "ring-per-topic", seed=1)
     assert degrees(overlay).tolist() == [2] * 30

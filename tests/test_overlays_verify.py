@@ -32,7 +32,7 @@ def test_networkx_names_the_same_topics(instance, seed, links):
 
 
 def test_the_two_nodes_named_are_not_connected():
-    """On topic 1 nodes 0-1 and 2-3 are apart: node 4, which links them, does not subscribe to it."""
+    """Nodes 0-1 and 2-3 are apart on topic 1: node 4, which links them, does not subscribe to it."""
     instance = instance_from_pairs([0, 1, 2, 3, 4, 0, 4], [1, 1, 1, 1, 0, 0, 0])
     overlay = overlay_from_links(5, [0, 3, 0, 4], [1, 2, 4, 2])
     assert topic_violations(instance, overlay) == ["Topic 1 is in 2 parts: no path joins its subscribers 1 and 2."]

@@ -1,8 +1,12 @@
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from weft.errors import SurroundingsError
+from weft.pipeline import session
 from weft.pipeline.session import MASTERS, spark_session, spark_when_needed
 
 
@@ -11,7 +15,7 @@ from weft.pipeline.session import MASTERS, spark_session, spark_when_needed
     [
         ("java.io.IOException: No space left on device", "No space left on the disk that Spark works on"),
         ("java.io.IOException: not a gzip file", "A file named .gz is not gzip, is damaged, or is cut short"),
-        ("java.lang.OutOfMemoryError: Java heap space", "give it more with --conf spark.driver.memory"),
+        ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
         ("[SOME_ERROR] It went wrong.\nmore", r"Spark failed: \[SOME_ERROR\] It went wrong\.$"),
     ],
@@ -22,14 +26,28 @@ def test_failures_of_spark_are_told_in_a_sentence(spark: SparkSession, told: str
 
 
 def test_a_session_that_is_active_is_used_and_left_running(spark: SparkSession) -> None:
-    with spark_session("local[1]") as session:
-        assert session is spark
+    with spark_session("local[1]") as active:
+        assert active is spark
     assert spark.range(3).count() == 3
 
 
-def test_work_that_asks_for_no_session_starts_none() -> None:
-    with spark_when_needed("no such master", {}):
-        pass
+def test_a_session_starts_when_it_is_first_asked_for_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = []
+
+    @contextmanager
+    def told(master: str, conf: Mapping[str, str]) -> Iterator[str]:
+        story.append(f"started {master}")
+        yield "session"
+        story.append("stopped")
+
+    monkeypatch.setattr(session, "spark_session", told)
+    with spark_when_needed("local[2]", {}):
+        story.append("worked")
+    assert story == ["worked"]
+    with spark_when_needed("local[2]", {}) as spark:
+        story.append("worked again")
+        assert spark() is spark()
+    assert story[1:] == ["worked again", "started local[2]", "stopped"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from weft.pipeline.sweep import Figures, Outcome, sweep
 
 
 def outcomes_of(spark: SparkSession, work: Callable[[int], Figures], batches: list[list[int]]) -> list[list[Outcome]]:
-    """In the order of the batches."""
+    """Outcomes in the order of the batches."""
     found = dict(sweep(spark, work, batches, [1.0] * len(batches)))
     return [found[task] for task in range(len(batches))]
 

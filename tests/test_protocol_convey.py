@@ -14,7 +14,7 @@ SAID = Publication(issuer=1, number=0, topic=0)
 
 
 class Members:
-    """Who subscribes to the one topic, as seen by one node whose peers are named by their identifiers."""
+    """Subscribers to the one topic, as seen by one node whose peers are named by their identifiers."""
 
     def __init__(self, ring_id, size, subscribers):
         self.ring_id, self.size, self.subscribers = ring_id, size, subscribers

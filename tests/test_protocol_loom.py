@@ -34,7 +34,7 @@ def line(nodes, subscribers):
 
 @dataclass
 class Members:
-    """Who subscribes, as the loom knows it; there is no ring to ask about."""
+    """Subscribers as the loom knows them; there is no ring to ask about."""
 
     loom: Loom
 
@@ -345,6 +345,14 @@ def test_a_topic_in_parts_is_joined_when_a_link_appears():
 
 def test_a_new_topic_needs_no_announcement():
     assert line(2, [0]).subscribe(1, 99) == [Assignment(1, 99, frozenset())]
+
+
+def test_who_leaves_and_comes_back_has_no_interests():
+    loom = line(3, [0, 2])
+    loom.leave(2)
+    loom.join(2, [1], [])
+    assert loom.interest(2) == set()
+    assert loom.unsubscribe(2, 0) == []
 
 
 def test_nodes_that_are_not_there_are_an_error():

@@ -33,7 +33,7 @@ class Clients(RuleBasedStateMachine):
         evaluation=st.sampled_from([2000.0, 1e6]),
     )
     def start(self, nodes, seed, reorder, digest_rounds, evaluation):
-        """Without digests, much of what is gossiped arrives only because of the last resorts."""
+        """Start brokers; without digests, much of what is gossiped arrives only because of the last resorts."""
         self.nodes, self.links = nodes, random_tree(nodes, seed)
         options = {"round": 700.0, "view": 2, "fanout": 1, "digest_rounds": digest_rounds}
         options |= {"reorder": reorder, "evaluation": evaluation}
@@ -71,7 +71,7 @@ class Clients(RuleBasedStateMachine):
     @precondition(lambda self: self.advertisements)
     @rule(data=st.data(), gaps=st.lists(st.sampled_from([0, 5, 400]), min_size=1, max_size=4), place=places)
     def publish(self, data, gaps, place):
-        """After a switch of some links of the issuer, as an evaluation could bring, though at any time."""
+        """Publish after a switch of some links of the issuer, as an evaluation could bring, though at any time."""
         number = data.draw(st.sampled_from(sorted(self.advertisements)))
         node, announced = self.advertisements[number]
         way = data.draw(st.sampled_from([None, *self.ways()]))
@@ -86,7 +86,7 @@ class Clients(RuleBasedStateMachine):
 
     @rule(milliseconds=st.sampled_from([1, 10, 60, 300, 2000, 9000]))
     def wait(self, milliseconds):
-        """And evaluate, gossip and time out, as it comes."""
+        """Let time pass, in which brokers evaluate, gossip and time out."""
         self.world.wait(milliseconds)
 
     def ways(self):

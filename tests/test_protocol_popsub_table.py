@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
-from weft.model.content import Content, Filter, intersects
+from weft.model.content import Content, Filter, Subscription, intersects
 from weft.protocol.popsub.cover import Cover
+from weft.protocol.popsub.parameters import Parameters, Way
+from weft.protocol.popsub.popularity import best_way
+from weft.protocol.popsub.table import Entry, Route
 
 FIGURE_2 = [(1, 2), (1, 3), (2, 4), (4, 8), (3, 7), (7, 9), (2, 5), (3, 6)]  # broker 0 is not in the figure
 
@@ -38,6 +41,18 @@ def test_the_gains_of_figure_2():
     assert at_1[2, red].origins == {4: 2, 8: 2}
 
 
+def test_brokers_whose_last_subscription_went_are_not_counted_by_the_choice_of_a_way():
+    """Three brokers and two hops a subscription: without the first, direct messages cost no more than the tree."""
+    routes = [Route(Subscription(number, ANYTHING), 2, origin, 1) for number, origin in enumerate((4, 8, 8, 9))]
+    entry = Entry()
+    for route in routes:
+        entry.count_in(route)
+    entry.count_out(routes[0])
+    assert dict(entry.origins) == {8: 2, 9: 1}
+    entry.hops, entry.rate = 6, 5.0  # two hops each, and batches would fill
+    assert best_way(entry, 0.0, Parameters(diameter=1.0, capacity=1.0)) is Way.DIRECT
+
+
 def test_a_subscription_counts_on_every_link_of_its_path_and_goes_nowhere_else():
     world, gray, red, blue = figure_2()
     holders = {node for node, broker in enumerate(world.brokers) for key in broker.table.entries if key[1] == blue}
@@ -51,7 +66,7 @@ def random_tree(nodes, seed):
 
 
 def tables_by_hand(nodes, links, advertisements, subscriptions):
-    """From the paths of the tree: {number: (node, filter)} of what there is."""
+    """Tables by the paths of the tree, given {number: (node, filter)} of what there is."""
     tree = networkx.Graph(links)
     tree.add_node(0)
     path = dict(networkx.all_pairs_shortest_path(tree))

@@ -8,12 +8,12 @@ from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
 from weft.model.content import Content
 from weft.protocol.popsub.codec import decode, encode
-from weft.protocol.popsub.message import Batch, Forward, Join, Notify, Publication, Queued, Switch
+from weft.protocol.popsub.message import Batch, Forward, Gossip, Join, Notify, Publication, Queued, Retrieve, Switch
 from weft.protocol.popsub.parameters import Parameters, Way
 from weft.protocol.popsub.popularity import Popularity, best_way, most_gainful
 from weft.protocol.popsub.reorder import Reorder
 from weft.protocol.popsub.table import Entry
-from weft.protocol.router import Received
+from weft.protocol.router import Received, Send
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]
 STAR = [(0, node) for node in range(1, 6)]
@@ -282,6 +282,16 @@ def test_popular_again_the_group_ends_and_what_was_not_gossiped_yet_is_retrieved
     assert all(sorted(world.got(number)) == [first, pending, back] for number in subscriptions)
     assert not any(broker.gossiping.groups for broker in world.brokers)
     assert not any(chosen.gossips for chosen in world.brokers[0].table.entries.values())
+
+
+def test_what_was_asked_for_lately_is_not_asked_for_again():
+    world, advertisement, _, _ = gossiping([1, 3], CHAIN)
+    gossiping_at_3, now = world.brokers[3].gossiping, world.time
+    digest = Gossip(advertisement, (), (500, 501), (), ())
+    asking = [Send(1, Retrieve(advertisement, (500, 501)))]
+    assert gossiping_at_3.heard(1, digest, now) == ([], asking)
+    assert gossiping_at_3.heard(1, digest, now + world.parameters.answer_time) == ([], [])  # it may be under way
+    assert gossiping_at_3.heard(1, digest, now + world.parameters.answer_time + 1) == ([], asking)
 
 
 def test_a_later_subscriber_is_told_to_join():

@@ -95,7 +95,7 @@ def test_greedy_routes_end_at_the_node_nearest_to_the_identifier(seed, count):
 
 
 def peeled(graph, rank, most_hops):
-    """By brute force: the best of a cluster is the gateway of all within reach; the same again for the rest."""
+    """Gateways by brute force: the best of a cluster is that of all within reach; the same again for the rest."""
     gateways, rest = {}, graph.copy()
     while rest:
         best = min(rest, key=rank.__getitem__)

@@ -63,7 +63,7 @@ def sent(effects, kind):
 
 
 def first_topic_by_way_of(up, links=(1, 2)):
-    """Whose rendezvous identifier is nearer to one of the links than to the others and to node 0."""
+    """The first topic whose rendezvous identifier is nearer to one of the links than to the others and to node 0."""
     distance = {topic: {v: apart(ring_id(1, v), RING // 10 * topic) for v in (0, *links)} for topic in range(10)}
     return next(topic for topic in distance if min(distance[topic], key=distance[topic].__getitem__) == up)
 
@@ -113,6 +113,14 @@ def test_who_leaves_tells_its_links_and_is_not_taken_back():
     vitis.handle(Received(5, Exchange([friend(5), friend(1)])), 3700.0)  # node 5 has not heard of it
     vitis.on_timer(4000.0)
     assert vitis.neighbourhood.table.peers.keys() == {5}
+
+
+def test_who_leaves_after_its_heartbeat_is_no_link():
+    vitis, _ = joined()
+    vitis.handle(heartbeat(9), 3100.0)
+    vitis.handle(Received(9, Leave()), 3200.0)
+    vitis.on_timer(4000.0)
+    assert vitis.neighbourhood.links.keys() == {1}
 
 
 def test_interests_may_change():
@@ -200,7 +208,7 @@ def test_who_left_and_comes_back_at_once_is_taken_back():
 
 
 def test_a_new_subscriber_without_a_cluster_speaks_for_itself():
-    """In the round before it has elected anybody."""
+    """Publish in the round before it has elected anybody."""
     topic = first_topic_by_way_of(1, links=(1,))
     vitis, _ = joined(interest=())
     vitis.handle(heartbeat(1, interest=()), 3100.0)

@@ -160,6 +160,13 @@ def test_a_neighbour_that_cannot_be_reached_is_served_by_pie_once():
     assert router.handle(Undelivered(5, Woven(SAID, 3)), 20.0) == []
 
 
+def test_a_hop_that_was_not_made_is_not_counted():
+    router = node(3, {3, 5, 7}, {5, 7})
+    router.handle(Received(5, Woven(SAID, 2)), 0.0)
+    again = router.handle(Undelivered(7, Woven(SAID, 3)), 10.0)  # it came here by two hops: the next is the third
+    assert {effect.message.hops for effect in again} == {3}
+
+
 def test_what_the_ring_has_not_carried_is_sent_again():
     router = node(9, {3, 5})
     assert router.handle(Undelivered(1, Entering(SAID, 1)), 0.0) == [Send(1, Entering(SAID, 1))]

@@ -2,10 +2,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weft.model.instance import instance_from_pairs
 from weft.model.profile import profile, spread
-from weft.report.figure import ccdf
+from weft.report.figure import ccdf, shares_with_at_least
 from weft.report.page import comparison, facts, section, write_page
 from weft.report.ring import telling_topic
 
@@ -52,9 +55,21 @@ def test_a_comparison_has_a_column_a_system() -> None:
     assert parsed.texts == ["one", "two", "x", "1", "3", "y", "2", "4"]
 
 
-def test_the_same_figure_is_the_same_text() -> None:
-    series = {"a": np.array([1, 5, 7])}
-    assert ccdf(series, "n") == ccdf(series, "n")
+def test_the_same_figure_is_the_same_text_on_another_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(counts: list[int], day: int) -> str:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(day * 86_400))
+        return ccdf({"a": np.array(counts)}, "n")
+
+    assert drawn([1, 5, 7], day=1) == drawn([1, 5, 7], day=2)
+    assert drawn([1, 5, 7], day=1) != drawn([1, 5, 8], day=1)
+
+
+@given(st.lists(st.integers(0, 9), max_size=30))
+def test_a_distribution_has_the_share_that_is_as_large_for_every_count(counts: list[int]) -> None:
+    values, shares = shares_with_at_least(np.array(counts, np.int64))
+    positive = [count for count in counts if count > 0]
+    assert values.tolist() == sorted(set(positive))
+    assert shares.tolist() == pytest.approx([sum(v >= value for v in positive) / len(positive) for value in values])
 
 
 def test_a_profile_tells_both_sides() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from weft.experiments.beaconvey import ROUTERS
 from weft.experiments.catalog import EXPERIMENTS
-from weft.experiments.experiment import Experiment, Point
-from weft.experiments.nsmf import SYSTEMS
-from weft.experiments.point import node_inputs
-from weft.experiments.results import Results, figures_of
-from weft.experiments.routing import Input, Scale, plan_at
+from weft.experiments.engine.experiment import Experiment, Point
+from weft.experiments.engine.results import Results, figures_of
+from weft.experiments.papers.beaconvey import ROUTERS
+from weft.experiments.papers.nsmf import SYSTEMS
+from weft.experiments.runs.input import Input, Scale, node_inputs
+from weft.experiments.runs.routing import plan_at
 from weft.report.experiment import write_experiment
 from weft.report.reproduction import write_reproduction
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="There is no chromium o
 
 
 def results_of(name: str) -> Results:
-    """Of a tiny version of the experiment, in process."""
+    """Results of a tiny version of the experiment, in process."""
     experiment: Experiment = EXPERIMENTS[name]
     if name.startswith("nsmf"):
         plan = plan_at(TINY, node_inputs, SYSTEMS, {})

@@ -6,10 +6,10 @@ import pytest
 
 from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS
-from weft.experiments.claim import Claim, Comparison
-from weft.experiments.experiment import MEAN, Point
-from weft.experiments.paper import Headline, Paper
-from weft.experiments.results import Results
+from weft.experiments.engine.claim import Claim, Comparison
+from weft.experiments.engine.experiment import MEAN, Point
+from weft.experiments.engine.paper import Headline, Paper
+from weft.experiments.engine.results import Results
 from weft.report.done import Done, in_words, provenance, read_chapters, sentence_of, tally
 from weft.report.summary import reproduction_page
 

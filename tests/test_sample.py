@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.model.instance import Instance, instance_from_pairs, read_instance
 from weft.model.priority import priority
 from weft.pipeline.sample import sample as sample_on_spark
-from weft.workloads.sample import Sampling, sample
+from weft.workloads.sample import SEEDS, Method, Sampling, sample
 
 graphs = st.lists(
     st.tuples(st.integers(0, 24), st.integers(0, 24)).filter(lambda e: e[0] != e[1]), min_size=5, max_size=60
@@ -37,6 +37,30 @@ def edges_of(instance: Instance) -> set[tuple[int, int]]:
     return {(nodes[v], topics[t]) for v, t in zip(rows, instance.interest.indices, strict=True)}
 
 
+def collected(steps: nx.Graph | nx.DiGraph, wanted: int, seed: int, seeds: int) -> set[int]:
+    """Level by level from the first seeds, then from twice as many of what is left, and so on; a level may be cut."""
+    in_order = sorted(steps, key=lambda v: int(priority(seed, [v])[0]))
+    found: set[int] = set()
+    frontier: set[int] = set()
+    while len(found) < wanted:
+        if not frontier:
+            frontier, seeds = set([v for v in in_order if v not in found][:seeds]), 2 * seeds
+        found.update([v for v in in_order if v in frontier][: wanted - len(found)])
+        frontier = {w for v in frontier for w in steps[v]} - found
+    return found
+
+
+def refined(follows: nx.DiGraph, nodes: set[int]) -> set[int]:
+    among = follows.subgraph(nodes)
+    fine = {v for v in nodes if among.in_degree(v) and among.out_degree(v)}
+    return fine if fine == nodes else refined(follows, fine)
+
+
+def assert_nothing_is_left(instance: Instance, sampling: Sampling) -> None:
+    with pytest.raises(WeftError, match="Nothing is left of the sample"):
+        sample(instance, sampling)
+
+
 @settings(deadline=None)
 @given(graphs, st.integers(1, 25), st.integers(0, 5), st.integers(1, 3))
 def test_a_bfs_sample_is_a_ball_of_the_graph_with_all_its_edges(
@@ -45,11 +69,11 @@ def test_a_bfs_sample_is_a_ball_of_the_graph_with_all_its_edges(
     instance = social(edges)
     graph = nx.Graph(edges)
     graph.add_nodes_from(range(25))
-    try:
-        found = sample(instance, Sampling(nodes, "bfs", seed, seeds))
-    except WeftError:
-        return  # nodes without a single edge among them
-    chosen = set(old_ids(found.node_names))
+    chosen, sampling = collected(graph, nodes, seed, seeds), Sampling(nodes, "bfs", seed, seeds)
+    if not graph.subgraph(chosen).edges:
+        return assert_nothing_is_left(instance, sampling)
+    found = sample(instance, sampling)
+    assert set(old_ids(found.node_names)) == chosen
     assert len(chosen) == found.nodes == found.topics == nodes
     assert edges_of(found) == {(u, v) for u, v in edges if u in chosen and v in chosen}
     # Levels fill in turn: from the first seeds, all nearer nodes are in, and none is farther than the last level.
@@ -62,20 +86,36 @@ def test_a_bfs_sample_is_a_ball_of_the_graph_with_all_its_edges(
         assert {v for v, d in distance.items() if d < max(reached)} <= chosen
     else:
         assert set(distance) <= chosen
+    return None
 
 
 @settings(deadline=None)
 @given(graphs, st.integers(2, 25), st.integers(0, 5))
 def test_in_a_closure_everybody_follows_and_is_followed(edges: list[tuple[int, int]], nodes: int, seed: int) -> None:
-    try:
-        found = sample(social(edges), Sampling(nodes, "closure", seed))
-    except WeftError:
-        return  # nothing was left
-    assert found.nodes <= nodes
+    follows = nx.DiGraph(edges)
+    follows.add_nodes_from(range(25))
+    chosen, sampling = refined(follows, collected(follows, nodes, seed, SEEDS)), Sampling(nodes, "closure", seed)
+    if not chosen:
+        return assert_nothing_is_left(social(edges), sampling)
+    found = sample(social(edges), sampling)
     assert found.interest.counts.min() > 0
     assert found.subscribers.counts.min() > 0
-    chosen = set(old_ids(found.node_names))
+    assert set(old_ids(found.node_names)) == chosen
     assert edges_of(found) == {(u, v) for u, v in edges if u in chosen and v in chosen}
+    return None
+
+
+@pytest.mark.parametrize("method", ["bfs", "closure"])
+def test_twice_as_many_seeds_are_drawn_where_a_component_ends_too_early(method: Method) -> None:
+    """Fifty pairs who follow each other: the first draw finds one pair, the second two, the third four nodes."""
+    pairs = [pair for i in range(0, 100, 2) for pair in ((i, i + 1), (i + 1, i))]
+    in_order = sorted(range(100), key=lambda v: int(priority(1, [v])[0]))
+    mates = [v ^ 1 for v in in_order]
+    first, second, third = in_order[:1], in_order[1:3], in_order[3:7]
+    assert len({*in_order[:7], *mates[:3]}) == 10, "no two of the drawn are a pair"
+    found = sample(social(pairs, 100), Sampling(10, method, 1, seeds=1))
+    expected = {*first, *second, *third, *mates[:3]}
+    assert set(old_ids(found.node_names)) == (expected if method == "bfs" else expected - set(third))
 
 
 def test_a_closure_is_made_of_those_whom_its_members_follow() -> None:

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing_oracle import Oracle, ring_instance, ring_overlay
-from weft.errors import WeftError
+from weft.errors import DeliveryError, WeftError
 from weft.model.csr import Csr
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.sim.bulk import DeliveryError, evaluate, evaluate_part, trace
+from weft.sim.bulk import evaluate, evaluate_part, trace
 from weft.sim.catalog import ROUTERS, network_for
 from weft.sim.evaluation import Evaluation, merged
 from weft.sim.network import network_of
@@ -173,7 +173,7 @@ def test_where_all_subscribe_a_tree_reaches_everyone_once(router, longest):
 
 @pytest.mark.parametrize(("overlay", "path"), [("chord", 119.8), ("random", 118.9), ("grswico", 29.8)])
 def test_paths_are_as_long_as_in_nsmf_fig_2b(overlay, path):
-    """Unif, 10,000 nodes, 2,000 topics. The paper has 112, 107 and 24.7; these are SPEC.md's, on inputs of its own."""
+    """Unif, 10,000 nodes, 2,000 topics. The paper has 112, 107 and 24.7; these are of our own inputs."""
     instance = generate("unif", nodes=10_000, topics=2_000, seed=1)
     found = evaluate(instance, design(instance, overlay, seed=1), "po", publications(instance, 5_000, seed=1))
     assert found.average_path == pytest.approx(path, rel=0.03)

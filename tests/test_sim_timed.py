@@ -113,7 +113,7 @@ def test_latencies_of_fewer_nodes_are_an_error(router):
 
 def test_a_fan_out_of_a_router_without_trees_is_an_error():
     instance = generate("unif", nodes=20, topics=5, subscriptions=2, seed=1)
-    with pytest.raises(WeftError, match="pie takes no option --fan-out"):
+    with pytest.raises(WeftError, match="pie takes no option `fan_out`"):
         evaluate(instance, design(instance, "chord", seed=1), "pie", publications(instance, 5, 1), fan_out=8)
 
 

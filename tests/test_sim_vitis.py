@@ -51,7 +51,7 @@ class Twins:
         schedule_join(self.world, self.nodes, self.world.now + 0.25, node, contact)
 
     def fail(self, nodes):
-        """At the end of the round, when all its messages have arrived."""
+        """Let nodes fail at the end of the round, when all their messages have arrived."""
         self.network.fail(nodes)
         for node in nodes:
             self.world.fail(node)

@@ -158,13 +158,21 @@ def test_a_tree_is_better_than_one_from_the_best_connected_member():
 
 @pytest.mark.parametrize("fan_out", [2, 3, 5, 20])
 def test_fan_out_is_bounded_where_others_can_take_over(fan_out):
-    """In a complete graph everyone can."""
+    """Everyone can in a complete graph."""
     nodes = 20
     trees = weave(
         topic_of(list(range(nodes)), nodes), links(nodes, list(combinations(range(nodes), 2))), fan_out=fan_out
     )
     degrees = [len(neighbours) for neighbours in trees.tables(0).values()]
     assert max(degrees) == min(fan_out, nodes - 1)
+
+
+@pytest.mark.parametrize("fan_out", [4, 5])
+def test_a_member_that_is_full_but_not_crowded_keeps_its_neighbours(fan_out):
+    """A wheel of four spokes: its hub has as many neighbours as are allowed, and any other tree is longer."""
+    wheel = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (2, 3), (3, 4), (4, 1)]
+    trees = weave(topic_of(list(range(5)), 5), links(5, wheel), fan_out=fan_out)
+    assert trees.tables(0)[0] == {1, 2, 3, 4}
 
 
 def test_members_with_one_link_only_stay_where_they_are():

@@ -16,12 +16,15 @@ from weft.cli import (
     ingest,
     inspect,
     join,
+    node,
     publish,
     report,
     run,
     sample,
+    warm,
     weave,
 )
+from weft.cli.output import sentence_of
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -45,6 +48,8 @@ for module in (
     report,
     run,
     demo,
+    node,
+    warm,
 ):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
@@ -71,7 +76,7 @@ def main() -> None:
     try:
         app()
     except WeftError as error:
-        typer.echo(f"weft: {error}", err=True)
+        typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)

@@ -97,5 +97,5 @@ def design(
     with progress.step("Measuring it"):
         made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
     made.write(out, force=force)
-    told = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
-    print_result({**told, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)
+    result = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
+    print_result({**result, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

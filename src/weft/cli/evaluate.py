@@ -35,7 +35,7 @@ def evaluate(
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
-    """Publish over an overlay, check every delivery, and tell what it cost."""
+    """Publish over an overlay, check every delivery, and print what it cost."""
     from weft.model.instance import read_instance
     from weft.model.latency import latency_for
     from weft.model.overlay import read_overlay

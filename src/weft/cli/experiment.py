@@ -11,7 +11,7 @@ from weft.cli.output import ConsoleProgress, print_result
 from weft.errors import SurroundingsError, WeftError
 
 if TYPE_CHECKING:
-    from weft.experiments.results import Results
+    from weft.experiments.engine.results import Results
 
 EXAMPLE = "weft experiment beaconvey-table3 nsmf-fig2 --full --data snap --out experiments"
 
@@ -31,7 +31,7 @@ def experiment(
     force: Annotated[bool, typer.Option("--force", help="Make all runs again.")] = False,
     json: o.Json = False,
 ) -> None:
-    """Repeat tables and figures of the papers on Spark, and tell where ours agree.
+    """Repeat tables and figures of the papers on Spark, and show where ours agree.
 
     Runs that were finished before are not made again, so a stopped experiment continues.
     """
@@ -44,25 +44,25 @@ def experiment(
     if not wanted or out is None:
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
-    from weft.experiments.execution import execute, files_in, journal_in
+    from weft.experiments.engine.execution import execute, files_in, journal_in
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
     from weft.report.reproduction import write_reproduction
 
     files = {} if data is None else files_in(data, wanted)
-    journal_in(out, anew=force)
+    journal_in(out, force=force)
     with spark_when_needed(master, o.spark_conf(conf)) as session:
         done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
-    told = {}
+    verdicts = {}
     for results in done:
         comparisons = write_experiment(results, out / results.experiment.name, force=True)
-        told[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
+        verdicts[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
     path = write_reproduction(out)
-    print_result(told if json else {**told, "report": str(path)}, json)
-    _tell_failures(done)
+    print_result(verdicts if json else {**verdicts, "report": str(path)}, json)
+    _report_failures(done)
 
 
-def _tell_failures(done: "list[Results]") -> None:
+def _report_failures(done: "list[Results]") -> None:
     errors = [error for results in done for error in results.errors]
     if errors:
         raise SurroundingsError(f"{len(errors)} runs failed, the others are written. The first one: {errors[0]}")

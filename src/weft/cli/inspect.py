@@ -17,7 +17,7 @@ def inspect(
     instance: Annotated[Path | None, typer.Option(help="The instance that the overlay is for.")] = None,
     json: o.Json = False,
 ) -> None:
-    """Tell what an instance or an overlay is like; of an overlay, prove its ring and its topic-connectivity."""
+    """Describe an instance or an overlay; of an overlay, prove its ring and its topic-connectivity."""
     from weft.model.storage import read_meta
 
     if "algorithm" in read_meta(folder, "an instance or an overlay"):

@@ -48,5 +48,5 @@ def join(
     made = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed, "instance": whole.fingerprint}
     whole.write(union, force=force)
     result.with_meta(**made, of=[str(path) for path in overlays]).write(out, force=force)
-    told = {"overlay": str(out), "instance": str(union), "nodes": result.nodes, "links": result.links}
-    print_result({**told, "links_across": result.meta["links_across"]}, json)
+    figures = {"overlay": str(out), "instance": str(union), "nodes": result.nodes, "links": result.links}
+    print_result({**figures, "links_across": result.meta["links_across"]}, json)

@@ -94,7 +94,7 @@ FileFormat = Annotated[
     typer.Option(
         "--format",
         metavar="edges|csv|json-lines|json-map|parquet",
-        help="Of the files, where their name does not tell. edges: two ids a line with white space between.",
+        help="Of the files, where their name does not show it. edges: two ids a line with white space between.",
     ),
 ]
 Columns = Annotated[

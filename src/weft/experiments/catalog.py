@@ -1,37 +1,23 @@
 """Experiments by name."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from weft.errors import WeftError
-from weft.experiments import beaconvey, dc, locality, nsmf, popsub, vitis, weave
-from weft.experiments.budget import BUDGET
-from weft.experiments.designed import LOCALITY
-from weft.experiments.experiment import Experiment
-from weft.experiments.gap import GAP
-from weft.experiments.popularity import FIGURE
-from weft.experiments.swico import OPTIONS
+from weft.experiments.engine.experiment import Experiment
+from weft.experiments.papers import beaconvey, dc, nsmf, popsub, vitis, weft
 
-_ALL = (
-    FIGURE,
-    *beaconvey.EXPERIMENTS,
-    *nsmf.EXPERIMENTS,
-    *dc.EXPERIMENTS,
-    *popsub.EXPERIMENTS,
-    *vitis.EXPERIMENTS,
-    *locality.EXPERIMENTS,
-    *weave.EXPERIMENTS,
-    OPTIONS,
-    BUDGET,
-    GAP,
-    LOCALITY,
-)
-EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
+PAPERS = (beaconvey, nsmf, dc, popsub, vitis, weft)
+EXPERIMENTS = {experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS}
 
 
 def experiments_of(names: Sequence[str]) -> list[Experiment]:
-    """Those named, each once; "all" names all."""
+    """The named experiments, each once; "all" names all."""
     wanted = dict.fromkeys(name for given in names for name in (EXPERIMENTS if given == "all" else [given]))
     for name in wanted:
         if name not in EXPERIMENTS:
-            raise WeftError(f"There is no experiment {name!r}: `weft experiment --list` names them all.")
+            near = get_close_matches(name, EXPERIMENTS, cutoff=0.0)
+            raise WeftError(
+                f"There is no experiment {name!r} among {len(EXPERIMENTS)}: the nearest are {', '.join(near)}."
+            )
     return [EXPERIMENTS[name] for name in wanted]

@@ -102,7 +102,7 @@ def contains(low: Floats, high: Floats, point: Floats) -> bool:
 
 @jit
 def compare_points(points: Floats, low: Floats, high: Floats) -> tuple[Int64s, Int32s]:
-    """The same without an index, by comparing every point with every box."""
+    """The boxes of each point without an index, by comparing every point with every box."""
     offsets = np.zeros(len(points) + 1, np.int64)
     found = np.empty(max(64, 4 * len(points)), np.int32)
     count = 0

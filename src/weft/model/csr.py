@@ -34,7 +34,7 @@ class Csr:
         return np.repeat(np.arange(self.rows, dtype=np.int32), self.counts)
 
     def take(self, rows: Int64s | Int32s) -> "Csr":
-        """Only the given rows, in the given order."""
+        """The given rows, in the given order."""
         counts = self.counts[rows]
         indptr = np.append(0, np.cumsum(counts))
         places = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
@@ -47,12 +47,12 @@ class Csr:
         return Csr(self.indptr, np.searchsorted(used, self.indices).astype(np.int32), len(used))
 
     def above(self, other: "Csr") -> "Csr":
-        """These rows and then those of the other, of as many columns."""
+        """The rows of this and then those of the other, which has as many columns."""
         indptr = np.concatenate([self.indptr, len(self) + other.indptr[1:]])
         return Csr(indptr, np.concatenate([self.indices, other.indices]), self.columns)
 
     def matrix(self, kind: npt.DTypeLike = np.int8) -> sparse.csr_array:
-        """One for every entry."""
+        """A sparse matrix with a one for every entry."""
         ones = np.ones(len(self), kind)
         return sparse.csr_array((ones, self.indices, self.indptr), shape=(self.rows, self.columns))
 

@@ -30,6 +30,7 @@ from weft.model.storage import (
     write_columns,
     write_meta,
 )
+from weft.model.table import Columns, Table
 
 LIMIT = 2**31 - 1
 
@@ -37,7 +38,9 @@ Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Table):
+    """The table of an instance is its interest, a row a subscription."""
+
     interest: Csr  # node -> its topics
     node_names: Names | None = None
     topic_names: Names | None = None
@@ -67,7 +70,7 @@ class Instance:
 
     @cached_property
     def subscribers(self) -> Csr:
-        """topic -> its nodes"""
+        """The nodes of every topic."""
         return self.interest.transpose()
 
     @property
@@ -87,12 +90,19 @@ class Instance:
         return {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
 
     @property
+    def columns(self) -> Columns:
+        return {
+            "node": self.interest.row_of_each().astype(np.int64),
+            "topic": self.interest.indices.astype(np.int64),
+        }
+
+    @property
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells instances apart by their interest alone, whatever their names and files."""
+        """A hash of the interest alone, whatever the names and files."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(np.array([self.nodes, self.topics], np.int64).tobytes())
         digest.update(self.interest.indptr.tobytes())
@@ -108,13 +118,9 @@ class Instance:
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            pairs = {
-                "node": self.interest.row_of_each().astype(np.int64),
-                "topic": self.interest.indices.astype(np.int64),
-            }
-            write_columns(folder / "interest.parquet", pairs)
-            write_names(folder, "node", self.node_names)
-            write_names(folder, "topic", self.topic_names)
+            write_columns(folder / "interest.parquet", self.columns)
+            _write_names(folder, "node", self.node_names)
+            _write_names(folder, "topic", self.topic_names)
             if self.publishers is not None:
                 self.publishers.write(folder)
             write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
@@ -159,8 +165,8 @@ def read_instance(path: str | Path) -> Instance:
         instance = instance_from_pairs(
             int64_column(pairs, "node"),
             int64_column(pairs, "topic"),
-            node_names=read_names(folder, "node", meta["nodes"]),
-            topic_names=read_names(folder, "topic", meta["topics"]),
+            node_names=_read_names(folder, "node", meta["nodes"]),
+            topic_names=_read_names(folder, "topic", meta["topics"]),
             node_count=meta.pop("nodes"),
             topic_count=meta.pop("topics"),
         )
@@ -178,13 +184,13 @@ def read_instance_meta(folder: Path) -> Meta:
     return read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
 
 
-def write_names(folder: Path, kind: str, names: Names | None) -> None:
+def _write_names(folder: Path, kind: str, names: Names | None) -> None:
     if names is not None:
         columns = {kind: np.arange(len(names), dtype=np.int64), "name": pa.array(names, pa.string())}
         write_columns(folder / f"{kind}s.parquet", columns)
 
 
-def read_names(folder: Path, kind: str, count: int) -> Names | None:
+def _read_names(folder: Path, kind: str, count: int) -> Names | None:
     path = folder / f"{kind}s.parquet"
     if not path.exists():
         return None

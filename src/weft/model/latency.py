@@ -99,7 +99,7 @@ class PlacedLatency:
 
 
 def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (0.5, 5.0)) -> PlacedLatency:
-    """Integers on hosts, as evenly as it goes, with access delays drawn uniformly between two bounds."""
+    """Place nodes on hosts, as evenly as possible, with access delays drawn uniformly between two bounds."""
     if hosts.nodes == 0:
         raise WeftError("There are no hosts to place nodes on: give latencies of at least one.")
     random = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def placed_latency(path: str | Path, nodes: int, seed: int) -> PlacedLatency:
 
 
 def latency_for(overlay: Overlay, path: str | Path, seed: int) -> PlacedLatency:
-    """The same for the nodes of an overlay, which must be where its design placed them if it went by latencies."""
+    """The same for an overlay; if its design went by latencies, its nodes must be where that placed them."""
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
     if by_latency and overlay.meta["seed"] != seed:
         raise WeftError(
@@ -129,7 +129,7 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 
 
 def read_latency(path: str | Path) -> Latency:
-    """By file name: a whitespace matrix (.txt), WonderProxy's records (.ping.bin), OverSim's nodes (.xml); .gz too."""
+    """Latencies by file name: a matrix in text (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml); .gz too."""
     path = Path(path)
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")
@@ -150,7 +150,7 @@ def read_latency(path: str | Path) -> Latency:
 
 
 def _wonderproxy(data: bytes) -> Floats:
-    """u32[n][n][4] of minimum, average, maximum and deviation in microseconds; the average is taken."""
+    """Latencies from u32[n][n][4] of minimum, average, maximum and deviation in microseconds; the average is taken."""
     records = np.frombuffer(data, "<u4").reshape(-1, 4)
     hosts = round(len(records) ** 0.5)
     return records[:, 1].reshape(hosts, hosts) / 1000.0

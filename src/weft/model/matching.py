@@ -6,7 +6,7 @@ starts with a prefix lies at or after the prefix and before the next text that d
 box for each of its values, so that a filter has as many boxes as combinations of the values of its sets.
 
 Filters come and go: those that came since the index was made are compared one by one, those that went are left out of
-its answers, and it is made anew when they are too many.
+its answers, and it is rebuilt when they are too many.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ from weft.kernels.matching import compare_points, index_boxes, match_points
 from weft.model.content import Content, Filter, OneOf, Predicate, Prefix, Range, Value, matches
 
 BUCKETS = 256  # a dimension; more buckets leave fewer boxes to compare, and cost memory: one bit a box and bucket
-UNINDEXED = 64  # filters that may have come or gone before the index is made anew, besides a quarter of those in it
+UNINDEXED = 64  # filters that may have come or gone before the index is rebuilt, besides a quarter of those in it
 
 Dimension = tuple[str, Literal["class", "number", "text"]]  # attribute
 Interval = tuple[float | str, float | str | None]  # of texts up to, not including, the second, or without end
@@ -58,12 +58,12 @@ class Boxes:
 
 class Index:
     def __init__(self, filters: Sequence[Filter]) -> None:
-        self.boxes = boxes_of(filters)
+        self.boxes = _boxes_of(filters)
         self.cuts = _cuts(self.boxes)
         self.bits, self.spans = index_boxes(self.boxes.low, self.boxes.high, self.cuts)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the positions of the filters that it matches."""
+        """Positions of the filters that each content matches."""
         offsets, found = self.match_points(self.boxes.points(contents))
         owners = self.boxes.owners[found].tolist()
         bounds = offsets.tolist()
@@ -73,7 +73,7 @@ class Index:
         return match_points(points, self.boxes.low, self.boxes.high, self.cuts, self.bits, self.spans)
 
     def compare_points(self, points: Floats) -> tuple[Int64s, Int32s]:
-        """The same, without the index."""
+        """The boxes of each point, without the index."""
         return compare_points(points, self.boxes.low, self.boxes.high)
 
 
@@ -99,7 +99,7 @@ class Matcher:
             self._gone.add(number)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the numbers of the filters that it matches."""
+        """Numbers of the filters that each content matches."""
         if len(self._came) + len(self._gone) > UNINDEXED + len(self._numbers) // 4:
             self._make_index()
         indexed = self._index.match(contents) if self._index else [[] for _ in contents]
@@ -118,8 +118,8 @@ class Matcher:
         self._gone.clear()
 
 
-def boxes_of(filters: Sequence[Filter]) -> Boxes:
-    """Those of one class are neighbours."""
+def _boxes_of(filters: Sequence[Filter]) -> Boxes:
+    """The boxes of all filters; those of one class are neighbours."""
     rows = [(owner, box) for owner, wanted in enumerate(filters) for box in _boxes(wanted)]
     rows.sort(key=lambda row: row[1][CLASS][0])
     dimensions = {CLASS: 0} | {dimension: 0 for _, box in rows for dimension in box}

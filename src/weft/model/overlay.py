@@ -16,13 +16,17 @@ from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
+from weft.model.table import Columns, Table
 
 NO_PHASE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Overlay:
-    """Links are sorted by source, then phase, then target; `of` and `indptr` find those of a node."""
+class Overlay(Table):
+    """Nodes and links; the table of an overlay is its links.
+
+    Links are sorted by source, then phase, then target; `of` and `indptr` find those of a node.
+    """
 
     nodes: int
     sources: Int32s
@@ -35,6 +39,14 @@ class Overlay:
     @property
     def links(self) -> int:
         return len(self.sources)
+
+    @property
+    def columns(self) -> Columns:
+        return {
+            "source": self.sources.astype(np.int64),
+            "target": self.targets.astype(np.int64),
+            "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
+        }
 
     @cached_property
     def indptr(self) -> Int64s:
@@ -67,12 +79,7 @@ class Overlay:
             no_ring = np.full(self.nodes, self.ring_ids is None)
             nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
             write_columns(folder / "nodes.parquet", nodes)
-            links = {
-                "source": self.sources.astype(np.int64),
-                "target": self.targets.astype(np.int64),
-                "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
-            }
-            write_columns(folder / "links.parquet", links)
+            write_columns(folder / "links.parquet", self.columns)
             write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
 

@@ -23,7 +23,7 @@ _SPARK_SEED = np.uint64(42)
 
 
 def priority(seed: int, ids: npt.ArrayLike) -> Int64s:
-    """The lower it is, the earlier its id comes."""
+    """Random priorities of ids, lowest first."""
     first = _xxh64(np.array([seed], np.int64).view(np.uint64), _SPARK_SEED)
     return _xxh64(np.asarray(ids, np.int64).view(np.uint64), first).view(np.int64)
 

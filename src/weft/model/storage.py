@@ -31,9 +31,13 @@ MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Wef
 
 def require_absent(path: Path, force: bool) -> None:
     if path.exists() and not force:
-        raise WeftError(f"{path} exists already: choose another --out, or replace it with --force.")
+        raise WeftError(f"{path} exists already: choose another `path`, or replace it with `force`.", "path", "force")
     if path.is_dir() and any(path.iterdir()) and not any((path / mark).is_file() for mark in MARKS):
-        raise WeftError(f"{path} is a folder of something else, which --force does not replace: choose another --out.")
+        raise WeftError(
+            f"{path} is a folder of something else, which `force` does not replace: choose another `path`.",
+            "force",
+            "path",
+        )
 
 
 @contextmanager
@@ -48,7 +52,7 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         yield partial
         _replace(partial, path, force)
     except OSError as error:
-        raise SurroundingsError(_sentence(error, path)) from error
+        raise _not_written(error, path) from error
     finally:
         _remove(partial)
 
@@ -63,7 +67,7 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
     if path.is_dir() and not partial.is_dir():
-        raise WeftError(f"{path} is a folder, which a file does not replace: choose another --out.")
+        raise WeftError(f"{path} is a folder, which a file does not replace: choose another `path`.", "path")
     if path.is_dir():
         # A folder cannot be renamed over a full one; between the two renames `path` is absent, never half.
         old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
@@ -101,14 +105,16 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _sentence(error: OSError, path: Path) -> str:
+def _not_written(error: OSError, path: Path) -> SurroundingsError:
     if error.errno == errno.ENOSPC:
-        return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        sentence = f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        return SurroundingsError(sentence)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{path} cannot be written: no permission. Choose another --out."
+        return SurroundingsError(f"{path} cannot be written: no permission. Choose another `path`.", "path")
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{path} cannot be written: a file is where a folder should be. Choose another --out."
-    return f"{path} cannot be written: {error.strerror or error}."
+        sentence = f"{path} cannot be written: a file is where a folder should be. Choose another `path`."
+        return SurroundingsError(sentence, "path")
+    return SurroundingsError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]], meta: Meta | None = None) -> None:
@@ -136,7 +142,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         if missing:
             raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
         table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
-    except (pa.ArrowException, OSError) as error:  # Arrow tells of corrupt pages by an OSError without a name
+    except (pa.ArrowException, OSError) as error:  # Arrow reports corrupt pages by an OSError without a name
         raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error
     for name in types:
         if name not in nullable and table[name].null_count:
@@ -170,7 +176,7 @@ def write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def read_meta(folder: Path, kind: str, *counts: str) -> Meta:
-    """meta.json of an instance or overlay, which is what tells such a folder from any other; it has the counts."""
+    """Meta of an instance or overlay: meta.json, by which such a folder is known, and which has the counts."""
     if not folder.exists():
         raise WeftError(f"{folder} does not exist.")
     path = folder / "meta.json"

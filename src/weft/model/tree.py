@@ -18,12 +18,15 @@ from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, require_made_for, undirected
 from weft.model.storage import int64_column, new_path, read_columns, read_file_meta, write_columns
+from weft.model.table import Columns, Table
 
 NO_PARENT = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Table):
+    """The table of trees has a row a member, its parent being null at the root."""
+
     nodes: int
     indptr: Int64s  # the tree of topic t is indptr[t]:indptr[t + 1]; none without subscribers
     members: Int32s  # nodes; parents before children, so that the root comes first
@@ -37,6 +40,16 @@ class Trees:
     @property
     def sizes(self) -> Int64s:
         return np.diff(self.indptr)
+
+    @property
+    def columns(self) -> Columns:
+        parents = np.zeros(len(self.members), np.int64)
+        parents[self.parents != NO_PARENT] = self.links[1]
+        return {
+            "topic": self.topic_of_each,
+            "node": self.members.astype(np.int64),
+            "parent": pa.array(parents, mask=self.parents == NO_PARENT),
+        }
 
     def with_meta(self, **changes: Any) -> "Trees":
         return replace(self, meta={**self.meta, **changes})
@@ -74,19 +87,12 @@ class Trees:
         return read_trees(path, instance, overlay)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        parents = np.zeros(len(self.members), np.int64)
-        parents[self.parents != NO_PARENT] = self.links[1]
-        columns = {
-            "topic": self.topic_of_each,
-            "node": self.members.astype(np.int64),
-            "parent": pa.array(parents, mask=self.parents == NO_PARENT),
-        }
         with new_path(path, force=force) as partial:
-            write_columns(partial, columns, dict(self.meta))
+            write_columns(partial, self.columns, dict(self.meta))
 
 
 def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
-    """Refused unless every subscriber is in the tree of its topic, and all links of the trees are the overlay's."""
+    """Trees of a file. Each subscriber must be in the tree of its topic, and each link of a tree in the overlay."""
     path = Path(path)
     table = read_columns(path, {"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}, nullable=["parent"])
     topics, nodes = int64_column(table, "topic"), int64_column(table, "node")
@@ -139,7 +145,7 @@ def _from_rows(topics: Int64s, nodes: Int64s, parents: Int64s, instance: Instanc
 
 
 def _rows_of(keys: Int64s, wanted: Int64s) -> Int64s:
-    """The row of every wanted key; behind the last where there is none."""
+    """The row of every wanted key; one past the last where there is none."""
     order = np.argsort(keys)
     rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
     return np.where(keys[rows] == wanted, rows, len(keys))

@@ -167,7 +167,7 @@ def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator
 
 
 def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """All phases that are empty."""
+    """Fill all phases that are empty."""
     anyone = random_table(filling.ring_ids, rng)
     if preference.closeness is not None:
         while filling.accept(nearest(filling, preference.closeness.latency), rng) and filling.is_bounded:

@@ -50,7 +50,7 @@ UNWEIGHED = np.empty(0, np.float64)
 
 @dataclass(frozen=True, eq=False)
 class ChosenLinks:
-    """In the order of choice."""
+    """Links in the order of choice."""
 
     owners: Int32s
     others: Int32s
@@ -67,11 +67,11 @@ def lazy_greedy(
     preference: Preference = NO_PREFERENCE,
     most: int = LIMIT,
 ) -> ChosenLinks:
-    """At most so many links under the constraint, on top of the given ones, until no permitted link contributes."""
-    interest = require_numbered(instance.interest)
+    """Choose links under the constraint, on top of the given ones, until none contributes or there are `most`."""
+    interest = _require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, preference, most)
+    return _added_links(interest, tcc, constraint, rng, preference, most)
 
 
 def links_across(
@@ -83,7 +83,7 @@ def links_across(
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    return added_links(require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
+    return _added_links(_require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
 
 
 def links_to_publishers(
@@ -98,29 +98,29 @@ def links_to_publishers(
     greedy at first. But then topics are joined by them, which saves links that join the subscribers: TcoSuppR, which
     does not count publishers, fell from 0.997 to 0.982 on a sample of ego-Twitter.)
     """
-    interest = require_numbered(instance.with_publishers.interest)
+    interest = _require_numbered(instance.with_publishers.interest)
     subscriptions = instance.interest.row_of_each() * np.int64(instance.topics) + instance.interest.indices
     both = interest.row_of_each() * np.int64(instance.topics) + interest.indices
     tcc = connected_subscribers(interest.indptr, interest.indices, ~np.isin(both, subscriptions), interest.columns)
     join_all(tcc, sources, targets)
     links = np.bincount(np.append(sources, targets), minlength=instance.nodes).astype(np.int32)
-    return added_links(interest, tcc, constraint, rng, NO_PREFERENCE, LIMIT, links)
+    return _added_links(interest, tcc, constraint, rng, NO_PREFERENCE, LIMIT, links)
 
 
 def links_with_bulk(
     interest: Csr, bulk: Bulk, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
-    """The same for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
-    if not is_eager(interest, any_link(), preference):
+    """Links across for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
+    if not _is_eager(interest, any_link(), preference):
         both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
         return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, preference)
     topics = np.flatnonzero(np.diff(bulk.start)).astype(np.int32)
     indptr = np.append(interest.indptr, len(interest) + len(topics))
     tcc = unlinked(indptr, np.concatenate([interest.indices, topics]))
-    return ChosenLinks(*eager_round(tcc, interest.columns, interest.rows, bulk, rng))
+    return ChosenLinks(*_eager_round(tcc, interest.columns, interest.rows, bulk, rng))
 
 
-def added_links(
+def _added_links(
     interest: Csr,
     tcc: Connectivity,
     constraint: Constraint,
@@ -130,24 +130,24 @@ def added_links(
     favour: Int32s = NO_LINKS,
 ) -> ChosenLinks:
     """At most so many links on top of what is connected; of equal ones, those between the nodes of most favour."""
-    if is_eager(interest, constraint, preference):
-        rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
+    if _is_eager(interest, constraint, preference):
+        rounds = [_eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
-        rounds = drained_rounds(interest, tcc, constraint, rng, preference, most, favour)
+        rounds = _drained_rounds(interest, tcc, constraint, rng, preference, most, favour)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
 
 
-def is_eager(interest: Csr, constraint: Constraint, preference: Preference) -> bool:
+def _is_eager(interest: Csr, constraint: Constraint, preference: Preference) -> bool:
     few = interest.rows**2 <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
     return few and constraint.kind == ANY and preference.tie == "random" and preference.closeness is None
 
 
-def eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
+def _eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
     tcc = unfinished(tcc, np.ones(len(tcc.indptr) - 1, np.bool_), topics)
     return eager.eager_links(tcc, inverted(tcc, topics), nodes, bulk, kernel_seed(rng))
 
 
-def drained_rounds(
+def _drained_rounds(
     interest: Csr,
     tcc: Connectivity,
     constraint: Constraint,
@@ -156,12 +156,12 @@ def drained_rounds(
     most: int,
     favour: Int32s,
 ) -> list[Pairs]:
-    """Rounds until there are so many links, or none contributes."""
+    """Links chosen in rounds, until there are so many or none contributes."""
     rounds, count = [empty_pairs(0)], 0
     by_overlap, closeness = preference.tie == "overlap", preference.closeness
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
-        held, least = best_candidates(
+        held, least = _best_candidates(
             tcc,
             constraint,
             interest.columns,
@@ -171,7 +171,7 @@ def drained_rounds(
         )
         if not len(held.source):
             break
-        rank = overlap_of(interest, held) if by_overlap else NO_LINKS
+        rank = _overlap_of(interest, held) if by_overlap else NO_LINKS
         if len(favour):
             rank = favour[held.source] + favour[held.target]
         weight = closeness.logarithms(held.source, held.target) if closeness else UNWEIGHED
@@ -180,13 +180,13 @@ def drained_rounds(
     return rounds
 
 
-def require_numbered(interest: Csr) -> Csr:
+def _require_numbered(interest: Csr) -> Csr:
     if len(interest) > LIMIT:
         raise WeftError(f"{len(interest)} subscriptions are too many: at most {LIMIT} fit in memory here.")
     return interest
 
 
-def best_candidates(
+def _best_candidates(
     tcc: Connectivity,
     constraint: Constraint,
     topics: int,
@@ -205,13 +205,13 @@ def best_candidates(
     with threads_for(total):
         counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
         budget = LIMIT if all_of_them else max(FEWEST_HELD, total // STEPS_PER_HELD)
-        least, wanted = cut(counts, budget, whole_buckets, rng)
+        least, wanted = _cut(counts, budget, whole_buckets, rng)
         held = empty_pairs(int(counts[:, least + 1 :].sum() + wanted.sum()))
         fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least
 
 
-def cut(counts: Int64s, budget: int, whole_buckets: bool, rng: np.random.Generator) -> tuple[int, Int64s]:
+def _cut(counts: Int64s, budget: int, whole_buckets: bool, rng: np.random.Generator) -> tuple[int, Int64s]:
     """The lowest contribution that is held, and how many candidates of it from every chunk."""
     least = lowest_bucket(counts.sum(axis=0), budget)
     equal = np.ascontiguousarray(counts[:, least])
@@ -231,7 +231,7 @@ def share(counts: Int64s, budget: int, rng: np.random.Generator) -> Int64s:
     return np.minimum(rng.multinomial(budget, counts / counts.sum()), counts)
 
 
-def overlap_of(interest: Csr, held: Pairs) -> Int32s:
+def _overlap_of(interest: Csr, held: Pairs) -> Int32s:
     with threads_for(len(held.source) * STEPS_PER_HELD):
         return overlaps(interest.indptr, interest.indices, held.source, held.target)
 

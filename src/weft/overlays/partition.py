@@ -44,19 +44,19 @@ def kmeans_partition(interest: Csr, count: int, seed: int) -> Int32s:
         if np.array_equal(closest, member):
             break
         member = closest
-        centres = means(vectors, member, count)
+        centres = _means(vectors, member, count)
     return np.unique(member, return_inverse=True)[1].astype(np.int32)
 
 
-def means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
-    """Of the vectors of every partition; zero for an empty one."""
+def _means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
+    """The mean of the vectors of every partition; zero for an empty one."""
     of_each = (np.ones(len(member)), (member, np.arange(len(member))))
     sums: Floats = (sparse.csr_array(of_each, shape=(count, len(member))) @ vectors).toarray()
     return sums / np.maximum(np.bincount(member, minlength=count), 1)[:, None]
 
 
 def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
-    """choosePbyPNSizeEstimation, Algorithm 5: doubles p until the size stops falling, then halves the window."""
+    """The best p (choosePbyPNSizeEstimation, Algorithm 5): doubled until the size stops falling, then bisected."""
     size = cache(neighbour_size)
     right = 1
     while 2 * right <= nodes and size(2 * right) < size(right):
@@ -72,6 +72,6 @@ def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
 
 
 def neighbour_size(interest: Csr, seed: int, count: int) -> float:
-    """estimatePNSize, Algorithm 5."""
+    """Potential-neighbour size (estimatePNSize, Algorithm 5)."""
     member = random_partition(interest.rows, count, seed)
     return interest.rows / count + len(star_nodes(interest, member))

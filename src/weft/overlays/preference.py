@@ -21,7 +21,7 @@ class Closeness:
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long
 
     def logarithms(self, sources: Int32s, targets: Int32s) -> Floats:
-        """Of the weights of links; the lowest is 0."""
+        """Logarithms of the weights of links; the lowest is 0."""
         trips = np.maximum(self.latency.round_trip(sources, targets), self.floor)
         logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
         return logarithms

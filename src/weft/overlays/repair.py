@@ -4,7 +4,7 @@ Only the topics that the node takes up or gives up can fall apart, so only these
 those of a node that leaves, and the greedy of GM goes on from them. A node that joins is thus linked with few others
 that together have all its topics; where one leaves, what it held together is joined again.
 
-Repaired again and again, an overlay has more links than one designed anew (section III of the DC paper has a bad case).
+Repaired again and again, an overlay has more links than a new design (section III of the DC paper has a bad case).
 """
 
 import numpy as np
@@ -20,26 +20,26 @@ from weft.overlays.lazy_greedy import lazy_greedy
 
 
 def joined(instance: Instance, overlay: Overlay, topics: npt.ArrayLike, *, seed: int) -> tuple[Instance, Overlay]:
-    """With one node more, which gets the next number."""
+    """Add a node, which gets the next number."""
     return changed(instance, overlay, instance.nodes, topics, seed=seed)
 
 
 def left(instance: Instance, overlay: Overlay, node: int, *, seed: int) -> tuple[Instance, Overlay]:
-    """Without the interests and the links of the node; its number stays, so that all others keep theirs."""
+    """Remove the interests and the links of the node; its number stays, so that all others keep theirs."""
     return changed(instance, overlay, node, [], seed=seed)
 
 
 def changed(
     instance: Instance, overlay: Overlay, node: int, topics: npt.ArrayLike, *, seed: int
 ) -> tuple[Instance, Overlay]:
-    """From now on the node subscribes to the given topics and to no others."""
+    """Let the node subscribe to the given topics and to no others."""
     if not 0 <= node <= instance.nodes:
         raise WeftError(f"There is no node {node}: give 0 to {instance.nodes - 1}, or {instance.nodes} for a new one.")
     wanted = np.unique(np.asarray(topics, np.int64))
     given_up = instance.interest[node] if node < instance.nodes else np.empty(0, np.int32)
-    after = with_interest(instance, node, wanted)
-    kept = overlay if len(wanted) else without_links(overlay, node)
-    touched = restricted(after.interest, np.union1d(wanted, given_up))
+    after = _with_interest(instance, node, wanted)
+    kept = overlay if len(wanted) else _without_links(overlay, node)
+    touched = _restricted(after.interest, np.union1d(wanted, given_up))
     links = lazy_greedy(
         Instance(touched),
         any_link(),
@@ -55,7 +55,7 @@ def changed(
     )
 
 
-def with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
+def _with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
     rows, columns = instance.interest.row_of_each(), instance.interest.indices
     others = rows != node
     names = instance.node_names
@@ -70,13 +70,13 @@ def with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
     )
 
 
-def without_links(overlay: Overlay, node: int) -> Overlay:
+def _without_links(overlay: Overlay, node: int) -> Overlay:
     stay = (overlay.sources != node) & (overlay.targets != node)
     return overlay_from_links(overlay.nodes, overlay.sources[stay], overlay.targets[stay], **overlay.meta)
 
 
-def restricted(interest: Csr, topics: Int64s) -> Csr:
-    """Only these topics of every node, renumbered in their order."""
+def _restricted(interest: Csr, topics: Int64s) -> Csr:
+    """The instance with these topics only, renumbered in their order."""
     stay = np.isin(interest.indices, topics)
     indptr = np.append(0, np.cumsum(stay))[interest.indptr]
     return Csr(indptr, np.searchsorted(topics, interest.indices[stay]).astype(np.int32), len(topics))

@@ -35,7 +35,7 @@ def design(
     """`scratch`, a folder, and the file of latencies are where driver and executors find them under the same path."""
     chosen = catalog.chosen_options(name, {**options, "latency": latency})
     if latency is not None:
-        read_latency(latency)  # here as well, so that what is wrong with it is told before a task is sent
+        read_latency(latency)  # here as well, so that errors in it show before a task is sent
         latency = str(Path(latency).absolute())
     target = scratch.absolute() / "overlay"
     if name in DIVIDED and chosen.pop("partition", "random") == "random":

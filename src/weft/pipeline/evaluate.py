@@ -55,7 +55,7 @@ def evaluate(
     trees: Path | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
-    """As `weft.evaluate`; the seed also places the nodes on the hosts of the latencies.
+    """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
 
     Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
     """
@@ -93,7 +93,7 @@ def _evaluate_in_shards(
 ) -> Evaluation:
     started = perf_counter()
     folders = stamped(instance), stamped(overlay)
-    network = _network(*folders)  # here as well, so that a mismatch is told before any shard is sent
+    network = _network(*folders)  # here as well, so that a mismatch shows before any shard is sent
     count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
 
     def count_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""From raw pairs to an instance: read, clean, renumber, write.
+"""Raw pairs to an instance: read, clean, renumber, write.
 
 `edges` are friendships: each counts both ways, and `u v` and `v u` are the same edge. In `follows` the first follows
 the second. Both are social: all ids share one numbering, and a follower subscribes to the one it follows. In
@@ -107,7 +107,8 @@ def _reject(rows: Rows, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     others = f" ({count} such rows in all)" if count > 1 else ""
     raise WeftError(
         f"{first['file'].removeprefix('file://')}, line {first['line']}: {first['problem']}: {first['content'][:200]!r}"
-        f"{others}. Mend it, or leave such rows out with --on-bad-row skip."
+        f"{others}. Mend it, or leave such rows out with `on_bad_row` skip.",
+        "on_bad_row",
     )
 
 

@@ -39,10 +39,10 @@ def provide_java() -> None:
 
 def _major(java: str) -> int | None:
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+        version_text = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
     except OSError:
         return None
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    version = re.search(r'version "(?:1\.)?(\d+)', version_text)
     return int(version[1]) if version else None
 
 

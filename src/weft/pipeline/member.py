@@ -20,7 +20,7 @@ class Members:
 
 
 def members(node: Int64s, topic: Int64s) -> Members:
-    """Those who subscribe to what, a pair a subscription."""
+    """Members of every topic, from a pair a subscription."""
     nodes, row = np.unique(node, return_inverse=True)
     topics, own_topic = np.unique(topic, return_inverse=True)
     return Members(nodes, topics, csr_from_pairs(row, own_topic, len(nodes), len(topics)))

@@ -1,4 +1,4 @@
-"""What a stage tells while it runs: the step it is at, and how many of Spark's tasks are done."""
+"""Progress of a stage while it runs: the step it is at, and how many of Spark's tasks are done."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,7 @@
 """Raw data as a DataFrame of pairs, whatever the files are: edge lists, CSV, JSON lines, JSON maps, Parquet.
 
 Text is read line by line and an expression parses each line, so that a line that cannot be read is a row like the
-others, which can be counted, kept, and told with its file and number. The columns of the result are
+others, which can be counted, kept, and reported with its file and number. The columns of the result are
     left, right              the ids, where they are integers in plain notation, else null
     left_text, right_text    the ids where they are anything else, else null
     problem, content         what is wrong with the row, and the row as it stands in the file; null where all is well
@@ -77,7 +77,7 @@ def _format_of(spark: SparkSession, file: str) -> Format:
     if suffix == ".json":
         return _json_format(_first_line(spark, file))
     if suffix not in _SUFFIXES:
-        raise WeftError(f"{file}: {suffix} does not tell its format; give one with --format.")
+        raise WeftError(f"{file}: {suffix} does not show its format: give one with `format`.", "format")
     return _SUFFIXES[suffix]
 
 
@@ -138,7 +138,7 @@ def _csv(lines: DataFrame, source: Source, file: str, header: str) -> DataFrame:
 def _delimiter(source: Source, file: str) -> str:
     delimiter = source.delimiter or ("\t" if file.removesuffix(".gz").endswith(".tsv") else ",")
     if len(delimiter) != 1:
-        raise WeftError(f"--delimiter is one character, not {delimiter!r}.")
+        raise WeftError(f"`delimiter` is one character, not {delimiter!r}.", "delimiter")
     return delimiter
 
 
@@ -228,7 +228,7 @@ def _positions(
         if {"node", "topic"} <= set(names):
             return names.index("node"), names.index("topic")
         if (count or len(names)) != 2:
-            raise WeftError(f"{file} has the columns {listed}: name the two that matter with --columns A,B.")
+            raise WeftError(f"{file} has the columns {listed}: name the two that matter with `columns` A,B.", "columns")
         return 0, 1
     found = []
     for name in wanted:
@@ -244,7 +244,7 @@ def _positions(
 def _pairs(rows: DataFrame, first: Column, second: Column, problem: Column) -> DataFrame:
     split = rows.select(first.alias("f"), second.alias("s"), problem.alias("p"), "value", *_PLACE)
     empty = "the first id is missing", "the second id is missing"
-    told = (
+    problem = (
         F.when(F.col("p").isNotNull(), F.col("p"))
         .when(~F.is_valid_utf8("value"), F.lit("it is not UTF-8"))
         .when(F.col("f").isNull() | (F.col("f") == ""), F.lit(empty[0]))
@@ -256,8 +256,8 @@ def _pairs(rows: DataFrame, first: Column, second: Column, problem: Column) -> D
         F.when(left.isNull(), F.col("f")).alias("left_text"),
         right.alias("right"),
         F.when(right.isNull(), F.col("s")).alias("right_text"),
-        told.alias("problem"),
-        F.when(told.isNotNull(), F.col("value")).alias("content"),
+        problem.alias("problem"),
+        F.when(problem.isNotNull(), F.col("value")).alias("content"),
         *_PLACE,
     )
 

@@ -70,11 +70,14 @@ class Proof:
         if self.rates is not None and not Path(self.rates).exists():
             raise WeftError(f"{self.rates} does not exist.")
         if self.publications < 0:
-            raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
+            raise WeftError(
+                f"`publications` {self.publications} is negative: give the number of publications.", "publications"
+            )
         if self.overlay in WITHOUT_RING and routing(self.router).needs_ring:
             raise WeftError(
                 f"{self.router} goes by a ring, which {self.overlay} does not have: "
-                f"choose --router {without_ring()}, or an overlay with a ring, such as swico-sl."
+                f"choose `router` {without_ring()}, or an overlay with a ring, such as swico-sl.",
+                "router",
             )
         if self.latency is not None:
             read_latency(self.latency)
@@ -175,15 +178,15 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
             write_columns(partial, loads)
         with new_path(out, force=True) as partial:
             partial.write_text(json.dumps(costs, indent=2) + "\n")
-        told = ("deliveries", "messages", "routing_overhead", "average_path")
-        return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in told}
+        shown = ("deliveries", "messages", "routing_overhead", "average_path")
+        return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in shown}
 
     files = {name: file and _files(file) for name, file in (("latency", proof.latency), ("rates", proof.rates))}
     return Stage("evaluate", "evaluation.json", {**asdict(proof), **files}, work)
 
 
 def _given_stage(instance: Path) -> Stage:
-    """Nothing to make, but what comes after depends on it."""
+    """A stage without work, on whose options the stages after it depend."""
     meta = read_instance_meta(instance)
     changed = (instance / "meta.json").stat().st_mtime_ns
     return Stage("instance", str(instance.absolute()), {"meta": meta, "changed": changed}, lambda _: meta)

@@ -113,7 +113,7 @@ def _read_vertices(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def _refined(interest: DataFrame, chosen: DataFrame, scratch: Path) -> DataFrame:
-    """Those who follow somebody and whom somebody follows, among themselves."""
+    """The chosen who, among themselves, follow somebody and are followed by somebody."""
     _among(interest, chosen).write.parquet(str(scratch / "follows"))
     follows = interest.sparkSession.read.parquet(str(scratch / "follows"))
     count, rounds = chosen.count(), 0

@@ -32,7 +32,7 @@ SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
 MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s)://.+")
-FAILURES = (PySparkException, Py4JJavaError)  # told by Spark, and by the Java below it
+FAILURES = (PySparkException, Py4JJavaError)  # raised by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
@@ -47,7 +47,7 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     try:
         yield spark
     except FAILURES as error:
-        raise SurroundingsError(_sentence(error)) from error
+        raise _failure(error) from error
     except (KeyboardInterrupt, SystemExit):
         stop = False  # Java is gone already
         raise
@@ -65,7 +65,7 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
 
 def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
     if not MASTERS.fullmatch(master):
-        raise WeftError(f"--master is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.")
+        raise WeftError(f"`master` is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.", "master")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "SPARK_HOME" not in os.environ:
         os.environ.setdefault("SPARK_CONF_DIR", str(CONF))
@@ -76,13 +76,13 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
         provide_java()
         spark = builder.getOrCreate()
     except (*FAILURES, OSError) as error:
-        raise SurroundingsError(f"Spark did not start with --master {master}: {cause(error)}") from error
+        raise SurroundingsError(f"Spark did not start with `master` {master}: {cause(error)}", "master") from error
     _end_java_first(spark)
     return spark
 
 
 def _end_java_first(spark: SparkSession) -> None:
-    """On an interrupt end Java before anything is cleaned up, so that it does not go on writing where we remove.
+    """End Java on an interrupt before anything is cleaned up, so that it does not write on where files are removed.
 
     It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
     """
@@ -118,15 +118,16 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def _sentence(error: Exception) -> str:
-    told = str(error)
-    if "No space left on device" in told:
-        return "No space left on the disk that Spark works on: free some and run the command again."
-    if any(sign in told for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
-        return "A file named .gz is not gzip, is damaged, or is cut short."
-    if "OutOfMemoryError" in told:
-        return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
-    return f"Spark failed: {cause(error)}"
+def _failure(error: Exception) -> SurroundingsError:
+    text = str(error)
+    if "No space left on device" in text:
+        return SurroundingsError("No space left on the disk that Spark works on: free some and run the command again.")
+    if any(sign in text for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
+        return SurroundingsError("A file named .gz is not gzip, is damaged, or is cut short.")
+    if "OutOfMemoryError" in text:
+        sentence = "Spark ran out of memory: give it more with `conf` spark.driver.memory=8g."
+        return SurroundingsError(sentence, "conf")
+    return SurroundingsError(f"Spark failed: {cause(error)}")
 
 
 def cause(error: Exception) -> str:

@@ -28,7 +28,7 @@ class Source:
 
     @property
     def locations(self) -> list[str]:
-        """The paths as Spark wants them, whose working folder may be another."""
+        """Absolute paths, for Spark, whose working folder may be another."""
         return [path if "://" in path else str(Path(path).absolute()) for path in self.paths]
 
     def samples(self) -> list[str]:
@@ -38,7 +38,7 @@ class Source:
 def sample_of(path: str) -> str:
     """A file of the path, which must exist: itself, or the first one of a folder."""
     if "://" in path:
-        return path  # not on this machine: Spark will tell
+        return path  # not on this machine: Spark will see
     if Path(path).is_file():
         return path
     if not Path(path).exists():

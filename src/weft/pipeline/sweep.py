@@ -41,7 +41,7 @@ def sweep(
     *,
     progress: Progress = SILENCE,
 ) -> Iterator[tuple[int, list[Outcome]]]:
-    """The number of a batch and an outcome for each of its runs, as they get done. Costs tell the time that is left."""
+    """Yield each batch's number and the outcomes of its runs as they get done. Costs estimate the time left."""
     done = [0.0]
     runs = sum(map(len, batches))
     with (
@@ -58,14 +58,14 @@ def sweep(
 
 
 def _cores(spark: SparkSession) -> int:
-    """Spark Connect does not tell how many there are."""
+    """Cores that Spark has; Spark Connect does not say."""
     return spark.sparkContext.defaultParallelism if hasattr(spark, "sparkContext") else 8
 
 
 def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list[Outcome]:
     def compute(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in rows:
-            outcomes = [vars(outcome_of(work, run)) for run in batch]
+            outcomes = [vars(_outcome_of(work, run)) for run in batch]
             yield pa.RecordBatch.from_pydict({"outcomes": [json.dumps(outcomes)]})
 
     try:
@@ -75,7 +75,7 @@ def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list
     return [Outcome(**outcome) for outcome in json.loads(row.outcomes)]
 
 
-def outcome_of(work: Work[Run], run: Run) -> Outcome:
+def _outcome_of(work: Work[Run], run: Run) -> Outcome:
     start = perf_counter()
     try:
         figures, error = work(run), None

@@ -1,6 +1,6 @@
 """BeaConvey's routing: Po (which is NSMF), Pie and Pal.
 
-Cites BeaConvey, Protocols 4 and 5. A message is on its way to `low` and answers for all subscribers in [low, high).
+Cites BeaConvey, Protocols 4 and 5. A message travels to `low` and answers for all subscribers in [low, high).
 At `low` it is divided: next hops X0, X1, ... are chosen in the range, and each Xj is sent a message for [Xj, Xj+1).
 
 - Po takes the nearest subscriber and the fingers that subscribe. The rest of a range has no subscriber before X0.
@@ -9,7 +9,7 @@ At `low` it is divided: next hops X0, X1, ... are chosen in the range, and each 
 
 The distant range is [(low + high) / 2, high), so of an odd number of identifiers it is the smaller part.
 
-Gaps. A node cannot tell whether an identifier is taken, so Pal's pivot may be one that nobody has. The range [q, high)
+Gaps. A node does not know which identifiers are taken, so Pal's pivot may be one that nobody has. The range [q, high)
 of such a pivot q belongs to the first node at or after q, if that one is before high. A greedy route towards q never
 passes it, so it ends at the last node before q, the only one to know who comes first after q: its own successor. It
 corrects `low` to the successor's identifier and sends the message there, or, when the successor is not in the range,
@@ -47,7 +47,7 @@ class Ranged(Message):
 
 
 class Po(Router):
-    """Pivot none."""
+    """Routing without a pivot."""
 
     def __init__(self, node: int, fingers: FingerTable, membership: Membership) -> None:
         self.node = node
@@ -112,19 +112,19 @@ class Po(Router):
         return hops + self._pivot(middle, reach)
 
     def _pivot(self, middle: int, reach: int) -> list[int]:
-        """At most one identifier, at a distance of middle..reach-1."""
+        """One identifier or none, at a distance of middle..reach-1."""
         return []
 
 
 class Pie(Po):
-    """Pivot if it exists."""
+    """Routing with a pivot where a finger offers one."""
 
     def _pivot(self, middle: int, reach: int) -> list[int]:
         return [finger.ring_id for finger in self.fingers.between(middle, reach)[:1]]
 
 
 class Pal(Pie):
-    """Pivot always."""
+    """Routing with a pivot always."""
 
     def _pivot(self, middle: int, reach: int) -> list[int]:
         return super()._pivot(middle, reach) or [self.fingers.at(middle)]

@@ -24,7 +24,7 @@ class FingerTable:
         self._distances = [self.distance(finger.ring_id) for finger in self.fingers]
 
     def distance(self, ring_id: int) -> int:
-        """Clockwise from this node."""
+        """Clockwise distance from this node."""
         return clockwise(self.ring_id, ring_id, self.ring_size)
 
     def at(self, distance: int) -> int:

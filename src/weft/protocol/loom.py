@@ -13,7 +13,7 @@ over all topics, weighed as when trees are woven; and nobody gets more neighbour
 there is no other way.
 
 What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
-again and again are not as good as new ones: weave anew from time to time.
+again and again are not as good as new ones: weave new ones from time to time.
 
 Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
 """
@@ -129,7 +129,7 @@ class Loom:
         return links + [each for topic in topics for each in self.subscribe(node, topic)]
 
     def leave(self, node: int) -> list[Assignment]:
-        """A node goes, and says so: it is told to drop its tables."""
+        """A node leaves, and says so: it is assigned no tables any more."""
         self._require_known(node)
         for peer in self.links.pop(node):
             self.links[peer].remove(node)

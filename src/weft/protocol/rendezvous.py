@@ -1,7 +1,7 @@
 """Where the subscribers of a topic meet: an identifier hashed from the topic, known to everybody who knows the topic.
 
 The rendezvous point is the last node at or before that identifier, which is where a greedy route to it ends: it knows
-itself by having no finger on the way. On a full ring it is the node that has the identifier, and all nodes are equally
+itself by having no finger towards it. On a full ring it is the node that has the identifier, and all nodes are equally
 likely. (Chord would take the first node after it, but that one knows itself only by its predecessor.)
 """
 

@@ -1,4 +1,4 @@
-"""What a router is: it hears events and answers with effects, and has no clock, no sockets and no luck of its own.
+"""What a router is: it takes events and returns effects, and has no clock, sockets or random numbers of its own.
 
 The simulator and the live node drive the same routers. A driver hands over each event with the time it happened,
 carries out the effects in order, and calls `on_timer` when `next_deadline` has come. Same events, same effects.
@@ -16,7 +16,7 @@ from weft.protocol.finger import FingerTable
 @dataclass(frozen=True, slots=True)
 class Publication:
     issuer: int  # node
-    number: int  # tells the publications of an issuer apart
+    number: int  # distinguishes the publications of an issuer
     topic: int
     content: bytes = b""
 
@@ -49,7 +49,7 @@ class Gossip(Packet):
 
 
 class Event:
-    """What a driver tells a router."""
+    """What happened, as a driver reports it to a router."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class Subscribed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Undelivered(Event):
-    """A message of this node has not come to its peer, as far as the link can tell: it may have come all the same."""
+    """A message of this node has not reached its peer, as far as the link knows: it may have arrived all the same."""
 
     peer: int
     message: Packet
@@ -119,7 +119,7 @@ class Joined(Event):
 
 @dataclass(frozen=True, slots=True)
 class Left(Event):
-    """This node has been told to leave the network."""
+    """This node is to leave the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """To the clients of this node."""
+    """Deliver to the clients of this node."""
 
     publication: Publication
     hops: int
@@ -155,7 +155,7 @@ class Membership(Protocol):
     """What a node knows of the interest around it; where the knowledge comes from is not a router's concern."""
 
     def subscribes(self, node: int, topic: int) -> bool:
-        """Of the node itself, or of a peer that it has a finger to."""
+        """Whether the node subscribes: this one, or a peer that it has a finger to."""
         ...
 
     def nearest_subscriber(self, topic: int) -> int | None:

@@ -1,8 +1,8 @@
-"""Rendezvous routing: Scribe, and iScribe, whose trees grow the other way round (BeaConvey section 5.1).
+"""Rendezvous routing: Scribe, and iScribe, whose trees grow from the root (BeaConvey section 5.1).
 
 Every topic has a tree rooted at its rendezvous point. A publication ascends greedily from its issuer to the root and
 descends over the whole tree from there: it is delivered on the way down only, and to all but its issuer.
-Nothing is cached: the way to the root is taken anew for each publication, as in the paper's evaluation.
+Nothing is cached: each publication is routed to the root by itself, as in the paper's evaluation.
 
 - Scribe: a subscriber sends a join towards the root; each node that it comes by takes the one before for a child, and
   passes it on if the node was not in the tree itself. Publications descend against the direction of these fingers.
@@ -101,7 +101,7 @@ class Rendezvous(Router):
         return [Deliver(publication, hops)] if interested and self.node != publication.issuer else []
 
     def _towards_root(self, topic: int, message: Message | Control) -> list[Effect]:
-        """Nothing where this node is the root."""
+        """Send towards the root; nothing where this node is the root."""
         finger = self.fingers.towards(self.rendezvous(topic))
         return [] if finger is None else [Send(finger.peer, message)]
 
@@ -118,7 +118,7 @@ class Scribe(Rendezvous):
         return []
 
     def _enter(self, topic: int) -> list[Effect]:
-        """The tree, if this node is not in it yet."""
+        """Enter the tree, if this node is not in it yet."""
         if topic in self.children:
             return []
         self.children[topic] = set()

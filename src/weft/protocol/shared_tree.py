@@ -64,7 +64,7 @@ class SharedTree:
         return whole
 
     def trim(self, subscribers: set[int]) -> None:
-        """Without the relays at its ends."""
+        """Remove the relays at the tree's ends."""
         ends = [node for node in self._before if self._is_idle(node, subscribers)]
         while ends:
             node = ends.pop()

@@ -66,12 +66,12 @@ DEFAULT_PATIENCE = Patience()
 
 @dataclass(frozen=True, slots=True)
 class Woven(Message):
-    """On its way through the tree."""
+    """A message within the tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entering(Message):
-    """On its way to the tree."""
+    """A message on its path to the tree."""
 
     way: tuple[int, ...] = ()  # the peers that are left of it; by the ring where none are
 
@@ -163,7 +163,7 @@ class Weave(Router):
         return [] if finger is None else [Send(finger.peer, Entering(publication, hops + 1))]
 
     def _pass_on(self, publication: Publication, hops: int, sender: int | None, now: float) -> list[Effect]:
-        """To all neighbours but the one it came from; None where it comes into the tree here."""
+        """Deliver and forward to all neighbours but the sender, which is None where the publication enters the tree."""
         if not self._recall.is_first("passed on", publication, now):
             return []
         neighbours = self.tables.get(publication.topic, frozenset())

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS
-from weft.experiments.claim import Comparison, Verdict
-from weft.experiments.paper import Headline, Paper, papers
-from weft.experiments.results import Figures, Results, figures_of
+from weft.experiments.engine.claim import Comparison, Verdict
+from weft.experiments.engine.paper import Headline, Paper, papers
+from weft.experiments.engine.results import Figures, Results, figures_of
 from weft.report.experiment import META, comparisons_of, read_experiment
 
 TALLY = ("", "experiments", "orders and trends that hold", "numbers that agree", "not compared")
@@ -23,7 +23,7 @@ class Done:
     results: Results
     figures: Figures
     comparisons: Sequence[Comparison]
-    made: Mapping[str, str]  # with what
+    made: Mapping[str, str]  # what it was made with
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ def read_chapters(folder: Path) -> dict[Paper, list[Done]]:
     """What the folder has of each paper."""
     done = [_read(name, folder / name) for name in EXPERIMENTS if (folder / name / META).is_file()]
     if not done:
-        raise WeftError(f"{folder} has no results of experiments: make some with `weft experiment ... --out {folder}`.")
+        raise WeftError(f"{folder} has no results of experiments: run some into it with `weft experiment`.")
     return {
         paper: parts
         for paper in papers()
@@ -59,7 +59,7 @@ def in_words(done: Iterable[Done]) -> str:
 
 
 def tally(parts: Sequence[Done]) -> tuple[str, ...]:
-    """In the order of TALLY, without the first."""
+    """The cells of TALLY, without the first."""
     shapes, numbers = _shapes_and_numbers(parts)
     left = (shapes + numbers)["cannot be compared"]
     return str(len(parts)), _share(shapes), _share(numbers), str(left or "-")
@@ -79,7 +79,7 @@ def _share(verdicts: Counter[Verdict]) -> str:
 
 
 def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:
-    """None where its figure was not measured."""
+    """The headline with our figure; none where it was not measured."""
     if headline.experiment not in done:
         return None
     ours = done[headline.experiment].figures.get((headline.metric, headline.system, headline.at))
@@ -87,7 +87,7 @@ def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:
 
 
 def provenance(parts: Iterable[Done]) -> str:
-    """With what all of it was made, or the first and last of several."""
+    """What all of it was made with, or the first and last of several."""
     parts = list(parts)
     made = sorted({", ".join(each.made.values()) for each in parts})
     efforts = sorted({each.results.effort for each in parts})

@@ -16,7 +16,7 @@ SYSTEMS = {
 
 def example_pictures() -> str:
     """A paragraph, and a figure for every system."""
-    figures = "".join(figure(picture, f"{name}: {told}.") for name, picture, told in _drawn())
+    figures = "".join(figure(picture, f"{name}: {caption}.") for name, picture, caption in _drawn())
     return f"""<p>{NODES} users of a generated social graph stand on a ring. One of them (green) publishes to the others
 that follow it (blue). Users who do not care but must pass the message on are relays (orange): the fewer, the
 better.</p>
@@ -24,12 +24,12 @@ better.</p>
 
 
 def example_strip() -> str:
-    """All of them in one picture."""
+    """One picture of all systems."""
     parts = []
-    for number, (name, picture, told) in enumerate(_drawn()):
+    for number, (name, picture, caption) in enumerate(_drawn()):
         placed = picture.replace("<svg ", f'<svg x="{number * (SIZE + 20)}" y="50" width="{SIZE}" height="{SIZE}" ', 1)
         middle = number * (SIZE + 20) + SIZE / 2
-        parts.append(f'<text x="{middle}" y="18">{name}</text><text x="{middle}" y="38">{told}</text>{placed}')
+        parts.append(f'<text x="{middle}" y="18">{name}</text><text x="{middle}" y="38">{caption}</text>{placed}')
     width = len(SYSTEMS) * (SIZE + 20) - 20
     style = 'font-family="sans-serif" font-size="14" text-anchor="middle" fill="#7d7d7d"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {SIZE + 50}" {style}>'

@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.experiments.claim import Comparison, claims_of, compare
-from weft.experiments.experiment import Experiment, Point
-from weft.experiments.results import Figures, Results, Row, figures_of
+from weft.experiments.engine.claim import Comparison, claims_of, compare
+from weft.experiments.engine.experiment import Experiment, Point
+from weft.experiments.engine.results import Figures, Results, Row, figures_of
 from weft.model.storage import new_folder, write_columns
 from weft.report.markdown import experiment_page
 from weft.report.panel import draw_panels
 
 META = "experiment.json"
 
-# Columns that may be empty throughout, where the type cannot be told from the values.
+# Columns that may be empty throughout, so that their type does not follow from the values.
 _TYPES = {"x": pa.float64(), "topics": pa.int64(), "like": pa.string(), "folder": pa.string(), "error": pa.string()}
 
 
@@ -37,7 +37,7 @@ def write_experiment(results: Results, folder: Path, *, force: bool = False) -> 
 
 
 def read_experiment(experiment: Experiment, folder: Path) -> Results:
-    """As it was written."""
+    """Results as they were written."""
     try:
         meta = json.loads((folder / META).read_text())
         rows = pq.read_table(folder / "results.parquet").to_pylist()
@@ -56,8 +56,8 @@ def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:
 
 def _meta(results: Results) -> dict[str, object]:
     points = [asdict(point) for point in results.points]
-    told = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
-    return {**told, "made": _surroundings()}
+    settings = {"effort": results.effort, "seeds": results.seeds, "settings": results.settings, "points": points}
+    return {**settings, "made": _surroundings()}
 
 
 def _surroundings() -> dict[str, str]:

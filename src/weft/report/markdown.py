@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from weft.experiments.claim import Claim, Comparison, remarks
-from weft.experiments.experiment import MEAN
-from weft.experiments.results import Figures, Results
+from weft.experiments.engine.claim import Claim, Comparison, remarks
+from weft.experiments.engine.experiment import MEAN
+from weft.experiments.engine.results import Figures, Results
 
 HEADING = ("where", "figure", "system", "at", "paper", "ours", "ours / paper", "verdict")
 
@@ -36,8 +36,8 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def settings(results: Results) -> str:
     """What holds for every run."""
     repetitions = "one seed" if results.seeds == 1 else f"means over {results.seeds} seeds"
-    told = ", ".join(part for part in (results.settings, repetitions) if part)
-    return f"{told[0].upper()}{told[1:]}. {results.experiment.note}".rstrip()
+    text = ", ".join(part for part in (results.settings, repetitions) if part)
+    return f"{text[0].upper()}{text[1:]}. {results.experiment.note}".rstrip()
 
 
 def _listed(items: Iterable[str]) -> str:
@@ -51,10 +51,10 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
     verdict = f"{comparison.verdict}: {comparison.sentence}" if comparison.sentence else comparison.verdict
     systems = " < ".join(claim.systems)
     ratio = "-" if comparison.ratio is None else f"{comparison.ratio:.2f}"
-    return (claim.section, claim.metric, systems, claim.at, stated(claim), ours, ratio, verdict)
+    return (claim.section, claim.metric, systems, claim.at, _stated(claim), ours, ratio, verdict)
 
 
-def stated(claim: Claim) -> str:
+def _stated(claim: Claim) -> str:
     if claim.is_order:
         return "in this order"
     if claim.trend is not None:

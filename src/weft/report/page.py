@@ -56,7 +56,7 @@ def comparison(systems: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Of cells that are HTML."""
+    """A table of cells that are HTML."""
     head = "".join(f"<th>{cell}</th>" for cell in heading)
     body = "".join(
         f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>" for first, *others in rows
@@ -65,9 +65,9 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def figure(svg: str, caption: str = "", *, wide: bool = False) -> str:
-    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    caption_html = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     kind = "wide" if wide else "small"
-    return f'<figure class="{kind}">{svg}{told}</figure>'
+    return f'<figure class="{kind}">{svg}{caption_html}</figure>'
 
 
 def _cell(value: Any) -> str:

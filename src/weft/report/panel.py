@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from weft.experiments.claim import Claim, claims_of
-from weft.experiments.experiment import MEAN, Experiment, Panel
-from weft.experiments.results import Figures, Results
+from weft.experiments.engine.claim import Claim, claims_of
+from weft.experiments.engine.experiment import MEAN, Experiment, Panel
+from weft.experiments.engine.results import Figures, Results
 from weft.report.figure import COLOURS, INK, STYLE, Tips, svg
 from weft.report.markdown import number
 
@@ -26,7 +26,7 @@ TITLE, TITLE_OVER_NAMES = 40, 30  # letters a line
 
 
 def draw_panels(results: Results, figures: Figures) -> str:
-    """In rows of a few."""
+    """All panels, in rows of a few."""
     panels = results.experiment.panels
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -49,7 +49,7 @@ def draw_panel(results: Results, panel: Panel, figures: Figures, name: str) -> s
 
 
 def _height(results: Results) -> float:
-    """Names stand in rows, lines in a panel of fixed height."""
+    """Height of a panel: names stand in rows, lines in a panel of fixed height."""
     named = results.points[0].x is None
     return 1.8 + 0.3 * max(len(panel.systems) for panel in results.experiment.panels) if named else 4.2
 

@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import get_args
 
-from weft.experiments.claim import Comparison, Verdict, remarks
-from weft.experiments.paper import Paper
+from weft.experiments.engine.claim import Comparison, Verdict, remarks
+from weft.experiments.engine.paper import Paper
 from weft.model.storage import new_path
 from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, sentence_of, tally
 from weft.report.example import example_pictures
@@ -24,7 +24,7 @@ SHORT = 12  # tables of so many rows are open from the start
 
 
 def write_reproduction(folder: Path) -> Path:
-    """Of all experiments whose results are in the folder, as report.html and report.md."""
+    """Report all experiments whose results are in the folder, as report.html and report.md."""
     chapters = read_chapters(folder)
     done = {each.name: each for parts in chapters.values() for each in parts}
     pages = [_summary(chapters, done), *(_chapter(paper, parts) for paper, parts in chapters.items())]
@@ -50,7 +50,7 @@ def _summary(chapters: Mapping[Paper, Sequence[Done]], done: Mapping[str, Done])
     )
     return f"""<section id="summary">
 <p>{in_words(done.values())} A number agrees within a tenth of the paper's, an order of systems when ours is the same,
-a trend when three quarters of all pairs of points go its way. Where one differs, the experiment says by how much and,
+a trend when three quarters of all pairs of points follow it. Where one differs, the experiment says by how much and,
 as far as we know, why.</p>
 <ul>{headlines}</ul>
 {table((*TALLY, ""), rows)}
@@ -103,12 +103,12 @@ def _verdicts(done: Done) -> str:
 
 def _stated(done: Done) -> str:
     counts = done.verdicts
-    told = ", ".join(
+    verdicts = ", ".join(
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
     rows = table(HEADING, map(_row, done.comparisons))
-    return f"<details{opened}><summary>The paper and ours: {told}</summary>{rows}</details>"
+    return f"<details{opened}><summary>The paper and ours: {verdicts}</summary>{rows}</details>"
 
 
 def _row(comparison: Comparison) -> list[str]:

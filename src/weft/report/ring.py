@@ -19,7 +19,7 @@ from weft.sim.catalog import network_for
 LEGEND = "Green: the issuer. Blue: subscribers, and messages to them. Orange: relays, and messages that they pass on."
 SIZE = 400
 RADIUS = 185
-FEW = 2500  # links that can be told apart
+FEW = 2500  # links that can be seen one by one
 STYLE = """<style>
 .links { stroke: #7d7d7d; stroke-opacity: .16; stroke-width: .6; }
 .ring { fill: none; stroke: #7d7d7d; stroke-opacity: .5; }
@@ -51,9 +51,9 @@ def draw_publication(
     background = "".join(f"M{_xy(at[u])}L{_xy(at[v])}" for u, v in links)
     delivered = int(messages.delivered.sum())
     relayed = len(messages.delivered) - delivered
-    told = f"{len(messages.delivered)} messages, {delivered} to subscribers and {relayed} to relays"
+    shown = f"{len(messages.delivered)} messages, {delivered} to subscribers and {relayed} to relays"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(told)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(shown)}">',
         STYLE,
         f'<circle class="ring" cx="{SIZE / 2}" cy="{SIZE / 2}" r="{RADIUS}"/>',
         f'<path class="links" d="{background}"/>' if background else "",
@@ -61,7 +61,7 @@ def draw_publication(
         *_nodes(at, subscribers, relays, issuer),
         "</svg>",
     ]
-    return "".join(parts), told
+    return "".join(parts), shown
 
 
 def telling_topic(instance: Instance) -> tuple[int, int]:
@@ -81,7 +81,7 @@ def _xy(place: tuple[float, float]) -> str:
 
 
 def _messages(messages: Trace, at: list[tuple[float, float]]) -> Iterator[str]:
-    """Bent towards the centre, so that short ones do not lie on the ring."""
+    """Messages as lines bent towards the centre, so that short ones do not lie on the ring."""
     rows = zip(messages.sources, messages.targets, messages.hops, messages.delivered, strict=True)
     for source, target, hop, delivered in rows:
         (x, y), (u, v) = at[source], at[target]

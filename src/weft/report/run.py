@@ -25,9 +25,9 @@ def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     degrees = {"topics of a node": made.interest.counts, "subscribers of a topic": made.subscribers.counts}
     overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
     evaluation = json.loads((folder / "evaluation.json").read_text())
-    told = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
+    costs = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = (
-        section("What it costs to publish", comparison(told)),
+        section("What it costs to publish", comparison(costs)),
         section("Who sends and who receives how much", figure(ccdf(_loads(evaluation, folder), "messages"), wide=True)),
         section("One publication on the ring", _pictures(made, evaluation, folder)),
         section("The instance", facts(profile(made))),
@@ -79,8 +79,8 @@ def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -
     for name, figures_of in evaluation.items():
         overlay, router = Overlay.read(folder / name), figures_of["router"]
         trees = Trees.read(folder / TREES, instance, overlay) if routing(router).has_trees else None
-        picture, told = draw_publication(instance, overlay, router, topic, issuer, trees=trees)
-        figures.append(figure(picture, f"{_system(figures_of)}: {told}."))
+        picture, caption = draw_publication(instance, overlay, router, topic, issuer, trees=trees)
+        figures.append(figure(picture, f"{_system(figures_of)}: {caption}."))
     return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 
 

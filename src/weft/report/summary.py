@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from weft.experiments.claim import remarks
-from weft.experiments.paper import Paper
+from weft.experiments.engine.claim import remarks
+from weft.experiments.engine.paper import Paper
 from weft.report.done import TALLY, Done, in_words, provenance, sentence_of, tally
 from weft.report.markdown import HEADING, cells, matrix, settings, table
 
 
 def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
     done = {each.name: each for parts in chapters.values() for each in parts}
-    told = [sentence_of(headline, done) for paper in chapters for headline in paper.headlines]
+    headlines = [sentence_of(headline, done) for paper in chapters for headline in paper.headlines]
     parts = [
         "# Weft beside the papers",
         provenance(done.values()),
         in_words(done.values()),
-        "\n".join(f"- {sentence}" for sentence in told if sentence),
+        "\n".join(f"- {sentence}" for sentence in headlines if sentence),
         table(TALLY, [(paper.name, *tally(parts)) for paper, parts in chapters.items()]),
     ]
     for paper, experiments in chapters.items():

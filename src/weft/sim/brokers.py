@@ -13,7 +13,7 @@ from weft.protocol.router import Deliver, Packet
 def brokers_of(
     nodes: int, links: Iterable[tuple[int, int]], way: Way, parameters: Parameters, seed: int = 0
 ) -> list[Broker]:
-    """One a node, on the tree of these links."""
+    """Brokers on the tree of these links, one a node."""
     peers: list[list[int]] = [[] for _ in range(nodes)]
     for one, other in links:
         peers[one].append(other)

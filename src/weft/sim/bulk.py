@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from weft.arrays import Int32s, Int64s
-from weft.errors import WeftError
+from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
 from weft.kernels.routing.tally import (
     DELIVERED,
@@ -36,6 +36,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
+from weft.model.table import Columns, Table
 from weft.model.tree import Trees
 from weft.sim.catalog import routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
@@ -44,18 +45,18 @@ from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
 from weft.sim.timed import with_times
 
 
-class DeliveryError(Exception):
-    """A publication missed a subscriber or came to one twice: a defect of a router, which no input should provoke."""
-
-
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Table):
     """The messages of one publication."""
 
     sources: Int32s  # nodes
     targets: Int32s
     hops: Int32s  # from the issuer, this one included
     delivered: Int32s  # 1 where the message came to a subscriber that it was meant for
+
+    @property
+    def columns(self) -> Columns:
+        return {"source": self.sources, "target": self.targets, "hops": self.hops, "delivered": self.delivered}
 
 
 def evaluate(
@@ -70,7 +71,7 @@ def evaluate(
     latency: Latency | None = None,
     trees: Trees | None = None,
 ) -> Evaluation:
-    """The seed places the rendezvous points; the other routers draw no lots.
+    """Figures of a router. The seed places the rendezvous points; the other routers use no chance.
 
     A router that has trees takes the given ones, or weaves them, with a degree that `fan_out` bounds. With latencies
     they are then as short as may be in time, and deliveries of any router are timed, which the seconds do not count.
@@ -184,7 +185,7 @@ def _require_delivered(runs: Runs, totals: Int64s) -> None:
 
 
 def _topic_rows(network: Network, runs: Runs, totals: Int64s) -> Int64s:
-    """In the order of TOPIC_COLUMNS; a topic has one run."""
+    """Rows of TOPIC_COLUMNS, one a topic; a topic has one run."""
     topics = np.zeros((network.topics, len(TOPIC_COLUMNS)), np.int64)
     topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, REPEATED, axis=1)])
     return topics

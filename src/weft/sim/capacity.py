@@ -1,7 +1,7 @@
 """What a broker can send, as measured on our own broker code (benchmarks/broker.py).
 
 A batch of n publications takes n / speedup(n) units of capacity, speedup interpolated between the sizes measured: to be
-read, matched and written for one link. For each further link or broker it only has to be written.
+read, matched and written for one link. For each additional link or broker it only has to be written.
 """
 
 import tomllib
@@ -18,7 +18,7 @@ class Capacity:
     publications_per_second: float  # in batches of one
     sizes: tuple[int, ...] = (1,)  # of batches, ascending
     speedup: tuple[float, ...] = (1.0,)  # publications a second in batches of that size, relative to batches of one
-    further: float = 1.0  # share of the cost for each further link or broker that a message is sent to
+    additional: float = 1.0  # share of the cost for each additional link or broker that a message is sent to
 
     def costs(self) -> Floats:
         """Milliseconds for batches of 0 to the largest size; beyond, in proportion."""
@@ -30,5 +30,5 @@ def measured_capacity() -> Capacity:
     table = tomllib.loads(files("weft.sim").joinpath("broker_capacity.toml").read_text())
     capacity, batch = table["capacity"], table["batch"]
     return Capacity(
-        capacity["publications_per_second"], tuple(batch["sizes"]), tuple(batch["speedup"]), capacity["further"]
+        capacity["publications_per_second"], tuple(batch["sizes"]), tuple(batch["speedup"]), capacity["additional"]
     )

@@ -68,21 +68,23 @@ def routing(router: str) -> Routing:
 
 
 def without_ring() -> str:
-    """The routers that need none."""
+    """The routers that need no ring."""
     return " or ".join(name for name, row in ROUTERS.items() if not row.needs_ring)
 
 
-def with_trees() -> str:
-    """The routers that have them."""
+def _with_trees() -> str:
+    """The routers that have trees."""
     return " and ".join(name for name, row in ROUTERS.items() if row.has_trees)
 
 
 def require_options(router: str, fan_out: int | None, trees_given: bool = False) -> None:
     row = routing(router)
     if fan_out is not None and not row.has_trees:
-        raise WeftError(f"{router} takes no option --fan-out: only {with_trees()} has trees whose degree it bounds.")
+        raise WeftError(
+            f"{router} takes no option `fan_out`: only {_with_trees()} has trees whose degree it bounds.", "fan_out"
+        )
     if trees_given and not row.has_trees:
-        raise WeftError(f"{router} has no trees to go by: only {with_trees()} takes them.")
+        raise WeftError(f"{router} has no trees to go by: only {_with_trees()} takes them.")
     if trees_given and fan_out is not None:
         raise WeftError("The trees are woven already: a fan-out is given when they are.")
     if fan_out is not None:
@@ -99,7 +101,7 @@ def trees_for(
     latency: Latency | None = None,
     given: Trees | None = None,
 ) -> Trees | None:
-    """Those that are given, or else woven; None for a router without trees."""
+    """The given trees, or else new ones; None for a router without trees."""
     require_options(router, fan_out, given is not None)
     require_made_for(instance, overlay)
     if not routing(router).has_trees:
@@ -112,5 +114,5 @@ def trees_for(
 
 
 def network_for(router: str, instance: Instance, overlay: Overlay, *, trees: Trees | None = None) -> Network:
-    """With trees, if the router has them."""
+    """The network, with trees if the router has them."""
     return network_with(instance, overlay, trees_for(router, instance, overlay, given=trees))

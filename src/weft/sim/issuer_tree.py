@@ -1,6 +1,6 @@
 """What Weave's shared trees are measured by: a tree for each issuer, which no shared tree can have shorter paths than.
 
-It has the same members, so the same relays; each issuer's is the tree of shortest ways from it, over their links.
+It has the same members, so the same relays; each issuer's is the tree of shortest paths from it, over their links.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from weft.trees.weave import Mesh
 
 
 def average_path(instance: Instance, mesh: Mesh, trees: Trees, publications: Publications) -> float:
-    """Of publications by subscribers; 0 without deliveries."""
+    """Average path of publications by subscribers; 0 without deliveries."""
     subscribers, topics = instance.subscribers, publications.topics
     subscriptions = subscribers.row_of_each() * np.int64(instance.nodes) + subscribers.indices
     if not np.all(np.isin(topics * np.int64(instance.nodes) + publications.nodes, subscriptions)):

@@ -1,4 +1,4 @@
-"""An instance and its overlay as the routing kernels want them: nodes named by position, their rank in ring order.
+"""An instance and its overlay as the routing kernels take them: nodes named by position, their rank in ring order.
 
 Made once and used for any number of publications; a value over arrays, so that executors can hold it. Without a ring,
 which a router with trees can do without, positions are nodes and there are no fingers.
@@ -81,7 +81,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
 
 
 def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
-    """With trees the overlay need not have a ring."""
+    """The network; with trees the overlay need not have a ring."""
     if trees is None:
         return network_of(instance, overlay)
     require_made_for(instance, overlay)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.errors import DeliveryError
 from weft.kernels.popsub import broker as ledger
 from weft.kernels.popsub.batching import NEVER, Buffers
 from weft.kernels.popsub.broker import Ledger, Load, Scene, Settings, Table
@@ -61,7 +62,7 @@ class Outcome:
 def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity, seed: int = 0) -> Outcome:
     """Brokers plan with the capacity of the parameters, and work with the other.
 
-    The seed is that of gossip: the other ways draw no lots.
+    The seed is that of gossip: the other ways use no chance.
     """
     scene = Scene(
         stage.tree,
@@ -78,10 +79,6 @@ def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity,
     if outcome.deliveries != expected:
         raise DeliveryError(f"{outcome.deliveries} deliveries where {expected} are due")
     return outcome
-
-
-class DeliveryError(Exception):
-    """A defect of the simulation, which no input should provoke."""
 
 
 def _table(stage: Stage) -> Table:
@@ -101,7 +98,7 @@ def _table(stage: Stage) -> Table:
 def _load(stage: Stage, capacity: Capacity) -> Load:
     return Load(
         costs=capacity.costs(),
-        further=capacity.further,
+        additional=capacity.additional,
         busy=np.zeros(stage.brokers),
         waiting=np.zeros(stage.brokers, np.int64),
         queued=np.zeros((stage.brokers, 2), np.int64),
@@ -171,7 +168,7 @@ def _groups(stage: Stage, way: Way, parameters: Parameters, seed: int) -> Groups
         lists=np.empty((1 + LIST_HEAD) * (bounds[-1] + 1), np.int64),
         listed=np.zeros(1, np.int64),
         random=np.array([stream(seed, 0)], np.uint64),
-        chatter=np.zeros(1, np.int64),
+        upkeep=np.zeros(1, np.int64),
     )
 
 

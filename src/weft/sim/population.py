@@ -44,7 +44,7 @@ class Directory:
 
 
 class View:
-    """What it tells one node."""
+    """The part of the directory that one node sees."""
 
     def __init__(self, directory: Directory, ring_id: int) -> None:
         self._directory = directory
@@ -72,14 +72,14 @@ def routers_of(
 
 
 def places_of(overlay: Overlay, directory: Directory, seed: int = 0, trees: Trees | None = None) -> Iterator[Place]:
-    tables = tables_of(overlay.nodes, trees)
+    tables = _tables_of(overlay.nodes, trees)
     meeting = partial(rendezvous, seed=seed, ring_size=overlay.ring_size or overlay.nodes)
     for node in range(overlay.nodes):
         yield Place(node, directory.view(node), _fingers(overlay, node), meeting, tables[node])
 
 
-def tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
-    """Of every node, by topic; empty without trees."""
+def _tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
+    """Tables of every node, by topic; empty without trees."""
     tables: list[dict[int, frozenset[int]]] = [{} for _ in range(nodes)]
     if trees is not None:
         for topic in range(trees.topics):
@@ -89,12 +89,12 @@ def tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]
 
 
 def directory_of(instance: Instance, overlay: Overlay) -> Directory:
-    """Without a ring, nodes are in the order of their numbers, which nobody asks for."""
+    """The directory; without a ring, nodes are in the order of their numbers, which nobody asks for."""
     return Directory(instance, np.arange(instance.nodes) if overlay.ring_ids is None else overlay.ring_ids)
 
 
 def subscribe_all(world: World, instance: Instance) -> None:
-    """Every subscription of the instance happens now, and the routers come to rest."""
+    """Let every subscription of the instance happen now, and the routers come to rest."""
     for node in range(instance.nodes):
         for topic in instance.interest[node].tolist():
             world.schedule(world.now, node, Subscribed(topic))
@@ -113,7 +113,7 @@ def direct_issuers(
 
 
 def _fingers(overlay: Overlay, node: int) -> FingerTable | None:
-    """None without a ring."""
+    """Fingers of a node; None without a ring."""
     if overlay.ring_ids is None or overlay.ring_size is None:
         return None
     links = slice(overlay.indptr[node], overlay.indptr[node + 1])

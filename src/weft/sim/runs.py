@@ -23,7 +23,7 @@ class Runs:
 
 
 class Counted(NamedTuple):
-    """Written by the kernels, in this order, with the columns of weft.kernels.routing.tally."""
+    """Arrays that the kernels write, with the columns of weft.kernels.routing.tally."""
 
     totals: Int64s  # of every run
     load: Int64s  # of every position
@@ -34,7 +34,7 @@ Kernel = Callable[[Network, Runs, int, Counted], None]  # the number is the seed
 
 
 def runs_of(topics: Int32s, issuers: Int32s) -> Runs:
-    """Of publications in the order of their topics."""
+    """Runs of publications that are in the order of their topics."""
     starts = np.flatnonzero(np.diff(topics, prepend=-1))
     return Runs(topics[starts], np.append(starts, len(topics)), issuers)
 

@@ -1,4 +1,4 @@
-"""A broker tree and a workload as the simulation of PopSub wants them: arrays that are the same for every way.
+"""A broker tree and a workload as the simulation of PopSub takes them: arrays that are the same for every way.
 
 Made once for any number of simulations: where each publication goes, and what each link is worth.
 """
@@ -92,7 +92,7 @@ def _first_links(parents: Int64s, link_to: Int64s, issuer: int) -> Int64s:
 
 
 def _audience(workload: ContentWorkload, parents: Int64s) -> Int16s:
-    """Of every advertisement: as if a publication matched all its subscriptions."""
+    """Audience of every advertisement: as if a publication matched all its subscriptions."""
     everything = np.zeros_like(workload.ranges)
     count = len(workload.publishers)
     audience = np.empty((count, len(parents)), np.int16)

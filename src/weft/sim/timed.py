@@ -31,7 +31,7 @@ def with_times(
     seed: int,
     trees: Trees | None,  # where the router has them
 ) -> Evaluation:
-    """Of TIMED publications, evenly spread over those given, if these are more."""
+    """Add times of TIMED publications, evenly spread over those given, if these are more."""
     count = min(TIMED, len(publications))
     rows = np.arange(count) * len(publications) // max(count, 1)
     some = Publications(publications.topics[rows], publications.nodes[rows])
@@ -91,7 +91,7 @@ def _world_at_rest(
     seed: int,
     trees: Trees | None,
 ) -> World:
-    """Everybody has subscribed, and all tables are in place."""
+    """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
     world = World(routers_of(instance, overlay, router, seed, trees), latency, record)
     if not routing(router).has_trees:
@@ -100,7 +100,7 @@ def _world_at_rest(
 
 
 def _publish(world: World, publications: Publications) -> float:
-    """All at once, and runs until they have arrived; the time when they were published."""
+    """Publish all at once, and run until they have arrived; the time when they were published."""
     start = world.now
     for number, (topic, node) in enumerate(zip(publications.topics.tolist(), publications.nodes.tolist(), strict=True)):
         world.schedule(start, node, Published(Publication(node, number, topic)))

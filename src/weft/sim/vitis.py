@@ -53,13 +53,13 @@ class VitisNetwork:
         self._new_requests = 0  # of them beside the heartbeats
 
     def join(self, node: int, contact: int | None) -> None:
-        """From the next round on; a contact is a node that is there."""
+        """Let a node join from the next round on; a contact is a node that is there."""
         self._joining.append(node)
         if contact is not None:
             self.gossip.sampled[node, 0], self.gossip.sampled_age[node, 0] = contact, 0
 
     def fail(self, nodes: Sequence[int] | Int64s) -> None:
-        """From the next round on nothing is heard of them, for good."""
+        """Let nodes fail for good from the next round on."""
         self._failed[np.asarray(nodes, np.int64)] = True
 
     def step(self) -> None:
@@ -145,7 +145,7 @@ class VitisNetwork:
         self._new_requests = len(self._asked) - by_heartbeat
 
     def _requests_of(self, askers: Int64s) -> Int64s:
-        """Those that are heard, ascending."""
+        """Requests that arrive, ascending."""
         nodes, topics = self.instance.nodes, self.instance.topics
         node, topic = np.divmod(askers, topics)
         hop = next_hops(self.setting, self.identifiers, self.link_starts, self.link_peers, node, topic)
@@ -171,7 +171,7 @@ def topic_identifiers(topics: int, seed: int) -> Int64s:
 
 
 def _turned(peers: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
-    """Who has each node in its row of peers."""
+    """The nodes that have each node in their row of peers."""
     width = 1 if peers.ndim == 1 else peers.shape[1]
     return transposed(np.arange(len(peers) + 1) * width, peers.ravel(), there)
 

@@ -1,7 +1,7 @@
 """A world of routers under virtual time: what is sent arrives when the latency says, and nothing is lost
-but what is on its way to a node that has failed, unless there are faults.
+but what is sent to a node that has failed, unless there are faults.
 
-With faults, messages are lost, and a link tells its sender some time later what it has not carried as far as it knows:
+With faults, messages are lost, and a link reports to its sender some time later what it believes undelivered:
 what was lost, what came to a failed node, and what arrived but whose acknowledgement was lost.
 
 Time is in milliseconds. Entries of the heap are (time, sequence, ...), so that what happens at the same time happens in
@@ -30,7 +30,7 @@ class Tracer(Protocol):
 class Faults:
     def __init__(self, loss: float, timeout: float, seed: int) -> None:
         self.loss = loss  # the share of messages, and of acknowledgements, that do not arrive
-        self.timeout = timeout  # milliseconds until a sender is told
+        self.timeout = timeout  # milliseconds until a sender gets the report
         self._random = np.random.default_rng(seed)
 
     def strike(self) -> bool:
@@ -58,7 +58,7 @@ class World:
         heappush(self._agenda, (time, next(self._entries), node, event))
 
     def fail(self, node: int) -> None:
-        """From now on the node neither hears nor does anything."""
+        """Let the node fail: it neither hears nor does anything from now on."""
         self._failed.add(node)
 
     def restart(self, node: int, router: Router) -> None:
@@ -69,7 +69,7 @@ class World:
         self._arm(node)
 
     def run(self, until: float = inf) -> None:
-        """Until nothing is left to happen, or a time has come."""
+        """Run until nothing is left to happen, or a time has come."""
         while self._agenda and self._agenda[0][0] <= until:
             self.now, _, node, event = heappop(self._agenda)
             if node in self._failed:
@@ -109,7 +109,7 @@ class World:
             self.schedule(self.now + self.faults.timeout, node, Undelivered(peer, message))
 
     def _report(self, failed: int, event: Event | None) -> None:
-        """What has come to a failed node, to its sender."""
+        """Report to the sender what was sent to a failed node."""
         if self.faults is not None and isinstance(event, Received):
             self.schedule(self.now + self.faults.timeout, event.sender, Undelivered(failed, event.message))
 

@@ -1,6 +1,6 @@
 """The greedy of GM among few nodes, with the contributions of all pairs kept up to date (Algorithm 1 of DC).
 
-When a link is taken, every pair that it robs of a contribution loses it at once: for each topic, the pairs between the
+When a link is taken, every pair whose contribution it reduces is updated at once: for each topic, the pairs between the
 two parts that the link joins. Every co-subscription is thus paid once. The contributions are a matrix of all pairs of
 nodes. As long as it fits the cache, that is many times faster than the lazy greedy, which compares interests again and
 again; when it does not, it is slower.
@@ -43,7 +43,9 @@ def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: i
     """
     value = contributions(tcc, index, nodes)
     place = np.empty(len(value), np.int32)
-    node_of = np.repeat(np.arange(len(tcc.indptr) - 1), np.diff(tcc.indptr)).astype(np.int32)
+    node_of = np.empty(len(tcc.topic), np.int32)
+    for node in range(len(tcc.indptr) - 1):
+        node_of[tcc.indptr[node] : tcc.indptr[node + 1]] = node
     reach = unknown_reach(tcc, bulk, nodes)
     one, other = np.empty(len(tcc.topic), np.int32), np.empty(len(tcc.topic), np.int32)  # ends of a link, by topic
     chosen, taken = empty_pairs(len(tcc.topic)), 0
@@ -60,12 +62,12 @@ def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: i
                 break
             pairs = len(pair) - first[best] if inside == best else 0
             state = advance(state)
-            turn = int(below(state, pairs + (ties_of(reach, best) if across == best else 0)))
-            if turn < pairs:
-                v, w = pair[first[best] + turn] // nodes, pair[first[best] + turn] % nodes
+            tie = int(below(state, pairs + (ties_of(reach, best) if across == best else 0)))
+            if tie < pairs:
+                v, w = pair[first[best] + tie] // nodes, pair[first[best] + tie] % nodes
                 count = walk(tcc.indptr, tcc.topic, v, w, one, other)
             else:
-                v = node_of_tie(reach, best, turn - pairs)
+                v = node_of_tie(reach, best, tie - pairs)
                 w = nodes + reach.choice[v]
                 count = walk_to_bulk(tcc, bulk, reach, v, one, other)
             chosen.source[taken], chosen.target[taken], chosen.contribution[taken] = v, w, best
@@ -79,7 +81,7 @@ def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: i
 
 @jit
 def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
-    """Of the pair v < w at v * nodes + w."""
+    """Contributions of all pairs, that of v < w at v * nodes + w."""
     value = np.empty(nodes * nodes, np.int16)
     row = np.empty(nodes + 1, np.int16)  # and one for the bulk
     for v in range(nodes):
@@ -92,7 +94,8 @@ def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
             if own != index.part[middle]:
                 for place in range(first_above(index.node, middle, end, v), end):
                     row[index.node[place]] += 1
-        value[v * nodes : (v + 1) * nodes] = row[:nodes]
+        for w in range(nodes):
+            value[v * nodes + w] = row[w]
     return value
 
 

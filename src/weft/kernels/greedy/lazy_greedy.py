@@ -3,7 +3,7 @@
 A contribution never grows as links are added: the number of TCCs that links save is a sum of graphic matroid ranks, one
 a topic, and so submodular. Candidates lie in buckets by what they contributed when last seen. The highest bucket is
 emptied in random order: a link that still contributes as much as its bucket says has the highest contribution of all,
-and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when its turn comes, so
+and is taken; any other goes down to the bucket where it belongs now. Every bucket is complete when it is emptied, so
 that each tie is broken uniformly.
 
 Candidates may have weights of their own, by which their contributions are multiplied. What a link is worth never grows
@@ -17,6 +17,7 @@ from weft.kernels.greedy.candidate import Pairs, empty_pairs
 from weft.kernels.greedy.connectivity import Connectivity, contribution, join
 from weft.kernels.greedy.constraint import NOBODY, Constraint, owner, use
 from weft.kernels.jit import jit
+from weft.kernels.order import descending
 from weft.kernels.random import advance, below, stream
 
 END = -1
@@ -41,10 +42,11 @@ def drained(
     `least` has to be 1.
     """
     size = len(candidates.contribution)
-    buckets = np.empty(size, np.int32)
+    buckets, highest = np.empty(size, np.int32), 0
     for pair in range(size):
         buckets[pair] = bucket_of(candidates.contribution[pair], weight, pair)
-    head = np.full(buckets.max() + 1, END, np.int32)  # of every bucket, a chain of candidates
+        highest = max(highest, buckets[pair])
+    head = np.full(highest + 1, END, np.int32)  # of every bucket, a chain of candidates
     next_in_bucket = np.empty(size, np.int32)
     for pair in range(size):
         put(head, next_in_bucket, buckets[pair], pair)
@@ -55,9 +57,9 @@ def drained(
         count = listed(head, next_in_bucket, value, bucket)
         state = shuffled(bucket[:count], state)
         if len(constraint.places):
-            bucket[:count] = by_places(bucket[:count], candidates, constraint.places)
+            sort_by_places(bucket[:count], candidates, constraint.places)
         if len(preference):
-            bucket[:count] = by_preference(bucket[:count], preference)
+            sort_by_preference(bucket[:count], preference)
         for pair in bucket[:count]:
             v, w = candidates.source[pair], candidates.target[pair]
             state = advance(state)
@@ -81,7 +83,7 @@ def drained(
 
 @jit
 def bucket_of(now: int, weight: Floats, pair: int) -> int:
-    """At least 1 for a candidate that contributes."""
+    """The candidate's bucket, at least 1 where it contributes."""
     if len(weight) == 0:
         return now
     return 1 + int((np.log(now) + weight[pair]) / STEP)
@@ -115,11 +117,23 @@ def shuffled(items: Int32s, state: np.uint64) -> np.uint64:
 
 
 @jit
-def by_places(items: Int32s, candidates: Pairs, places: Int32s) -> Int32s:
-    fewest = np.minimum(places[candidates.source[items]], places[candidates.target[items]])
-    return items[np.argsort(-fewest, kind="mergesort")]
+def sort_by_places(items: Int32s, candidates: Pairs, places: Int32s) -> None:
+    """Sorts in place, those first whose ends both have many places left; ties stay in random order."""
+    before, keys = items.copy(), np.empty(len(items), np.int32)
+    for place in range(len(items)):
+        pair = items[place]
+        keys[place] = min(places[candidates.source[pair]], places[candidates.target[pair]])
+    order = descending(keys)
+    for place in range(len(items)):
+        items[place] = before[order[place]]
 
 
 @jit
-def by_preference(items: Int32s, preference: Int32s) -> Int32s:
-    return items[np.argsort(-preference[items], kind="mergesort")]  # stable: ties stay in random order
+def sort_by_preference(items: Int32s, preference: Int32s) -> None:
+    """Sorts in place; ties stay in random order."""
+    before, keys = items.copy(), np.empty(len(items), np.int32)
+    for place in range(len(items)):
+        keys[place] = preference[items[place]]
+    order = descending(keys)
+    for place in range(len(items)):
+        items[place] = before[order[place]]

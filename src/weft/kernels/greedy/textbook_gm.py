@@ -1,7 +1,7 @@
 """GM as the DC paper prints it (Algorithm 1), compiled, to compare with.
 
-Every pair of nodes is in the bucket of its contribution from the start. When a link is taken, every pair that it robs
-of a contribution goes down one bucket at once: for each topic, all pairs between the two parts that the link joins.
+Every pair of nodes is in the bucket of its contribution from the start. When a link is taken, every pair whose
+contribution it reduces goes down one bucket at once: for each topic, all pairs between the two parts that it joins.
 
 The buckets lie one after the other in one array of pairs, in which every pair knows its place. A pair goes down by
 changing places with the first of its bucket, which the bucket then begins behind: constant time, as in the paper.

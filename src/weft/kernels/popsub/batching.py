@@ -62,7 +62,7 @@ def buffer(
 
 @leaf_jit
 def send_batch(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, entry: int, now: float) -> None:
-    """All that is in the buffer of an entry."""
+    """Send all that is in the buffer of an entry."""
     tree, load = scene.tree, scene.load
     batch, size = buffers.used[1], buffers.sizes[entry]
     buffers.used[1] += 1

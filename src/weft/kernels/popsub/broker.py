@@ -1,7 +1,7 @@
 """Brokers as the simulation of PopSub sees them: a tree, what is published, what each has decided, and its queue.
 
 What one publication (or batch, or gossip round) has a broker send is a job. The first message of a job, of n
-publications, takes costs[n]; each further one only has to be written, and takes a share of that. Jobs wait for each
+publications, takes costs[n]; each additional one only has to be written, and takes a share of that. Jobs wait for each
 other in the order of their arrival. Since the work of a job is known when it comes, so are the times at which its
 messages leave: a job that has to wait is put on the agenda once, to end its waiting.
 
@@ -83,13 +83,13 @@ class Table(NamedTuple):
     order_bounds: Int64s  # of brokers in order
     ways: Bytes
     routed: Int32s  # publications in this interval
-    flags: Bytes  # 1: the subscribers beyond were told to gossip
+    flags: Bytes  # 1: the subscribers beyond were asked to gossip
     least_popular: Floats  # of every broker: the least gain of its popular entries; infinite without
 
 
 class Load(NamedTuple):
     costs: Floats  # milliseconds that a message of so many publications takes; beyond the last, in proportion
-    further: float  # share of that for each further message of a job
+    additional: float  # share of that for each additional message of a job
     busy: Floats  # until when, of brokers
     waiting: Int64s  # jobs, of brokers
     queued: Int64s  # [broker, jobs or lengths], of this interval
@@ -136,7 +136,7 @@ def cost_of(load: Load, size: int) -> float:
 @leaf_jit
 def sent_at(load: Load, start: float, end: float, size: int) -> float:
     """When a message of so many publications leaves, in a job that began at `start` and whose last left at `end`."""
-    return end + cost_of(load, size) * (1.0 if end == start else load.further)
+    return end + cost_of(load, size) * (1.0 if end == start else load.additional)
 
 
 @inline_jit
@@ -179,7 +179,7 @@ def count_forward(ledger: Ledger, gain: float, at_issuer: bool, matches_here: bo
 
 @leaf_jit
 def deliver(scene: Scene, publication: int, broker: int, column: int, time: float) -> bool:
-    """To all matching subscriptions of the broker; whether it had not seen the publication before."""
+    """Deliver to all matching subscriptions of the broker; whether it had not seen the publication before."""
     ledger, traffic = scene.ledger, scene.traffic
     if len(ledger.seen):
         if ledger.seen[publication, broker] == SEEN:

@@ -59,7 +59,7 @@ class Groups(NamedTuple):
     lists: Int64s  # of publications that were asked for, one after the other
     listed: Int64s  # [0]: length of lists
     random: Words  # [0]: state
-    chatter: Int64s  # [0]: what is under way in the groups; rounds never end
+    upkeep: Int64s  # [0]: what is under way in the groups; rounds never end
 
 
 @leaf_jit
@@ -70,7 +70,7 @@ def draw_below(groups: Groups, bound: int) -> int:
 
 @leaf_jit
 def chat(groups: Groups, agenda: Agenda, time: float, what: int) -> None:
-    groups.chatter[0] += 1
+    groups.upkeep[0] += 1
     schedule(agenda, time, what)
 
 
@@ -121,7 +121,7 @@ def know(groups: Groups, brokers: int, advertisement: int, broker: int, other: i
 
 @leaf_jit
 def leave(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, now: float) -> None:
-    """With a last round."""
+    """Leave the group after a last round of gossip."""
     member = advertisement * len(scene.tree.parents) + broker
     if groups.members[member]:
         make_round(scene, groups, agenda, advertisement, broker, now)
@@ -213,7 +213,7 @@ def handle_gossip(scene: Scene, groups: Groups, agenda: Agenda, item: int, broke
         begin_list(groups, sender, broker)
         for place in range(oldest, pushed):
             publication = groups.logs[first + place]
-            want(scene, groups, ~publication if publication < 0 else publication, broker)
+            request(scene, groups, ~publication if publication < 0 else publication, broker)
         end_list(scene, groups, agenda, now + scene.tree.delays[broker, sender])
 
 
@@ -242,7 +242,7 @@ def begin_list(groups: Groups, sender: int, receiver: int) -> None:
 
 
 @leaf_jit
-def want(scene: Scene, groups: Groups, publication: int, broker: int) -> None:
+def request(scene: Scene, groups: Groups, publication: int, broker: int) -> None:
     """Puts a publication that the broker lacks on the list that was begun."""
     if scene.ledger.seen[publication, broker] == UNKNOWN:
         scene.ledger.seen[publication, broker] = ASKED
@@ -293,8 +293,8 @@ def issue(scene: Scene, groups: Groups, publication: int, link: int) -> None:
 
 
 @leaf_jit
-def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, told: float) -> None:
-    """For all that was gossiped for the broker and that it lacks, told so down the tree at a time."""
+def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, learned: float) -> None:
+    """Ask for all that was gossiped for the broker and that it lacks, as it learns at time `learned`."""
     issuer = scene.traffic.issuers[advertisement]
     member = advertisement * len(scene.tree.parents) + issuer
     bit = np.uint64(scene.tree.first_link[issuer, broker] - scene.tree.indptr[issuer])
@@ -303,8 +303,8 @@ def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int,
     for place in range(groups.log_sizes[member]):
         publication = groups.logs[first + place]
         if (groups.links[publication] >> bit) & np.uint64(1):
-            want(scene, groups, publication, broker)
-    end_list(scene, groups, agenda, told + scene.tree.delays[broker, issuer])
+            request(scene, groups, publication, broker)
+    end_list(scene, groups, agenda, learned + scene.tree.delays[broker, issuer])
 
 
 @leaf_jit
@@ -312,8 +312,8 @@ def handle_sweep(scene: Scene, groups: Groups, agenda: Agenda, advertisement: in
     issuer = scene.traffic.issuers[advertisement]
     for broker in range(len(scene.tree.parents)):
         if broker != issuer and scene.traffic.audience[advertisement, broker] > 0:
-            told = now + tree_delay(scene, issuer, broker)
-            ask_issuer(scene, groups, agenda, advertisement, broker, told)
+            learned = now + tree_delay(scene, issuer, broker)
+            ask_issuer(scene, groups, agenda, advertisement, broker, learned)
     chat(groups, agenda, now + scene.settings.sweep * scene.settings.round, event(SWEEP, issuer, advertisement))
 
 

@@ -25,7 +25,7 @@ def evaluate(table: Table, load: Load, settings: Settings, broker: int) -> None:
 
 @leaf_jit
 def is_filled(table: Table, settings: Settings, low: int, high: int, per_second: float) -> bool:
-    """Within the tolerance: popularity stays as it is."""
+    """Whether the popular load is within the tolerance, so that popularity stays as it is."""
     filled = 0.0
     for place in range(low, high):
         entry = table.order[place]

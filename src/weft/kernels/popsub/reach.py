@@ -59,7 +59,7 @@ def worth_of(
     hops: Int32s,
     origins: Int32s,
 ) -> None:
-    """For each [link, advertisement] the subscriptions beyond, the sum of their hops, and how many brokers they are at.
+    """Fill in, for each [link, advertisement], the subscriptions beyond, the sum of their hops, and their brokers.
 
     link_to[s, b] is the link over which publications from s come to b. The subscriptions of an advertisement are in the
     order of their brokers.

@@ -52,7 +52,7 @@ from weft.kernels.popsub.popularity import evaluate
 
 @jit
 def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, expected: int) -> float:
-    """Until all that is expected is delivered and nothing but chatter is under way; the time that is then.
+    """Run until all that is expected is delivered and only upkeep is under way; the time at the end.
 
     `issuers` are the brokers that publish; only what they decide counts, so no other evaluates anything.
     """
@@ -62,7 +62,7 @@ def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, ex
     evaluation = scene.settings.interval
     publication, now = 0, 0.0
     while (
-        publication < len(times) or agenda.size[0] > groups.chatter[0] or totals[POPULAR] + totals[UNPOPULAR] < expected
+        publication < len(times) or agenda.size[0] > groups.upkeep[0] or totals[POPULAR] + totals[UNPOPULAR] < expected
     ):
         if agenda.size[0] + room > len(agenda.times):
             agenda = enlarged(agenda)
@@ -85,7 +85,7 @@ def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, ex
 @leaf_jit
 def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what: int, now: float) -> None:
     kind, broker, item = what % KINDS, what // KINDS % BROKERS, what // (KINDS * BROKERS)
-    groups.chatter[0] -= kind >= ROUND
+    groups.upkeep[0] -= kind >= ROUND
     if kind == STARTED:
         scene.load.waiting[broker] -= 1
     elif kind <= TO_TREE:
@@ -109,7 +109,7 @@ def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what:
 
 @leaf_jit
 def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publication: int) -> None:
-    """To the issuer's own clients, and over each link that leads to a match by the way that its entry has."""
+    """Deliver to the issuer's own clients, and send over each link that leads to a match by its entry's way."""
     tree, traffic, table = scene.tree, scene.traffic, scene.table
     advertisement, now = traffic.advertisements[publication], traffic.times[publication]
     broker = traffic.issuers[advertisement]
@@ -171,7 +171,7 @@ def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64,
 
 @leaf_jit
 def send(scene: Scene, agenda: Agenda, kind: int, publication: int, broker: int, peer: int, leaves: float) -> None:
-    """Over a link. Where a plain publication goes no further, the simulation need not come back to it."""
+    """Send over a link. A plain publication that goes no farther is delivered at once and not scheduled."""
     arrival = leaves + scene.tree.delays[broker, peer]
     if kind == FORWARD and not len(scene.ledger.seen) and is_last(scene, publication, broker, peer):
         deliver(scene, publication, peer, POPULAR, arrival)
@@ -200,7 +200,7 @@ def handle_forward(
     if matches_here:
         deliver(scene, publication, broker, POPULAR, now)
     if kind != FORWARD and traffic.audience[advertisement, broker] > 0:
-        turn(scene, groups, agenda, kind, advertisement, broker, now)
+        switch(scene, groups, agenda, kind, advertisement, broker, now)
     start = job_start(scene, broker, now)
     end = start
     for link in range(tree.indptr[broker], tree.indptr[broker + 1]):
@@ -217,7 +217,9 @@ def handle_forward(
 
 
 @leaf_jit
-def turn(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float) -> None:
+def switch(
+    scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement: int, broker: int, now: float
+) -> None:
     if kind == TO_GOSSIP:
         join(scene, groups, agenda, advertisement, broker, now)
     else:
@@ -227,7 +229,7 @@ def turn(scene: Scene, groups: Groups, agenda: Agenda, kind: int, advertisement:
 
 @leaf_jit
 def send_what_left_batching(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, now: float) -> None:
-    """So that a publisher's order holds."""
+    """Send the batches of entries that no longer batch, so that a publisher's order holds."""
     table = scene.table
     for place in range(table.order_bounds[broker], table.order_bounds[broker + 1]):
         entry = table.order[place]

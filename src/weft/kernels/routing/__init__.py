@@ -1,1 +1,1 @@
-"""Publications in bulk: the decisions of weft.protocol over arrays, and what is counted on the way."""
+"""Publications in bulk: the decisions of weft.protocol over arrays, and the counts of messages."""

@@ -20,7 +20,7 @@ class Audience(NamedTuple):
     slots: Int32s  # position -> subscriber, as an index in ring order; -1 for all other nodes
     unrolled: Int64s  # the positions of the subscribers, twice around, and one beyond every range
     matched: Int32s  # a row a subscriber, and one to spare: the offsets of the fingers that subscribe, then 0
-    routes: Int32s  # the positions on the way from each subscriber to the next
+    routes: Int32s  # the positions between each subscriber and the next
     ends: Int64s  # those of subscriber s are ends[s]:ends[s + 1]
     uses: Int64s  # of each of these routes
     seen: Int64s  # by each subscriber: the last publication that it was given
@@ -31,8 +31,8 @@ def audience_of(ring: Ring, subscribers: Int32s, slots: Int32s) -> Audience:
     """`slots` is -1 throughout before, and again after `dismiss`."""
     nodes, count = len(ring.fingers), len(subscribers)
     unrolled = np.full(2 * count + 1, 3 * nodes, np.int64)
-    unrolled[:count] = subscribers
-    unrolled[count:-1] = subscribers + np.int64(nodes)
+    for slot in range(count):
+        unrolled[slot], unrolled[count + slot] = subscribers[slot], subscribers[slot] + nodes
     mark(slots, subscribers)
     matched = np.empty((count + 1, ring.fingers.shape[1] + 1), np.int32)
     for slot in range(count):

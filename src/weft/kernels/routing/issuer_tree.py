@@ -1,4 +1,4 @@
-"""Trees grown from each issuer: shortest ways among the members of a topic's tree, as a measure for the shared ones."""
+"""Trees grown from each issuer: shortest paths among the members of a topic's tree, to measure the shared ones by."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def issuer_paths(
     topics: Int32s,
     issuers: Int32s,
 ) -> Int64s:
-    """For every publication the sum of the hops from its issuer, which is a member, to all subscribers of its topic."""
+    """Sums of hops from each publication's issuer, which is a member, to all subscribers of its topic."""
     nodes = len(neighbour_indptr) - 1
     hops, inside, queue = np.full(nodes, NOBODY, np.int32), np.full(nodes, NOBODY, np.int32), np.empty(nodes, np.int32)
     sums = np.zeros(len(topics), np.int64)

@@ -1,7 +1,7 @@
 """Rendezvous routing in bulk: the decisions of weft.protocol.scribe over arrays.
 
 The tree of a topic is the same for all its publications, so it is grown once a run, in O(tree), and a publication
-costs no more than its way to the root; what happens below is known then.
+costs no more than its path to the root; what happens below is known then.
 
 A union of greedy routes is a tree in both directions. Towards one target, the next hop depends on the node alone.
 From one source, a route that comes through x takes at each node before x the finger nearest to its target; that one

@@ -199,7 +199,7 @@ def come_in(search: Search, slots: Int32s, issuer: int, member: int, tally: Tall
 
 @jit
 def trace_tree(reach: Reach, slots: Int32s, start: int, hops: int, tally: Tally) -> None:
-    """From a member over the whole tree."""
+    """Trace the messages from a member over the whole tree."""
     row = tally.total[MESSAGES]
     if hops > 0:
         tally.trace[row - 1, DELIVERED] = slots[reach.members[start]] >= 0

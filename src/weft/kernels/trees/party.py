@@ -1,4 +1,4 @@
-"""Who is in the tree of a topic: its subscribers, and few relays that join them.
+"""Members of a topic's tree: its subscribers, and few relays that join them.
 
 Links among the subscribers leave them in parts. Relays are chosen by a greedy for the node-weighted Steiner tree (after
 Klein and Ravi, J. Algorithms 1995): again and again the node that is cheapest for each of the parts that it has links
@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.order import descending
 
 NOBODY = -1
 
@@ -31,7 +32,7 @@ class Party(NamedTuple):
     node_seen: Int64s  # by node, likewise
     looks: Int64s  # one number: how many looks there were
     queue: Int32s  # nodes of a search,
-    ways: Int32s  # the node before each of them,
+    reached_from: Int32s  # the node that each was reached from,
     levels: Int32s  # the search's step in which it was found,
     sums: Floats  # and the prices on the way to it
 
@@ -111,8 +112,12 @@ def adopt_common(
     touched = np.empty(len(found), np.int32)
     for k in range(len(found)):
         touched[k] = parts_around(indptr, neighbours, party, found[k])
-    found, touched = found[touched > 1], touched[touched > 1]
-    for k in np.argsort((1.0 + prices[found]) / touched, kind="mergesort"):
+    worth = np.empty(len(found), np.float64)
+    for k in range(len(found)):
+        worth[k] = touched[k] / (1.0 + prices[found[k]])
+    for k in descending(worth):
+        if touched[k] < 2:
+            continue
         if parts < 2:
             break
         if parts_around(indptr, neighbours, party, found[k]) == touched[k]:  # else it waits for the next round
@@ -168,7 +173,7 @@ def bridge(indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, cou
         enter(party, node, count)
         parts += 1 - merge_around(indptr, neighbours, party, count)
         count += 1
-        node = int(party.ways[node])
+        node = int(party.reached_from[node])
     return count, parts
 
 
@@ -176,7 +181,8 @@ def bridge(indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, cou
 def nearest_beside_another(
     indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, part: int, count: int
 ) -> int:
-    """The node nearest to a part that has a link into another, of several the cheapest; `ways` leads back to the part.
+    """The node nearest to a part that has a link into another, of several the cheapest; `reached_from` leads
+    back to the part.
 
     A level of the search is complete when the next begins, so that the sums on the ways to it are final then.
     """
@@ -199,18 +205,18 @@ def nearest_beside_another(
                 elif party.node_seen[there] != party.looks[0]:
                     party.node_seen[there] = party.looks[0]
                     party.levels[there] = level
-                    party.ways[there], party.sums[there] = here, party.sums[here] + prices[there]
+                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
                     party.queue[tail] = there
                     tail += 1
                 elif party.levels[there] == level and party.sums[here] + prices[there] < party.sums[there]:
-                    party.ways[there], party.sums[there] = here, party.sums[here] + prices[there]
+                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
         head = level
     return int(found)
 
 
 @jit
 def send_away_idle(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: int, count: int) -> int:
-    """Without the relays that the others do without; how many members are left. A relay alone is never idle."""
+    """Remove the relays that the others can do without; how many members are left. A relay alone is never idle."""
     for slot in range(count - 1, subscribers - 1, -1):
         if count > subscribers + 1 and is_idle(indptr, neighbours, party, slot, count):
             party.slots[party.members[slot]] = NOBODY

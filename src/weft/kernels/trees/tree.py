@@ -12,10 +12,10 @@ count as much as if all subscribers published twice: with p of the k shares of t
     paths = sum over links of  cost of the link  x  (b (k - b) + p (k - b) + (k - p) b).
 
 A member sends a publication on to each of its children. That has a price, which grows with all that its node sends
-already, on this topic and on others. A child whose path is one hop longer adds k - 1 to the sum, so that with a price
-in hops
+already, on this topic and on others. A child whose path is one hop longer adds h = k - 1 to the sum, or 2 k - 1 with
+known publishers, so that with a price in hops
 
-    cost = paths + (k - 1) x sum over members and their children of  the price of the child at the member.
+    cost = paths + h x sum over members and their children of  the price of the child at the member.
 
 Prices count for every child alike, the paths for those with many below them more: so members with nothing below them
 are hung elsewhere first. (Prices on the links themselves, as costs of paths, were tried first: then a busy member
@@ -38,6 +38,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.order import descending
 from weft.kernels.trees.party import NOBODY, Party
 
 CONNECTED = 8  # roots tried that are the best connected
@@ -104,9 +105,13 @@ def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
     """A tree of all members, who are connected; the first of them are the subscribers."""
     count = len(graph.starts) - 1
     distances, best, trial = np.empty(count, np.float64), empty_tree(count), empty_tree(count)
-    connected = np.argsort(-np.diff(graph.starts), kind="mergesort")[:CONNECTED]
-    if graph.shares.max() > 0:
-        connected[-1] = np.argmax(graph.shares)
+    most = 0
+    for member in range(count):
+        trial.degrees[member] = graph.starts[member + 1] - graph.starts[member]
+        most = member if graph.shares[member] > graph.shares[most] else most
+    connected = descending(trial.degrees)[:CONNECTED]
+    if graph.shares[most] > 0:
+        connected[-1] = most
     find_ways(graph, connected[0], trial, distances)
     find_ways(graph, int(np.argmax(distances)), trial, distances)
     cost = grow(graph, middle(trial, distances), subscribers, best, distances)
@@ -125,10 +130,10 @@ def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
 
 @jit
 def cost_of(graph: Graph, tree: Tree, subscribers: int) -> float:
-    cost = 0.0
+    cost, hop = 0.0, subscribers - 1 + tree.brought[tree.order[0]]
     for member in tree.order:
         children = tree.degrees[member] - 1  # of the root one too few: it sends to as many as others of its degree
-        cost += (subscribers - 1) * children * (graph.prices[member] + graph.step * (children - 1) / 2)
+        cost += hop * children * (graph.prices[member] + graph.step * (children - 1) / 2)
     for member in tree.order[1:]:
         cost += link_cost(tree, member, tree.below[member], tree.brought[member], subscribers)
     return cost
@@ -142,7 +147,7 @@ def empty_tree(count: int) -> Tree:
 
 @jit
 def grow(graph: Graph, root: int, subscribers: int, tree: Tree, distances: Floats) -> float:
-    """Makes it the tree of shortest ways from a root; its cost."""
+    """Makes it the tree of shortest paths from a root; its cost."""
     find_ways(graph, root, tree, distances)
     arrange(tree)
     tree.below[:subscribers] = 1
@@ -182,8 +187,9 @@ def arrange(tree: Tree) -> None:
     ends = np.zeros(count + 1, np.int32)  # of the children of each member, in a list of all children
     for parent in tree.parents:
         ends[parent + 1] += 1  # those of nobody, the root alone, come first
-    tree.degrees[:] = ends[1:]
-    ends = np.cumsum(ends).astype(np.int32)
+    for member in range(count):
+        tree.degrees[member] = ends[member + 1]
+        ends[member + 1] += ends[member]
     children = np.empty(count, np.int32)
     for member in range(count - 1, -1, -1):
         ends[tree.parents[member] + 1] -= 1
@@ -201,7 +207,7 @@ def arrange(tree: Tree) -> None:
 
 @jit
 def middle(tree: Tree, distances: Floats) -> int:
-    """Of the longest way from the root."""
+    """The middle of the longest path from the root."""
     member = np.argmax(distances)
     length = distances[member]
     while distances[member] > length / 2:
@@ -211,7 +217,7 @@ def middle(tree: Tree, distances: Floats) -> int:
 
 @jit
 def median(tree: Tree, subscribers: int) -> int:
-    """The member with the least sum of ways to all subscribers: at most half of them lie beyond any of its links."""
+    """The member with the least sum of paths to all subscribers: at most half of them lie beyond any of its links."""
     found = tree.order[0]
     for member in tree.order[1:]:
         if tree.parents[member] == found and 2 * tree.below[member] > subscribers:
@@ -233,7 +239,7 @@ def paths_over(below: int, brought: float, subscribers: int, all_brought: float)
 
 @jit
 def move_members(graph: Graph, tree: Tree, subscribers: int, fan_out: int) -> bool:
-    """Hangs members from better parents, the last in order first; whether any was moved."""
+    """Moves members to better parents, the last in order first; whether any was moved."""
     above, relief = np.full(len(tree.order), NOBODY, np.int32), np.empty(len(tree.order), np.float64)
     moved = False
     for member in tree.order[:0:-1]:
@@ -249,7 +255,7 @@ def move_members(graph: Graph, tree: Tree, subscribers: int, fan_out: int) -> bo
                 if found > gain:
                     gain, link = found, k
         if link != NOBODY:
-            hang(tree, member, graph.ends[link], graph.costs[link])
+            attach(tree, member, graph.ends[link], graph.costs[link])
             moved = True
     return moved
 
@@ -270,11 +276,12 @@ def mark_above(tree: Tree, member: int, subscribers: int, above: Int32s, relief:
 def gain_of(graph: Graph, tree: Tree, member: int, k: int, subscribers: int, above: Int32s, relief: Floats) -> float:
     """What the tree would cost less with the member hung from the end of link k; -inf where that one is below it."""
     below, brought = tree.below[member], tree.brought[member]
-    over = paths_over(below, brought, subscribers, tree.brought[tree.order[0]])
-    gain = (tree.costs[member] - graph.costs[k]) * over
+    all_brought = tree.brought[tree.order[0]]
+    gain = (tree.costs[member] - graph.costs[k]) * paths_over(below, brought, subscribers, all_brought)
     here, parent = graph.ends[k], tree.parents[member]
-    gain += (subscribers - 1) * (graph.prices[parent] + graph.step * (tree.degrees[parent] - 2))
-    gain -= (subscribers - 1) * (graph.prices[here] + graph.step * (tree.degrees[here] - 1))
+    hop = subscribers - 1 + all_brought
+    gain += hop * (graph.prices[parent] + graph.step * (tree.degrees[parent] - 2))
+    gain -= hop * (graph.prices[here] + graph.step * (tree.degrees[here] - 1))
     while above[here] != member:
         if here == member:
             return -np.inf
@@ -285,7 +292,7 @@ def gain_of(graph: Graph, tree: Tree, member: int, k: int, subscribers: int, abo
 
 
 @leaf_jit
-def hang(tree: Tree, member: int, parent: int, cost: float) -> None:
+def attach(tree: Tree, member: int, parent: int, cost: float) -> None:
     tree.degrees[tree.parents[member]] -= 1
     tree.degrees[parent] += 1
     add_above(tree, tree.parents[member], -tree.below[member], -tree.brought[member])

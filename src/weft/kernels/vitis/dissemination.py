@@ -32,7 +32,7 @@ class Overlay(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """Of one publication, by node."""
+    """What each node received of one publication."""
 
     hops: Int32s  # NOBODY where it did not come
     notified: Floats  # milliseconds from the publication until the first notification came
@@ -111,7 +111,7 @@ def is_in(ascending: Int64s, wanted: int) -> bool:
 
 @jit
 def subscription(setting: Setting, v: int, topic: int) -> int:
-    """Its number, or NOBODY."""
+    """The number of the node's subscription, or NOBODY."""
     row = setting.topics[setting.indptr[v] : setting.indptr[v + 1]]
     at = np.searchsorted(row, topic)
     return setting.indptr[v] + at if at < len(row) and row[at] == topic else NOBODY
@@ -119,7 +119,7 @@ def subscription(setting: Setting, v: int, topic: int) -> int:
 
 @jit
 def audience(setting: Setting, links: Int64s, own: int, children: Int64s, topic: int) -> Int64s:
-    """Whom a node notifies, its next hop to the rendezvous node aside."""
+    """Nodes that a node notifies, besides its next hop to the rendezvous node."""
     if own == NOBODY:
         return children
     found = np.empty(len(links), np.int64)

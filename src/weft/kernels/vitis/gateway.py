@@ -12,7 +12,7 @@ from weft.kernels.vitis.state import NOBODY, Incoming, Proposals, Setting, apart
 
 @jit
 def links_of(table: Int32s, choosers: Int64s, chooser: Int32s, there: Bools) -> tuple[Int64s, Int32s]:
-    """Of every node that is there: its table, and those in whose tables it was in the round before."""
+    """Links of every node that is there: its table, and those in whose tables it was in the round before."""
     nodes = len(there)
     starts = np.zeros(nodes + 1, np.int64)
     peers = np.empty(table.size + len(chooser), np.int32)

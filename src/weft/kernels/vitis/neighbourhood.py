@@ -36,7 +36,7 @@ def next_round(
 
 @jit
 def choose_partners(setting: Setting, when: int, v: int, now: Gossip) -> None:
-    """To shuffle with, which leaves the view, and to exchange with."""
+    """Choose a node to shuffle with, which leaves the view, and one to exchange with."""
     view, size = now.sampled[v], now.sampled.shape[1]
     if np.all(view == NOBODY):
         known = min(size, now.table.shape[1])
@@ -63,7 +63,7 @@ def is_older(view: Int32s, age: Int32s, one: int, other: int) -> bool:
 
 @jit
 def anybody(setting: Setting, when: int, v: int, now: Gossip) -> int:
-    """Of lowest priority among all that the node knows of."""
+    """The node of lowest priority among all that the node knows of."""
     chooser = key(setting.seed, v, when, EXCHANGE)
     best, lowest = NOBODY, LAST
     for peers in (now.table[v], now.sampled[v]):

@@ -1,4 +1,4 @@
-"""Sorted keys that come anew every round, and how long ago each came last."""
+"""Sorted keys that are renewed every round, and how long ago each was."""
 
 import numpy as np
 

@@ -50,7 +50,7 @@ class Gossip(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    """Who has sent what to a node in the round before, as rows: pointers and senders."""
+    """Senders of each kind of message to every node in the round before, as rows: pointers and senders."""
 
     shuffles: Int64s
     shuffler: Int32s
@@ -70,7 +70,7 @@ class Found(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """Of every subscription: the gateway that its node proposes, and how far that is."""
+    """What is proposed for every subscription: the gateway, and how far that is."""
 
     gateway: Int32s
     hops: Int32s

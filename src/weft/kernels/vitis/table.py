@@ -11,7 +11,7 @@ from weft.kernels.vitis.state import NOBODY, Found, Gossip, Incoming, Setting, a
 def candidates(
     setting: Setting, v: int, there: Bools, before: Gossip, came: Incoming, now: Gossip, found: Found
 ) -> int:
-    """All that have given a sign of life lately."""
+    """Candidates: all that have given a sign of life lately."""
     count = add_fresh(setting, found, 0, v, before.table[v], before.table_age[v], 1)
     count = add_fresh(setting, found, count, v, now.sampled[v], now.sampled_age[v], 0)
     for s in came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]:
@@ -26,7 +26,7 @@ def candidates(
 
 @jit
 def add_exchanged(setting: Setting, found: Found, count: int, v: int, peer: int, before: Gossip) -> int:
-    """The peer and all that it knew."""
+    """Add the peer and all that it knew."""
     count = add(found, count, peer, 1)
     count = add_fresh(setting, found, count, v, before.table[peer], before.table_age[peer], 1)
     return add_fresh(setting, found, count, v, before.sampled[peer], before.sampled_age[peer], 1)
@@ -42,7 +42,7 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 
 @jit
 def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
-    """Formula (1), for every peer; `rate` is all zeros, here and after."""
+    """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
     worth = np.empty(len(peers))
     for i in range(setting.indptr[v], setting.indptr[v + 1]):
         rate[setting.topics[i]] = setting.rates[setting.topics[i]]
@@ -123,7 +123,7 @@ def worthiest(peers: Int32s, worth: Floats, taken: Bools) -> int:
 
 @jit
 def put(v: int, at: int, found: Found, taken: Bools, now: Gossip, size: int) -> int:
-    """Into the table, if it is somebody and not there yet; returns how many are."""
+    """Add a node to the table, if it is somebody and not there yet; returns how many are there."""
     if at == NOBODY or taken[at]:
         return size
     taken[at] = True

@@ -60,7 +60,7 @@ class Broker(Router):
         self.seen = Seen(parameters.memory)
         self.gossiping = Gossiping(node, parameters, self.table, self.seen, Random(f"{seed} {node}"))
         self.reorder = None if parameters.reorder is None else Reorder(parameters.reorder)
-        self._queues: list[int] = []  # lengths told since the last evaluation
+        self._queues: list[int] = []  # lengths reported since the last evaluation
         self._next_evaluation = inf if way is Way.TREE else parameters.evaluation
 
     def handle(self, event: Event, now: float) -> list[Effect]:
@@ -194,7 +194,7 @@ class Broker(Router):
         return own, by_link
 
     def _arrive(self, publication: Publication, own: list[int], hops: int, popular: bool, now: float) -> list[Effect]:
-        """At subscribers, of which none has it yet."""
+        """Deliver a publication that none of the subscribers has yet."""
         if not own or not self.seen.is_new(publication.topic, publication.number, now):
             return []
         return self._notify(publication, own, hops, popular, now)
@@ -206,7 +206,7 @@ class Broker(Router):
         return [notice] if self.reorder is None else [*self.reorder.arrange(notice, now)]
 
     def _take(self, publications: Sequence[Publication], now: float) -> list[Effect]:
-        """From out of the overlay, and not seen before."""
+        """Deliver publications that came from outside the overlay and were not seen before."""
         effects: list[Effect] = []
         for publication, (own, _) in zip(publications, self._match(publications), strict=True):
             effects += self._notify(publication, own, 1, False, now)

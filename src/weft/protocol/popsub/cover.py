@@ -1,6 +1,6 @@
 """Subscriptions that came by a link, arranged so that few need to be matched to know whether the link is wanted.
 
-A subscription that another one of the same link covers hangs below one that no other covers, and only the latter are
+A subscription that another one of the same link covers is kept below one that no other covers, and only the latter are
 in the matching index. Below means directly below: covering is transitive, so one level holds all. Nothing is forgotten,
 so that taking a subscription back uncovers what it covered.
 Own subscriptions are all in the index, since each of them gets what it matches.
@@ -45,7 +45,7 @@ class Cover:
             self._insert(below, wanted, place)
 
     def match(self, contents: Sequence[Content]) -> list[list[int]]:
-        """For each content the own subscriptions that it matches, and of those by links the uncovered ones."""
+        """Own subscriptions that each content matches, and of those by links the uncovered ones."""
         return self._matcher.match(contents)
 
     def all_matching(self, top: int, content: Content) -> Iterator[int]:

@@ -3,7 +3,7 @@
 A member knows a few others, its view. Once a round it sends what is new to it to some of them, with a digest of what
 it has seen lately and with the members that it heard came or went. What a receiver lacks of a digest it asks for. A
 publication is pushed once by each member, which reaches about four in five; digests and retrieval do the rest.
-Who is told that a member left forgets it for some rounds, unless it is heard of from itself.
+A member that hears of another's leaving ignores it for some rounds, unless it hears from that member itself.
 """
 
 from collections.abc import Iterable
@@ -28,14 +28,14 @@ class Member:
         self._fresh: list[Publication] = []  # to be pushed
         self._known: dict[int, tuple[float, Publication]] = {}  # by number, with the time, oldest first
         self._joined: list[int] = []
-        self._left: dict[int, float] = {}  # when they are no longer told of
+        self._left: dict[int, float] = {}  # until when their leaving is announced
 
     def push(self, publication: Publication, now: float) -> None:
         self._fresh.append(publication)
         self.keep(publication, now)
 
     def keep(self, publication: Publication, now: float) -> None:
-        """Tell of it, but do not push it."""
+        """Announce it, but do not push it."""
         self._known[publication.number] = (now, publication)
 
     def meet(self, nodes: Iterable[int]) -> None:
@@ -47,7 +47,7 @@ class Member:
         self._drop_some(self._joined, self.parameters.view)
 
     def hear(self, sender: int, gossip: Gossip, now: float) -> None:
-        """Of members; what it says of publications is the broker's to judge."""
+        """Learn of members; what the gossip says of publications is the broker's to judge."""
         for node in gossip.left:
             self._left[node] = now + self.parameters.digest_time
             if node in self.view:

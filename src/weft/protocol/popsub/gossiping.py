@@ -2,10 +2,10 @@
 
 There is a group for every advertisement that is unpopular on some link of its issuer. Its members are the issuer and
 the brokers behind these links that have a subscription which intersects the advertisement: they join when a publication
-tells them to, or when the issuer does because they subscribed later.
+asks them to, or when the issuer does because they subscribed later.
 
-Nothing is lost, because the issuer keeps what it gives to gossip until it has told every subscriber down the tree which
-numbers there are, and they had time to ask: when it switches a link back to the tree, when it withdraws the
+Nothing is lost, because the issuer keeps what it gives to gossip until it has announced the numbers to every subscriber
+down the tree, and they had time to ask: when it switches a link back to the tree, when it withdraws the
 advertisement, and now and then in between. Nothing comes twice, because brokers remember what they have seen.
 """
 
@@ -37,12 +37,12 @@ class Gossiping:
     # At the issuer.
 
     def switch_over(self, publication: Publication, entry: Entry, now: float) -> Forward:
-        """The publication that tells the subscribers behind a link to join."""
+        """The publication by which the subscribers behind a link join."""
         entry.gossips = True
         return Forward(publication, 1, Switch.GOSSIP, view=self._own_group(publication.topic, now))
 
     def switch_back(self, publication: Publication, entry: Entry, now: float) -> Forward:
-        """The publication that tells the subscribers behind a link to leave, and what to ask for if they lack it."""
+        """The publication by which the subscribers behind a link leave, with what to ask for if they lack it."""
         entry.gossips = False
         issued = self._issued.get(publication.topic)
         digest = issued.digest if issued else ()
@@ -50,13 +50,13 @@ class Gossiping:
         return Forward(publication, 1, Switch.TREE, digest=digest)
 
     def issue(self, publication: Publication, now: float) -> None:
-        """To the group, which is one for all links."""
+        """Gossip a publication to the group, which is one for all links."""
         keep = Issued(self.parameters.sweep_time, self.parameters.answer_time)
         if self._issued.setdefault(publication.topic, keep).is_new(publication, now):
             self.groups[publication.topic].push(publication, now)
 
     def subscribed(self, route: Route) -> list[Effect]:
-        """After the switch: the subscriber is told by a message of its own."""
+        """Invite a subscriber that came after the switch, by a message of its own."""
         if route.link is None:
             return []
         return [
@@ -66,20 +66,20 @@ class Gossiping:
         ]
 
     def sweep(self, advertisement: int, now: float) -> list[Effect]:
-        """Tell every subscriber what was gossiped."""
+        """Announce to every subscriber what was gossiped."""
         issued = self._issued.get(advertisement)
         if issued is None or not issued.digest:
             return []
         message = Sweep(advertisement, self.node, issued.digest)
-        issued.told(now)
+        issued.announce(now)
         return [Send(link, message) for link, entry in self.table.entries_of(advertisement) if entry.gossips]
 
     def _end_unless_used(self, advertisement: int, now: float) -> None:
-        """An own group, whose links have all been told."""
+        """End an own group if no link gossips any more: all of them have been informed."""
         if not any(entry.gossips for _, entry in self.table.entries_of(advertisement)):
             self.groups.pop(advertisement, None)
             if advertisement in self._issued:
-                self._issued[advertisement].told(now)
+                self._issued[advertisement].announce(now)
 
     def _own_group(self, advertisement: int, now: float) -> tuple[int, ...]:
         if advertisement not in self.groups:
@@ -106,7 +106,7 @@ class Gossiping:
             self._join(join.advertisement, join.issuer, join.view, now)
 
     def unsubscribed(self, route: Route, now: float) -> list[Effect]:
-        """Without it, an own group may have no other members, or nobody here may want what another group has."""
+        """End or leave the groups that nobody needs without this subscription."""
         effects: list[Effect] = []
         for advertisement in sorted(route.heads_for & self.groups.keys()):
             if advertisement in self.latest:
@@ -153,7 +153,7 @@ class Gossiping:
         return new, self.ask(sender, advertisement, digest, now)
 
     def ask(self, peer: int, advertisement: int, digest: Sequence[int], now: float) -> list[Effect]:
-        """For what is not here yet."""
+        """Ask a peer for what is not here yet."""
         lacking = tuple(number for number in digest if (advertisement, number) not in self.seen)
         if not lacking or not self.table.own_interest(advertisement):
             return []
@@ -166,7 +166,7 @@ class Gossiping:
         return [Send(peer, Retrieved(tuple(found)))] if found else []
 
     def retrieved(self, publications: Sequence[Publication], now: float) -> list[Publication]:
-        """Those that are new here."""
+        """The publications that are new here."""
         new = self._new(publications, now)
         for publication in new:
             if publication.topic in self.groups:

@@ -29,42 +29,43 @@ class Seen:
 
 
 class Issued:
-    """What an issuer gave to gossip, until every subscriber was told of it and could ask for it."""
+    """What an issuer gave to gossip, until it was announced to every subscriber and each could ask for it."""
 
     def __init__(self, sweep_time: float, answer_time: float) -> None:
         self.sweep_time = sweep_time  # milliseconds
         self.answer_time = answer_time
         self.next_sweep = inf
-        self._untold: dict[int, Publication] = {}
-        self._told: deque[tuple[float, Publication]] = deque()  # with the time at which it is forgotten
+        self._unannounced: dict[int, Publication] = {}
+        self._announced: deque[tuple[float, Publication]] = deque()  # with the time at which it is forgotten
 
     def is_new(self, publication: Publication, now: float) -> bool:
         """Whether it was not given before; from now on it was."""
-        if publication.number in self._untold:
+        if publication.number in self._unannounced:
             return False
-        if not self._untold:
+        if not self._unannounced:
             self.next_sweep = now + self.sweep_time
-        self._untold[publication.number] = publication
+        self._unannounced[publication.number] = publication
         return True
 
     @property
     def digest(self) -> tuple[int, ...]:
-        """What not every subscriber has been told of."""
-        return tuple(self._untold)
+        """Numbers of what has not been announced to every subscriber."""
+        return tuple(self._unannounced)
 
-    def told(self, now: float) -> None:
-        self._told.extend((now + self.answer_time, publication) for publication in self._untold.values())
-        self._untold.clear()
+    def announce(self, now: float) -> None:
+        self._announced.extend((now + self.answer_time, publication) for publication in self._unannounced.values())
+        self._unannounced.clear()
         self.next_sweep = inf
 
     def find(self, numbers: tuple[int, ...]) -> list[Publication]:
-        told = {publication.number: publication for _, publication in self._told}
-        return [(self._untold | told)[number] for number in numbers if number in self._untold or number in told]
+        announced = {publication.number: publication for _, publication in self._announced}
+        kept = self._unannounced | announced
+        return [kept[number] for number in numbers if number in kept]
 
     def forget(self, now: float) -> None:
-        while self._told and self._told[0][0] < now:
-            self._told.popleft()
+        while self._announced and self._announced[0][0] < now:
+            self._announced.popleft()
 
     @property
     def empty(self) -> bool:
-        return not self._untold and not self._told
+        return not self._unannounced and not self._announced

@@ -21,7 +21,7 @@ class Publication(router.Publication):
 
 @dataclass(frozen=True, slots=True)
 class Advertised(Event):
-    """By a client of this broker; and so the next three."""
+    """A client of this broker advertised; the next three events are clients' too."""
 
     advertisement: Advertisement
 
@@ -50,14 +50,14 @@ class Queued(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notify(Deliver):
-    """To the clients that own these subscriptions."""
+    """Deliver to the clients that own these subscriptions."""
 
     subscriptions: tuple[int, ...]
     popular: bool  # it came along the tree and was not batched
 
 
 class Switch(StrEnum):
-    """What a forwarded publication tells the subscribers about those that follow."""
+    """What a forwarded publication announces to the subscribers about those that follow."""
 
     NONE = "none"
     GOSSIP = "gossip"
@@ -115,7 +115,7 @@ class Direct(Packet):
 
 @dataclass(frozen=True, slots=True)
 class Join(Packet):
-    """To a subscriber that came after the switch to gossip."""
+    """Invitation to a group, for a subscriber that came after the switch to gossip."""
 
     advertisement: int
     issuer: int

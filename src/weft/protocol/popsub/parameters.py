@@ -1,4 +1,4 @@
-"""What a PopSub broker can be told. Times are in milliseconds; all brokers of a network have the same parameters."""
+"""Parameters of PopSub's brokers. Times are in milliseconds; all brokers of a network have the same parameters."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,14 +23,14 @@ class Parameters:
     capacity: float  # publications/s that a broker can forward
     phi: float = 0.05  # share of the capacity that is for popular publications, in (0, 1]
     evaluation: float = 2_000.0  # between evaluations of popularity
-    tolerance: float = 0.1  # share of the capacity to fill that may be missed before it is planned anew
+    tolerance: float = 0.1  # share of the capacity to fill that may be missed before it is planned again
     batch_timeout: float = 3_000.0
     round: float = 10_000.0  # between two gossips of a member
     fanout: int = 2  # members that a gossip is sent to
     view: int = 10  # members that a member knows
-    digest_rounds: int = 5  # how long a member tells of a publication
+    digest_rounds: int = 5  # how long a member announces a publication
     sweep_rounds: int = 6  # how long an issuer waits before it asks down the tree who lacks anything
-    reorder: float | None = None  # how long a publication out of turn is held back; None delivers as they come
+    reorder: float | None = None  # how long a publication out of order is held back; None delivers as they come
     congestion: float = 100.0  # a queue that takes longer than this to work off is overload: adaptive only
 
     def __post_init__(self) -> None:
@@ -56,14 +56,14 @@ class Parameters:
 
     @property
     def answer_time(self) -> float:
-        """From telling the other brokers what there is until they have what they asked for, one way and back."""
+        """Time from announcing what there is until the other brokers have what they asked for: there and back."""
         return 2.0 * self.diameter
 
     @property
     def memory(self) -> float:
         """How long the numbers of publications are remembered: longer than any copy can be under way.
 
-        A member has a publication within a sweep and its answer, tells of it for `digest_time` and pushes it within a
+        A member has a publication within a sweep and its answer, announces it for `digest_time` and pushes it within a
         round; what is asked for then arrives within another answer.
         """
         return self.sweep_time + self.digest_time + self.round + 2.0 * self.answer_time

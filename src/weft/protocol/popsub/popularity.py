@@ -56,7 +56,7 @@ def most_gainful(entries: Mapping[Key, Entry], to_fill: float) -> set[Key]:
 
 
 def best_way(entry: Entry, queue: float, parameters: Parameters) -> Way:
-    """Of an unpopular entry, by what it costs (our own; the paper uses one way for all).
+    """The cheapest way for an unpopular entry (our own; the paper uses one way for all).
 
     The tree takes at least the mean hops to reach a subscriber, so that as many direct messages cost no more, and are
     faster. An overloaded broker leaves the work to the subscribers. Batches pay if they fill before their time is up.

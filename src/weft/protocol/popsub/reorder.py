@@ -1,8 +1,8 @@
 """Reordering buffers (section 4.5): publications of an advertisement are handed over in the order they were said.
 
-What is next in turn is handed over at once. What came too early is held, but not for longer than a fixed time, because
+What is next in order is handed over at once. What came too early is held, but not for longer than a fixed time, because
 a number that is missing may be of a publication that matches nobody here. What comes after that time is late, and is
-handed over out of turn rather than not at all.
+handed over out of order rather than not at all.
 """
 
 from heapq import heappop, heappush
@@ -14,7 +14,7 @@ from weft.protocol.popsub.message import Notify
 class Reorder:
     def __init__(self, hold: float) -> None:
         self.hold = hold  # milliseconds
-        self._next: dict[int, int] = {}  # the number in turn, by advertisement
+        self._next: dict[int, int] = {}  # the next number, by advertisement
         self._held: dict[int, list[tuple[int, float, Notify]]] = {}  # a heap by number, with deadlines
 
     def arrange(self, notice: Notify, now: float) -> list[Notify]:
@@ -30,7 +30,7 @@ class Reorder:
         return min((deadline for held in self._held.values() for _, deadline, _ in held), default=inf)
 
     def _release(self, advertisement: int, now: float) -> list[Notify]:
-        """All up to the last one whose time is up, and what is in turn after it."""
+        """All up to the last one whose time is up, and what follows it in order."""
         held = self._held[advertisement]
         up = max((number for number, deadline, _ in held if deadline <= now), default=-1)
         released = []

@@ -18,7 +18,7 @@ Key = tuple[int, int]  # link, advertisement
 
 @dataclass
 class Entry:
-    """Of the gain table, with what the broker that issues the publications has planned for them on the link."""
+    """A row of the gain table, with what the issuing broker has planned for the publications on the link."""
 
     origins: Counter[int] = field(default_factory=Counter)  # subscriptions by the broker that they started at
     count: int = 0
@@ -26,7 +26,7 @@ class Entry:
     routed: int = 0  # publications since the last evaluation
     rate: float = 0.0  # publications/s in the interval before it
     way: Way = Way.TREE  # popular
-    gossips: bool = False  # the subscribers behind the link were told to switch to gossip
+    gossips: bool = False  # the subscribers behind the link were asked to switch to gossip
 
     @property
     def gain(self) -> float:
@@ -106,12 +106,12 @@ class RoutingTable:
         return route
 
     def links(self, route: Route) -> set[int]:
-        """That the subscription goes on over."""
+        """Links that the subscription is forwarded over."""
         over = (self.sources[number].link for number in route.heads_for)
         return {link for link in over if link is not None}
 
     def links_of(self, advertisement: int) -> list[int]:
-        """That its subscriptions came by."""
+        """Links that the advertisement's subscriptions came by."""
         return sorted(link for link, number in self.entries if number == advertisement)
 
     def own_interest(self, advertisement: int) -> bool:
@@ -156,5 +156,6 @@ class RoutingTable:
         return entries
 
     @staticmethod
-    def _summary(entries: Iterable[tuple[Key, Entry]]) -> dict[Key, tuple[int, int, Counter[int]]]:
-        return {key: (entry.count, entry.hops, entry.origins) for key, entry in entries}
+    def _summary(entries: Iterable[tuple[Key, Entry]]) -> dict[Key, tuple[int, int, dict[int, int]]]:
+        """Counters are equal where they differ by zeros; dictionaries are not."""
+        return {key: (entry.count, entry.hops, dict(entry.origins)) for key, entry in entries}

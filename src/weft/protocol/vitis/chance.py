@@ -17,7 +17,7 @@ TO_UNIT = 2.0**-53
 
 
 def key(seed: int, node: int, when: int, purpose: int) -> int:
-    """Of the choice that a node makes in a round."""
+    """Random key of the choice that a node makes in a round."""
     word: int = mix((seed + GOLDEN) & WORD)
     for part in (node, when, purpose):
         word = mix(word ^ part * GOLDEN & WORD)

@@ -1,6 +1,6 @@
-"""What nodes tell each other about nodes: who it is, where on the ring, what it wants, and how old the news are.
+"""Descriptors, by which nodes learn of other nodes: number, place on the ring, interest, and age of the information.
 
-The age counts the rounds since the node itself said so, but for the time that the news were on their way. It grows from
+The age counts the rounds since the node itself said so, except for the time spent on links. It grows from
 round to round and from node to node, so that all copies of a node that has failed grow too old together.
 """
 
@@ -20,7 +20,7 @@ class Descriptor:
 
 
 def freshest(descriptors: Iterable[Descriptor]) -> dict[int, Descriptor]:
-    """One of each node."""
+    """The freshest descriptor of each node."""
     best: dict[int, Descriptor] = {}
     for descriptor in descriptors:
         known = best.get(descriptor.node)

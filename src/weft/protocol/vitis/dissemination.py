@@ -1,7 +1,7 @@
-"""Notification and pull: publications on their way.
+"""Dissemination: notifications of publications, and the pulls of their content.
 
 A notification goes from subscriber to subscriber in a cluster; from gateways up to the rendezvous node, whether the
-relays on the way know of the path already or not; and from relays down all paths that lead to them. A node without
+relays between them know of the path already or not; and from relays down all paths that lead to them. A node without
 interest, be it the issuer, sends it up.
 
 A node passes a notification on as soon as it comes, and asks the peer that sent it first for the content. That peer
@@ -20,7 +20,7 @@ Key = tuple[int, int]  # issuer and number
 
 @dataclass
 class Story:
-    """Of one publication at this node."""
+    """State of one publication at this node."""
 
     topic: int
     hops: int
@@ -43,7 +43,7 @@ class Stories:
         return story
 
     def next_pulls(self, when: int) -> list[tuple[int, Key]]:
-        """Whom to ask for what, now that those who were asked have not answered; forgets what is old."""
+        """Peers to ask, and for what, where those who were asked have not answered; forgets what is old."""
         self.known = {key: story for key, story in self.known.items() if when - story.since < self.memory}
         pulls = []
         for key, story in self.known.items():

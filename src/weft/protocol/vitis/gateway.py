@@ -1,4 +1,4 @@
-"""Who speaks for a cluster: a cluster is a connected part of the overlay whose nodes all want a topic.
+"""Gateways, which speak for clusters: connected parts of the overlay whose nodes all subscribe to a topic.
 
 Every round a node proposes itself, or the proposal of a neighbour in the cluster whose gateway is nearer to the topic's
 identifier, as long as that gateway is within a few hops. A node that proposes itself is a gateway. Proposals of a

@@ -39,7 +39,7 @@ class Heartbeat(Gossip):
 
 @dataclass(frozen=True, slots=True)
 class RelayRequest(Gossip):
-    """For a path that is new; heartbeats renew it."""
+    """Request for a new relay path; heartbeats renew it."""
 
     topic: int
 

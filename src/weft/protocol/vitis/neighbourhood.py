@@ -1,6 +1,6 @@
-"""A node's part in the overlay: whom it knows, whom it is linked with, who speaks for its clusters, whom it relays for.
+"""A node's part in the overlay: the peers it knows, its links, the gateways of its clusters, and whom it relays for.
 
-Time goes in rounds. What comes in during a round is put by and taken in at its end, all at once; requests are answered
+Time goes in rounds. What comes in during a round is kept, and taken in at its end, all at once; requests are answered
 meanwhile from what the node held when the round began. So the outcome of a round does not depend on the order in which
 messages arrive, and `weft.sim.vitis`, which computes whole rounds on kernels, has the same outcome. At the beginning of
 a round a node
@@ -13,9 +13,9 @@ a round a node
 6. shuffles with the oldest of its view, exchanges all it knows with another peer (T-Man; every fourth round its
    successor or predecessor, which makes the ring, otherwise anybody), and sends a heartbeat over each of its links.
 
-Who joins needs to know one node: the first shuffle and the first exchange are with that one. Who leaves tells its
-links. Who fails gives no sign of life. New links and relay paths take some rounds to grow, so that old ones stay in
-use for a while.
+A node that joins needs to know one other, with which it shuffles and exchanges first. A node that leaves says so on
+its links. A failed node gives no sign of life. New links and relay paths take some rounds to grow, so that old ones
+stay in use for a while.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +75,7 @@ class Neighbourhood:
         return topic in self.proposals and self.proposals[topic].gateway == self.node
 
     def next_hop(self, topic: int) -> int | None:
-        """To the rendezvous node; None where it is this node."""
+        """The link towards the rendezvous node; None where this node is it."""
         return next_hop(self.node, self.ring_id, self.links, self.rendezvous(topic))
 
     def meet(self, contact: Descriptor) -> None:
@@ -92,10 +92,10 @@ class Neighbourhood:
         self._utility = self._new_utility()
 
     def leave(self) -> list[Effect]:
-        """And forgets the network: what it knows would be too old, and say that it is not, if the node came back."""
-        told = sorted(self.links)
+        """Say goodbye and forget all peers: if the node came back, it would pass on old descriptors as new."""
+        peers = sorted(self.links)
         self._know_nobody()
-        return [Send(peer, Leave()) for peer in told]
+        return [Send(peer, Leave()) for peer in peers]
 
     def begin(self, when: int) -> list[Effect]:
         """A round."""
@@ -112,7 +112,7 @@ class Neighbourhood:
         return effects
 
     def receive(self, sender: int, message: Gossip, when: int) -> list[Effect]:
-        """In the course of a round."""
+        """Handle a message within a round."""
         self._gone.pop(sender, None)  # it is back, unless this is its goodbye
         match message:
             case Shuffle(descriptors):
@@ -197,7 +197,7 @@ class Neighbourhood:
         return [] if request is None else [Send(request[0], Shuffle(request[1]))]
 
     def _exchange(self, when: int) -> list[Effect]:
-        """With successor and predecessor in turn, which makes the ring, and with anybody in between."""
+        """Exchange with successor and predecessor by turns, which makes the ring, and with random peers between."""
         table = self.table
         partner = table.successor if when % 8 == 0 else table.predecessor if when % 8 == 4 else None
         if partner is None:

@@ -1,4 +1,4 @@
-"""Relay paths: the ways of gateways to the rendezvous node, the one nearest to the topic's identifier.
+"""Relay paths, from gateways to the rendezvous node, which is the one nearest to the topic's identifier.
 
 A gateway asks its next hop every round, and a node that has been asked asks its own in the next round; but at once, if
 it does not ask for that topic already. So a new path has grown by the end of a round, and joins others where they meet,
@@ -31,7 +31,7 @@ class Relays:
             children.pop(child, None)
 
     def topics(self, when: int) -> set[int]:
-        """Those that were asked for in the round before."""
+        """The topics whose relay paths were requested in the round before."""
         return {topic for topic, children in self._asked.items() if when in children.values()}
 
     def children(self, topic: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""A node of Vitis (section 3.1; SPEC section 5 for what the paper leaves open).
+"""A node of Vitis (section 3.1; docs/vitis.md says how we read what the paper leaves open).
 
 It takes its part in the overlay and passes publications on. Rounds are cut at the multiples of the period.
 """

@@ -1,6 +1,6 @@
 """The routing table: successor, predecessor, a few small-world links, and friends, the peers of highest utility.
 
-Every round it is chosen anew from all that the node knows of, the present table included; so it only gets better, but
+Every round it is chosen again from all that the node knows of, the present table included; so it only gets better, but
 for peers that fail. Ties go to the lower node.
 """
 

@@ -1,6 +1,6 @@
 """What a link to a peer is worth (formula 1): the closer in interest and in time, the more.
 
-    utility(i, j) = (1 / d(i, j))^n * rates of the topics that both want / rates of the topics that either wants
+    utility(i, j) = (1 / d(i, j))^n * rates of the topics of both / rates of the topics of either
 
 The distance d is the round-trip time in milliseconds. With n = 0 this is plain Vitis, which does not look at distance.
 The paper's section 4.1 describes what a sum of the two would do, similarity + (1 / d)^n, so that can be had as well.
@@ -13,7 +13,7 @@ from weft.protocol.vitis.parameters import Parameters
 
 
 class Utility:
-    """Of peers, to a node with an interest. Rates are added up in the order of the topics, as in the kernels."""
+    """How useful peers are to a node. Rates are added up in the order of the topics, as in the kernels."""
 
     def __init__(
         self,

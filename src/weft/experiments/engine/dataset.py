@@ -1,0 +1,61 @@
+"""The data that experiments use where their files are given: social graphs to sample, and measured latencies.
+
+BeaConvey's own graphs (Facebook with 3 million users, Twitter with 41.7 million) are not to be had; SNAP's ego networks
+are of the same sites, gathered around a few users each. Nor are the King latencies that Vitis and PopSub used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.pipeline.source import Kind, Source
+
+
+@dataclass(frozen=True)
+class Graph:
+    name: str
+    file: str  # of SNAP, as it is or gunzipped
+    kind: Kind
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Latencies:
+    name: str
+    file: str
+
+
+DATASETS = {
+    "facebook": Graph("ego-Facebook", "facebook_combined.txt.gz", "edges", 4_039),
+    "twitter": Graph("ego-Twitter", "twitter_combined.txt.gz", "follows", 81_306),
+    "wiki-vote": Graph("wiki-Vote", "wiki-Vote.txt.gz", "follows", 7_115),
+}
+LATENCIES = {
+    "planetlab": Latencies("PlanetLab, 490 hosts", "planetlab-490.txt.gz"),
+    "wonderproxy": Latencies("WonderProxy, 222 hosts", "wonderproxy-222.ping.bin"),
+    "oversim": Latencies("OverSim, 15,000 hosts in a plane", "oversim-nodes_2d_15000.xml.gz"),
+}
+USUAL_LATENCIES = ("planetlab", "wonderproxy")  # the first that is there
+GENERATED_HOSTS = 490  # as many as PlanetLab's, where no file of latencies is there
+
+
+def find(data: Path, dataset: Graph | Latencies) -> Path | None:
+    """The data set's file in the folder, or in a folder there."""
+    names = (dataset.file, dataset.file.removesuffix(".gz"))
+    places = (path for name in names for path in (data / name, *sorted(data.glob(f"*/{name}"))))
+    return next((path for path in places if path.is_file()), None)
+
+
+def source(graph: Graph, path: Path) -> Source:
+    return Source((str(path),), graph.kind, format="edges")
+
+
+def usual_latencies(folders: Mapping[str, str]) -> str | None:
+    """The key in LATENCIES of the measured latencies that an experiment takes; none where no file is there."""
+    return next((key for key in USUAL_LATENCIES if key in folders), None)
+
+
+def usual_hosts(folders: Mapping[str, str]) -> str | None:
+    """The file of the usual latencies."""
+    key = usual_latencies(folders)
+    return None if key is None else folders[key]

@@ -1,0 +1,147 @@
+"""Experiments on Spark: the runs of all of them in one sweep, each run once however many experiments ask for it.
+
+What a run gave is written to a journal as soon as it is done. A sweep that is started again, after it was stopped or
+with more experiments, takes from there what it has; runs that failed are made again.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from weft import __version__
+from weft.errors import WeftError
+from weft.experiments.engine.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
+from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
+from weft.experiments.engine.results import Results, Row
+from weft.model.storage import new_path
+from weft.pipeline.progress import SILENCE, Progress
+from weft.pipeline.run import Session, instance_stages
+from weft.pipeline.source import Source
+from weft.pipeline.stages import run_stages
+from weft.pipeline.sweep import Figures, Outcome, sweep
+
+JOURNAL = "runs.jsonl"
+
+
+def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
+    """The datasets of the experiments whose files are there; an error where none is."""
+    known: dict[str, Graph | Latencies] = {**DATASETS, **LATENCIES}
+    wanted = list(dict.fromkeys(key for experiment in experiments for key in experiment.datasets))
+    found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
+    if wanted and not found:
+        names = " or ".join(known[key].file for key in wanted)
+        raise WeftError(f"`data` {data} has no {names}: docs/experiments.md says where they are from.", "data")
+    return found
+
+
+def execute(
+    session: Session,
+    experiments: Sequence[Experiment],
+    effort: Effort,
+    files: Mapping[str, Path],
+    out: Path,
+    progress: Progress = SILENCE,
+) -> list[Results]:
+    """Ingested data and the journal of runs are kept in the folder."""
+    folders = {key: str(path.absolute()) for key, path in files.items() if key in LATENCIES}
+    for key in files.keys() & DATASETS.keys():
+        folders[key] = _ingested(session, source(DATASETS[key], files[key]), out / "data" / key, progress)
+    plans = [experiment.plan(effort, folders) for experiment in experiments]
+    outcomes = _outcomes(session, (run for plan in plans for run in plan.runs.values()), out / JOURNAL, progress)
+    return [
+        Results(experiment, effort, plan.points, plan.seeds, plan.settings, _rows(plan, outcomes))
+        for experiment, plan in zip(experiments, plans, strict=True)
+    ]
+
+
+def _ingested(session: Session, given: Source, folder: Path, progress: Progress) -> str:
+    stages, instance = instance_stages(session, given, None, folder, progress)
+    for _ in run_stages(folder, stages):
+        pass
+    return str(instance.absolute())
+
+
+def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progress) -> dict[Run, Outcome]:
+    known = read_journal(path)
+    wanted = list(dict.fromkeys(runs))
+    outcomes = {run: known[_key(run)] for run in wanted if _key(run) in known}
+    batches = _batches(run for run in wanted if run not in outcomes)
+    if not batches:
+        return outcomes
+    costs = [sum(run.cost for run in batch) for batch in batches]
+    with path.open("a") as journal:
+        for task, together in sweep(session(), _measure, batches, costs, progress=progress):
+            for run, outcome in zip(batches[task], together, strict=True):
+                outcomes[run] = outcome
+                journal.write(json.dumps({"run": _key(run), "outcome": asdict(outcome)}) + "\n")
+            journal.flush()
+    return outcomes
+
+
+def journal_in(out: Path, *, force: bool = False) -> None:
+    """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made again."""
+    journal = out / JOURNAL
+    if out.exists() and not journal.is_file() and any(out.iterdir()):
+        raise WeftError(f"{out} exists and holds no experiments: choose another `out`.", "out")
+    out.mkdir(parents=True, exist_ok=True)
+    known = "" if force or not journal.is_file() else journal.read_text()
+    with new_path(journal, force=True) as partial:
+        partial.write_text(known[: known.rfind("\n") + 1])  # a last line that was cut off is none
+
+
+def read_journal(path: Path) -> dict[str, Outcome]:
+    """Outcomes of the runs that did not fail."""
+    known = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            run, outcome = entry["run"], Outcome(**entry["outcome"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise WeftError(
+                f"{path}, line {number} is no run: remove the line, or run with `force`.", "force"
+            ) from error
+        if outcome.error is None:
+            known[run] = outcome
+    return known
+
+
+def _key(run: Run) -> str:
+    return f"weft {__version__} {run!r}"
+
+
+def _measure(run: Run) -> Figures:
+    return run.measure()
+
+
+def _batches(runs: Iterable[Run]) -> list[list[Run]]:
+    """Runs by batch, the longest batch first."""
+    together: dict[object, list[Run]] = {}
+    for run in runs:
+        together.setdefault((type(run), run.batch), []).append(run)
+    return sorted(together.values(), key=lambda batch: -sum(run.cost for run in batch))
+
+
+def _rows(plan: Plan, outcomes: Mapping[Run, Outcome]) -> list[Row]:
+    x = {point.label: point.x for point in plan.points}
+    rows = []
+    for (system, label, _), run in plan.runs.items():
+        outcome = outcomes[run]
+        rows.append(
+            {"system": system, "at": label, "x": x[label]}
+            | _flat(asdict(run))  # type: ignore[call-overload]
+            | dict(outcome.figures)
+            | {"seconds": outcome.seconds, "error": outcome.error}
+        )
+    return rows
+
+
+def _flat(parameters: Mapping[str, object]) -> Row:
+    """Parameters of parameters stand beside the others; lists are written as text."""
+    flat: Row = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value)
+        else:
+            flat[name] = str(value) if isinstance(value, tuple | list) else value
+    return flat

@@ -1,0 +1,84 @@
+"""An experiment: systems compared at points of an axis, each with several seeds; a run is one of each.
+
+Figures are means over the seeds. A metric may be relative: each run is then divided by the run of the baseline at the
+same point with the same seed, that is, on the same input.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+MEAN = "mean"  # over all points, where an experiment has an axis of numbers
+
+Effort = Literal["quick", "full"]
+
+
+class Run(Protocol):
+    """A frozen dataclass of all that its figures depend on; two experiments that ask for equal runs share one."""
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def batch(self) -> Hashable:
+        """Runs of one batch share preparations and are computed in order by one process."""
+
+    @property
+    def cost(self) -> float:
+        """Seconds on one core, about: the longest batches start first, and the time left is estimated by it."""
+
+    def measure(self) -> dict[str, Any]:
+        """Its figures, as JSON can hold them."""
+
+
+@dataclass(frozen=True)
+class Point:
+    label: str
+    about: str  # what is measured there
+    x: float | None = None  # none: the axis is one of names
+
+
+@dataclass(frozen=True)
+class Plan:
+    points: list[Point]
+    seeds: int
+    runs: Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
+    settings: str = ""  # what holds for every run, in a sentence
+
+
+@dataclass(frozen=True)
+class Metric:
+    column: str  # a figure of the runs
+    relative: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of the figure: (a), (b), ..."""
+
+    title: str
+    metric: str
+    systems: tuple[str, ...]
+    logarithmic: bool = False  # the axis of the figures
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    paper: str  # its file in papers/
+    axis: str
+    systems: tuple[str, ...]
+    metrics: Mapping[str, Metric]
+    plan: Callable[[Effort, Mapping[str, str]], Plan]  # given where the datasets are that are there
+    panels: tuple[Panel, ...]
+    baseline: str | None = None  # of relative metrics
+    extra_metrics: tuple[str, ...] = ()  # in the table only
+    datasets: tuple[str, ...] = ()
+    logarithmic_axis: bool = False
+    note: str = ""
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """The metrics of panels and table."""
+        return tuple(dict.fromkeys([*(panel.metric for panel in self.panels), *self.extra_metrics]))

@@ -1,0 +1,20 @@
+"""The instance that an input describes."""
+
+from functools import lru_cache
+
+from weft.experiments.runs.input import SAMPLE, Input
+from weft.model.instance import Instance, read_instance
+from weft.workloads.catalog import generate
+from weft.workloads.sample import Sampling, sample
+
+
+@lru_cache(maxsize=1)
+def instance_of(given: Input, seed: int) -> Instance:
+    if given.workload == SAMPLE and given.folder is not None:
+        return sample(_read(given.folder), Sampling(given.nodes, "bfs", seed))
+    return generate(given.workload, nodes=given.nodes, topics=given.topics, like=given.like, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def _read(folder: str) -> Instance:
+    return read_instance(folder)

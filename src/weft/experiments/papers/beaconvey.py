@@ -1,0 +1,163 @@
+"""BeaConvey, section 5: Tables 3-5 and Figs. 3-8."""
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
+
+from weft.experiments.engine.dataset import DATASETS
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.runs.input import (
+    SITES,
+    Input,
+    Inputs,
+    node_inputs,
+    social_input,
+    social_inputs,
+    unif_inputs,
+    zipf_inputs,
+)
+from weft.experiments.runs.popularity import PopularityRun, Side
+from weft.experiments.runs.routing import METRICS, System, ratio_panels, routing_plan
+
+# Fig. 3: how many friends or followers users have, in the whole graphs and in samples of them.
+
+COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+SIZES = {"all": None, "10K": 10_000, "1K": 1_000}
+GENERATED = 40_000  # stands in for a whole graph that is not given
+SIDES: Mapping[str, Side] = {"followees": "topics", "followers": "subscribers"}
+
+
+def _users(site: str, size: str, side: str) -> str:
+    return f"{site} {size}, {side}"
+
+
+def _fig3_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    points = [Point(f"{count}", f"users with at least {count}", count) for count in COUNTS]
+    runs = {
+        (_users(site, size, name), f"{count}", 1): PopularityRun(
+            _fig3_input(key, nodes, folders.get(key)), side, count, 1
+        )
+        for (site, key), (size, nodes), (name, side), count in product(
+            SITES.items(), SIZES.items(), SIDES.items(), COUNTS
+        )
+    }
+    return Plan(points, 1, runs)
+
+
+def _fig3_input(key: str, nodes: int | None, folder: str | None) -> Input:
+    whole = DATASETS[key].nodes if folder else GENERATED
+    return social_input("", key, min(nodes or whole, whole), folder)[1]
+
+
+FIG3_PANELS = tuple(
+    Panel(
+        f"{site}: share of users", "share of users", tuple(_users(site, *each) for each in product(SIZES, SIDES)), True
+    )
+    for site in SITES
+)
+FIG3 = Experiment(
+    name="beaconvey-fig3",
+    title="BeaConvey, Fig. 3: followees and followers, whole graphs and samples",
+    paper="beaconvey",
+    axis="at least so many",
+    systems=tuple(system for panel in FIG3_PANELS for system in panel.systems),
+    metrics={"share of users": Metric("share")},
+    plan=_fig3_plan,
+    panels=FIG3_PANELS,
+    datasets=tuple(SITES.values()),
+    logarithmic_axis=True,
+    note="Users with none are left out. Facebook's edges go both ways, so that its two sides are the same.",
+)
+
+# Tables 3-5 and Figs. 4-8: routers on overlays.
+
+# Table 2 of the paper. "-" and S take Chord's long fingers (the paper: Chord or RandomL).
+OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
+BASELINE = "Scribe(-)"
+NOTE = (
+    "Scribe(-) and all systems on S or - have the long fingers of Chord; the paper leaves open Chord or RandomL, "
+    "so two systems are measured with RandomL as well."
+)
+
+
+def _beaconvey(router: str, *overlays: str) -> dict[str, System]:
+    return {f"BeaConvey({name}, {router})": System(OVERLAYS[name], router.lower()) for name in overlays}
+
+
+def _rendezvous(family: str) -> dict[str, System]:
+    return {f"{family}({name})": System(overlay, family.lower()) for name, overlay in OVERLAYS.items()}
+
+
+FAMILIES = {
+    "BeaConvey with Pie": _beaconvey("Pie", *OVERLAYS),
+    "iScribe": _rendezvous("iScribe"),
+    "Scribe": _rendezvous("Scribe"),
+}
+ALL_SYSTEMS = {name: system for family in FAMILIES.values() for name, system in family.items()}
+ROUTERS = {**_beaconvey("Pie", "SL"), **_beaconvey("Po", "SL"), **_beaconvey("Pal", "SL")}
+REFERENCE = {
+    BASELINE: ALL_SYSTEMS[BASELINE],
+    "Scribe(-) with RandomL": System("random", "scribe"),
+    "BeaConvey(-, Pie) with RandomL": System("random", "pie"),
+}
+
+
+def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str, System]) -> Experiment:
+    return Experiment(
+        name=f"beaconvey-table{number}",
+        title=f"BeaConvey, Table {number}: {title}",
+        paper="beaconvey",
+        axis="sample",
+        systems=tuple({**systems, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(partial(social_inputs, sites), {**systems, **REFERENCE}),
+        baseline=BASELINE,
+        panels=ratio_panels(BASELINE, tuple(systems)),
+        extra_metrics=("average path", "TcoSuppR"),
+        datasets=tuple(SITES[site] for site in sites),
+        note=NOTE,
+    )
+
+
+def _by_topics(number: int, title: str, inputs: Inputs, metric: str, *extra: str) -> Experiment:
+    return Experiment(
+        name=f"beaconvey-fig{number}",
+        title=f"BeaConvey, Fig. {number}: {title}",
+        paper="beaconvey",
+        axis="topics",
+        systems=tuple({**ALL_SYSTEMS, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(inputs, {**ALL_SYSTEMS, **REFERENCE}),
+        baseline=BASELINE,
+        panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
+        extra_metrics=extra,
+        note=NOTE,
+    )
+
+
+EXPERIMENTS = (
+    FIG3,
+    _table(3, "systems against Scribe(-), Facebook", ("FB",), ALL_SYSTEMS),
+    _table(4, "systems against Scribe(-), Twitter", ("TW",), ALL_SYSTEMS),
+    _table(5, "BeaConvey's routers against Scribe(-)", ("FB", "TW"), ROUTERS),
+    _by_topics(4, "routing overhead against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "overhead ratio"),
+    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "path ratio", "average path"),
+    _by_topics(6, "routing overhead against Scribe(-), Unif, 1,023 nodes", unif_inputs, "overhead ratio"),
+    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_inputs, "path ratio", "average path"),
+    Experiment(
+        name="beaconvey-fig8",
+        title="BeaConvey, Fig. 8: its routers against Scribe(-), Unif, 2,000 topics",
+        paper="beaconvey",
+        axis="nodes",
+        systems=tuple({**ROUTERS, **REFERENCE}),
+        metrics=METRICS,
+        plan=routing_plan(node_inputs, {**ROUTERS, **REFERENCE}),
+        baseline=BASELINE,
+        panels=(
+            *ratio_panels(BASELINE, tuple(ROUTERS)),
+            Panel("longest path / that of Scribe(-)", "longest path ratio", tuple(ROUTERS)),
+        ),
+        extra_metrics=("average path",),
+        note=NOTE,
+    ),
+)

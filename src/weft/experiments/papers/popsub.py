@@ -1,0 +1,224 @@
+"""PopSub, section 5: Figs. 3 and 4, panel by panel, and our own way beside the paper's three.
+
+A seed is a topology and a workload: five of each make the paper's 25 runs a point.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from weft.experiments.engine.dataset import DATASETS, LATENCIES, USUAL_LATENCIES, usual_hosts, usual_latencies
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.runs.popsub import Input, PopSubRun
+from weft.protocol.popsub.parameters import Way
+
+BASELINE = "baseline"
+SYSTEMS = {
+    BASELINE: Way.TREE,
+    "Direct Delivery": Way.DIRECT,
+    "Batching": Way.BATCH,
+    "Gossiping": Way.GOSSIP,
+    "adaptive": Way.ADAPTIVE,
+}
+UNPOPULAR = tuple(system for system in SYSTEMS if system != BASELINE)
+METRICS = {
+    "gain ratio": Metric("gain_ratio"),
+    "gain / baseline's": Metric("gain_ratio", relative=True),
+    "gain at issuers / baseline's": Metric("issuer_gain_ratio", relative=True),
+    "pure forwards": Metric("pure_forwards"),
+    "pure forwards / baseline's": Metric("pure_forwards", relative=True),
+    "unpopular deliveries": Metric("unpopular_deliveries"),
+    "popular PDL": Metric("popular_latency"),
+    "popular PDL / baseline's": Metric("popular_latency", relative=True),
+    "unpopular PDL": Metric("unpopular_latency"),
+    "unpopular PDL, 90th percentile": Metric("unpopular_latency_90"),
+    "queue": Metric("queue"),
+    "queue / baseline's": Metric("queue", relative=True),
+    "direct forwards": Metric("direct_forwards"),
+    "gossip groups": Metric("groups"),
+    "gossip false positives": Metric("gossip_false_positives"),
+    "matches per gossip": Metric("matches_per_gossip"),
+}
+SEEDS: Mapping[Effort, int] = {"quick": 2, "full": 25}
+
+
+@dataclass(frozen=True)
+class Axis:
+    quick: tuple[float, ...]
+    full: tuple[float, ...]
+    label: str  # of a point, with {x}
+    about: str  # with {x}
+    input_at: Callable[[float], Input]
+    phi_at: Callable[[float], float] = lambda x: 0.05
+
+
+def _plan(axis: Axis) -> Callable[[Effort, Mapping[str, str]], Plan]:
+    def plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+        steps = axis.quick if effort == "quick" else axis.full
+        points = {x: Point(axis.label.format(x=x), axis.about.format(x=x), x) for x in steps}
+        runs = {
+            (system, points[x].label, seed): _run(axis, x, way, folders, seed)
+            for x, seed, (system, way) in product(steps, range(1, SEEDS[effort] + 1), SYSTEMS.items())
+        }
+        return Plan(list(points.values()), SEEDS[effort], runs, _settings(folders))
+
+    return plan
+
+
+def _run(axis: Axis, x: float, way: Way, folders: Mapping[str, str], seed: int) -> PopSubRun:
+    given = replace(axis.input_at(x), latency=usual_hosts(folders))
+    if given.exponent is None:
+        given = replace(given, followers=folders.get("twitter"))
+    return PopSubRun(given, way, 1.0 if way is Way.TREE else axis.phi_at(x), seed)
+
+
+def _settings(folders: Mapping[str, str]) -> str:
+    from weft.experiments.measures.popsub import broker_capacity
+
+    key = usual_latencies(folders)
+    latency = "generated" if key is None else LATENCIES[key].name
+    followers = DATASETS["twitter"].name if "twitter" in folders else "generated"
+    capacity = broker_capacity().publications_per_second
+    return f"Latencies: {latency}; followers: {followers}; brokers forward {capacity:,.0f} publications/s"
+
+
+def _figure(
+    name: str, panels: str, title: str, axis_name: str, axis: Axis, drawn: tuple[Panel, ...], extra: tuple[str, ...]
+) -> Experiment:
+    return Experiment(
+        name=f"popsub-{name}",
+        title=f"PopSub, Fig. {panels}: {title}",
+        paper="popsub",
+        axis=axis_name,
+        systems=tuple(SYSTEMS),
+        metrics=METRICS,
+        plan=_plan(axis),
+        panels=drawn,
+        baseline=BASELINE,
+        extra_metrics=("gain / baseline's", "gain at issuers / baseline's", "pure forwards / baseline's", *extra),
+        datasets=("twitter", *USUAL_LATENCIES),
+        logarithmic_axis=name == "fig3-phi",
+    )
+
+
+def _gain(letter: str) -> Panel:
+    return Panel(f"({letter}) publication gain ratio", "gain ratio", tuple(SYSTEMS))
+
+
+def _pure(letter: str) -> Panel:
+    return Panel(f"({letter}) pure forwards", "pure forwards", tuple(SYSTEMS))
+
+
+def _unpopular(letter: str) -> Panel:
+    return Panel(f"({letter}) unpopular PDL, ms", "unpopular PDL", UNPOPULAR, logarithmic=True)
+
+
+def _direct(letter: str) -> Panel:
+    return Panel(f"({letter}) direct forwards of a publication", "direct forwards", ("Direct Delivery", "adaptive"))
+
+
+def _of_gossip(letter: str, metric: str) -> Panel:
+    return Panel(f"({letter}) {metric}", metric, ("Gossiping",))
+
+
+PHI = Axis(
+    quick=(0.01, 0.05, 0.1, 0.5),
+    full=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0),
+    label="phi={x:g}",
+    about="phi {x:g}, 200 brokers, 22,000 subscriptions",
+    input_at=lambda x: Input(),
+    phi_at=lambda x: x,
+)
+SIZE = Axis(
+    quick=(100, 200, 300),
+    full=(100, 150, 200, 250, 300),
+    label="{x:g} brokers",
+    about="{x:g} brokers, 22,000 subscriptions, phi 0.05",
+    input_at=lambda x: Input(brokers=int(x)),
+)
+SUBSCRIPTIONS = Axis(
+    quick=(20_000, 22_000, 25_000),
+    full=(20_000, 21_000, 22_000, 23_000, 24_000, 25_000),
+    label="{x:g} subscriptions",
+    about="{x:g} subscriptions at 200 brokers, phi 0.05",
+    input_at=lambda x: Input(subscriptions=int(x)),
+)
+SKEW = Axis(
+    quick=(0.05, 0.5, 1.0),
+    full=(0.05, 0.25, 0.5, 0.75, 1.0),
+    label="s={x:g}",
+    about="Zipf with exponent {x:g}, 200 brokers, 22,000 subscriptions, phi 0.05",
+    input_at=lambda x: Input(exponent=x),
+)
+OVERLOAD = Axis(
+    quick=(30_000, 50_000),
+    full=(30_000, 35_000, 40_000, 45_000, 50_000),
+    label="{x:g} subscriptions",
+    about="{x:g} subscriptions at 300 brokers, 15 publications/s, phi 0.05",
+    input_at=lambda x: Input(brokers=300, subscriptions=int(x), rate=15.0),
+)
+
+EXPERIMENTS = (
+    _figure(
+        "fig3-phi",
+        "3a-3c",
+        "the share of capacity for popular publications",
+        "phi",
+        PHI,
+        (_gain("a"), Panel("(b) unpopular deliveries", "unpopular deliveries", UNPOPULAR), _pure("c")),
+        ("popular PDL",),
+    ),
+    _figure(
+        "fig3-size",
+        "3d-3g",
+        "the size of the overlay",
+        "brokers",
+        SIZE,
+        (
+            _gain("d"),
+            _pure("e"),
+            _unpopular("f"),
+            Panel("(g) the same, 90th percentile, ms", "unpopular PDL, 90th percentile", UNPOPULAR, logarithmic=True),
+        ),
+        ("popular PDL",),
+    ),
+    _figure(
+        "fig3-subscriptions",
+        "3h-3k",
+        "the number of subscriptions",
+        "subscriptions",
+        SUBSCRIPTIONS,
+        (_gain("h"), _pure("i"), _unpopular("j"), _direct("k"), _of_gossip("k", "gossip groups")),
+        ("popular PDL",),
+    ),
+    _figure(
+        "fig3-skew",
+        "3l-3o",
+        "the skew of the workload",
+        "Zipf exponent",
+        SKEW,
+        (
+            _gain("l"),
+            _pure("m"),
+            _of_gossip("n", "gossip false positives"),
+            _of_gossip("n", "matches per gossip"),
+            _of_gossip("o", "gossip groups"),
+            _direct("o"),
+        ),
+        ("popular PDL", "unpopular PDL"),
+    ),
+    _figure(
+        "fig4",
+        "4a-4d",
+        "overloaded brokers",
+        "subscriptions",
+        OVERLOAD,
+        (
+            _gain("a"),
+            Panel("(b) average queue", "queue", tuple(SYSTEMS), logarithmic=True),
+            Panel("(c) popular PDL, ms", "popular PDL", tuple(SYSTEMS), logarithmic=True),
+            _unpopular("d"),
+        ),
+        ("queue / baseline's", "popular PDL / baseline's"),
+    ),
+)

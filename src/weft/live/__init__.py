@@ -1,0 +1,1 @@
+"""Sockets, disks and clocks around what decides: the only place with asyncio."""

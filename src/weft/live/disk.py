@@ -1,0 +1,113 @@
+"""A folder of the machine's disk as a journal wants it, held by one process at a time."""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from weft.errors import SurroundingsError, WeftError
+
+CHUNK = 1 << 20  # bytes read at once
+
+
+class File:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def append(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def sync(self) -> None:
+        _sync(self._descriptor)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class Disk:
+    """Takes the folder, which it makes if need be, until `close`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        _make(path)
+        self._lock = _locked(path)
+        self._descriptor = os.open(path, os.O_RDONLY)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+        os.close(self._lock)
+
+    def where(self, name: str) -> str:
+        return str(self._path / name)
+
+    def names(self) -> list[str]:
+        return os.listdir(self._path)
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        with open(self._path / name, "rb", buffering=0) as file:
+            while data := file.read(CHUNK):
+                yield data
+
+    def create(self, name: str) -> File:
+        return File(os.open(self._path / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o600))
+
+    def open(self, name: str) -> File:
+        return File(os.open(self._path / name, os.O_WRONLY | os.O_APPEND))
+
+    def rename(self, name: str, new_name: str) -> None:
+        os.replace(self._path / name, self._path / new_name)
+
+    def delete(self, name: str) -> None:
+        os.unlink(self._path / name)
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+
+
+def _make(path: Path) -> None:
+    """A folder whose own name is on the disk."""
+    try:
+        if not path.is_dir():
+            _make(path.parent)
+            path.mkdir(mode=0o700)
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise SurroundingsError(f"{path} cannot be made a folder ({error.strerror}): choose another.") from error
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(path: Path) -> int:
+    """The lock is the kernel's and ends with the process, however that ends; what the file says is for people."""
+    try:
+        descriptor = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise SurroundingsError(f"{path} cannot be written ({error.strerror}): choose another folder.") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(descriptor, 20).decode("ascii", "replace") or "that has just started"
+        os.close(descriptor)
+        raise WeftError(f"{path} is in use by process {holder}: end that one, or choose another folder.") from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
+    return descriptor
+
+
+def _sync(descriptor: int) -> None:
+    if sys.platform == "darwin":  # where fsync leaves it in the cache of the drive
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(descriptor)
