@@ -17,6 +17,7 @@ from weft.sim.population import direct_issuers, routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
+from weft.trees.load import LOAD_WEIGHT
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
 
@@ -53,13 +54,11 @@ def evaluate_in_time(
     seed: int = 0,
     *,
     by_latency: bool = False,  # the trees, where the router has them; without, by hops
+    load_weight: float = LOAD_WEIGHT,  # of the trees
 ) -> dict[str, Any]:
-    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled.
-
-    Trees are woven each by itself, whatever the load.
-    """
+    """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
-    trees = trees_for(router, instance, overlay, load_weight=0.0, latency=latency if by_latency else None)
+    trees = trees_for(router, instance, overlay, load_weight=load_weight, latency=latency if by_latency else None)
     world = _world_at_rest(instance, overlay, router, latency, record, seed, trees)
     if trees is not None:
         direct_issuers(world, instance, overlay, trees, publications)
