@@ -47,7 +47,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 
 def tables_in(text: str) -> dict[tuple[str, ...], list[int]]:
-    """For the head of every Markdown table, how many cells its rows have."""
+    """Heads of all Markdown tables, and how many cells the rows of each have."""
     tables: dict[tuple[str, ...], list[int]] = {}
     lines = text.splitlines()
     for head, rule, *rows in (lines[i:] for i in range(len(lines) - 1)):

@@ -38,7 +38,7 @@ class Watch:
 
 
 def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> dict[Path, Selection]:
-    """For each file. Lines that are run on import belong to all tests that come by the file at all."""
+    """The tests of each file. Lines that are run on import belong to all tests that come by the file at all."""
     report = scratch / "selection.json"
     child = in_child(lambda: _observe(files, tests, report), SECONDS)
     _, status = os.waitpid(child, 0)

@@ -14,26 +14,24 @@ from weft.broker.admission import Admission
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
-from weft.broker.figure import Figures, Loads, topics
+from weft.broker.figure import Figures
 from weft.broker.inbound import Inbound
 from weft.broker.lane import PUBLISH, Lane
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
-from weft.broker.publication import Publication
-from weft.broker.record import SessionLeft, Subscribed, Unsubscribed
-from weft.broker.recovery import Kept, Recovery, records, restored, session_records
-from weft.broker.retained import SYS, RetainedMessages
-from weft.broker.session import Session
+from weft.broker.recovery import Recovery, records, session_records
+from weft.broker.restoration import Restoration
+from weft.broker.retained import RetainedMessages
 from weft.broker.sessions import Sessions
-from weft.broker.subscription import Subscription
+from weft.broker.subscribing import Subscribing
 from weft.broker.subscriptions import Subscriptions
+from weft.broker.sys_topic import SysTopics
 from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import decode, frame
 from weft.wire.mqtt.property import Properties, Property
-from weft.wire.mqtt.reason import SUBACK_FAILURE, PacketError, Reason, protocol_error
-from weft.wire.mqtt.topic import is_shared
+from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
@@ -52,7 +50,6 @@ class Broker:
     ) -> None:
         self.parameters = parameters
         self.figures = Figures(started=now)
-        self._software = version
         self._deadlines = Deadlines()
         self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters)
@@ -73,6 +70,18 @@ class Broker:
             self._outbox, self._deadlines, self.figures, self._subscriptions, self._distribution, self._wills
         )
         self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
+        self._subscribing = Subscribing(
+            self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters
+        )
+        self._restoration = Restoration(
+            self._outbox,
+            self._sessions,
+            self._subscriptions,
+            self._retained,
+            self._wills,
+            self.figures,
+            self._next_number,
+        )
         self._lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters.packet_bytes)
         self._window_lane = window_lane.WindowLane(
             self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
@@ -81,9 +90,11 @@ class Broker:
         self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
         self._mute_timer = False  # one is set for them
         self._stopping = False
-        self._loads = Loads()
+        self._sys = SysTopics(
+            self._deadlines, self._distribution, self._retained, self.figures, parameters.sys_interval, version
+        )
         if parameters.sys_interval:
-            self._deadlines.at(now, self._publish_figures)
+            self._deadlines.at(now, self._sys.publish)
 
     # Events
 
@@ -107,13 +118,7 @@ class Broker:
     def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
         """Begin with what a journal had. Clients that were connected have been away since now."""
         self._number = recovery.number
-        for publication in recovery.retained.values():
-            self._retained.restore(publication)
-        for client, kept in recovery.sessions.items():
-            if kept.expiry:
-                self._restore_session(client, kept)
-        for session in list(self._sessions):
-            self._wait_again(session, now)
+        self._restoration.restore(recovery, now)
         self._deadlines.run(now)  # what has expired meanwhile
         return self._outbox.flush(None)
 
@@ -143,20 +148,6 @@ class Broker:
     def _next_number(self) -> int:
         self._number += 1
         return self._number
-
-    def _restore_session(self, client: str, kept: Kept) -> None:
-        session = self._sessions.create(client, p.Version(kept.version), kept.expiry)
-        restored(kept, session)
-        self.figures.waiting += len(session.queue)
-        for one in kept.subscriptions.values():
-            self._subscriptions.add(session, one)
-
-    def _wait_again(self, session: Session, now: float) -> None:
-        if session.left is None:
-            session.left = now
-            self._outbox.append(SessionLeft(session.client, now, session.expiry))
-        self._wills.arm(session, now)
-        self._sessions.await_return(session)
 
     def _open(self, event: e.Opened, now: float) -> None:
         connection = self._connections[event.connection] = Connection(event.connection, now)
@@ -203,25 +194,7 @@ class Broker:
         self._distribution.arrive(event.publication, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        """A session from another node. Its publications get numbers of this node's, for those were the other's."""
-        recovery = Recovery()
-        recovery.replay(event.records)
-        for client, kept in recovery.sessions.items():
-            if self._sessions.get(client) is None:
-                self._renumber(kept)
-                self._restore_session(client, kept)
-                session = self._sessions.get(client)
-                assert session is not None
-                for record in session_records(session):
-                    self._outbox.append_encoded(record)
-                self._wait_again(session, now)
-
-    def _renumber(self, kept: Kept) -> None:
-        deliveries, sent = list(kept.deliveries.values()), list(kept.sent.values())
-        for delivery in deliveries:
-            delivery.publication.number = kept.last = self._next_number()
-        kept.deliveries = {one.publication.number: one for one in deliveries}
-        kept.sent = {one.publication.number: one for one in sent}
+        self._restoration.take_in(event.records, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
         session = self._sessions.get(event.client)
@@ -359,59 +332,10 @@ class Broker:
         self._outbound.complete(connection.session, packet.packet_id, now)
 
     def _subscribe(self, connection: Connection, packet: p.Subscribe, now: float) -> None:
-        session, version = connection.session, connection.version
-        assert session is not None
-        assert version is not None
-        identifier = packet.properties.get(Property.SUBSCRIPTION_IDENTIFIER, (0,))[0]
-        granted: list[tuple[Subscription, bool]] = []
-        codes = []
-        for one in packet.requests:
-            refusal = self._refusal(session, one)
-            if refusal is None:
-                made = Subscription(
-                    one.filter, one.qos, one.no_local, one.retain_as_published, one.retain_handling, identifier
-                )
-                granted.append((made, self._subscribe_one(session, made)))
-            code = one.qos if refusal is None else refusal
-            codes.append(code if version is p.Version.V5 or code < SUBACK_FAILURE else SUBACK_FAILURE)
-        self._answer(connection, session, p.Suback(packet.packet_id, tuple(codes)))
-        for made, fresh in granted:
-            self._send_retained(session, made, fresh, now)
-
-    def _refusal(self, session: Session, request: p.Request) -> Reason | None:
-        if request.filter.count("/") >= self.parameters.topic_levels:
-            return Reason.TOPIC_FILTER_INVALID
-        if len(session.subscriptions) >= self.parameters.subscriptions and request.filter not in session.subscriptions:
-            return Reason.QUOTA_EXCEEDED
-        return None
-
-    def _subscribe_one(self, session: Session, made: Subscription) -> bool:
-        if session.persistent:
-            self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
-        return self._subscriptions.add(session, made)
-
-    def _send_retained(self, session: Session, made: Subscription, fresh: bool, now: float) -> None:
-        if is_shared(made.filter) or made.retain_handling == 2 or (made.retain_handling == 1 and not fresh):
-            return
-        for publication in self._retained.find(made.filter, now):
-            self._distribution.to_session(session, made, publication, now)
+        self._subscribing.subscribe(connection, packet, now)
 
     def _unsubscribe(self, connection: Connection, packet: p.Unsubscribe, now: float) -> None:
-        session = connection.session
-        assert session is not None
-        codes = []
-        for pattern in packet.filters:
-            had = self._subscriptions.remove(session, pattern)
-            if had and session.persistent:
-                self._outbox.append(Unsubscribed(session.client, pattern))
-            codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
-        self._answer(connection, session, p.Unsuback(packet.packet_id, tuple(codes)))
-
-    def _answer(self, connection: Connection, session: Session, packet: p.Packet) -> None:
-        assert connection.version is not None
-        self.figures.packets_sent += 1
-        send = self._outbox.send_durable if session.persistent else self._outbox.send
-        send(connection, encode(packet, connection.version))
+        self._subscribing.unsubscribe(connection, packet)
 
     def _pingreq(self, connection: Connection, packet: p.Pingreq, now: float) -> None:
         self.figures.packets_sent += 1
@@ -524,19 +448,6 @@ class Broker:
         self._outbox.note("disconnected", connection, _client(connection), "keep-alive timeout")
         self._say_goodbye(connection, Reason.KEEP_ALIVE_TIMEOUT, "")
         self._end(connection, now, will=True)
-
-    # $SYS
-
-    def _publish_figures(self, now: float) -> None:
-        interval = self.parameters.sys_interval
-        shown = topics(self.figures, now, self._software)
-        shown |= {name: f"{value:.2f}" for name, value in self._loads.update(self.figures, interval)}
-        for name, value in shown.items():
-            topic = f"{SYS}broker/{name}"
-            known = self._retained.by_name.get(topic)
-            if known is None or known.payload != value.encode():
-                self._distribution.arrive(Publication(topic.encode(), value.encode(), retain=True), now)
-        self._deadlines.at(now + interval, self._publish_figures)
 
 
 def _client(connection: Connection) -> str:
