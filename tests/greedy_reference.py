@@ -80,15 +80,23 @@ class Circle:
 
 
 class Fingers:
-    """permitted[v, w]: v may still own a finger to w, one for every phase."""
+    """permitted[v, w]: v may still own a finger to w, one for every phase, and w has a place for it.
 
-    def __init__(self, ring_ids, first_phase):
+    The place of the predecessor's finger, of phase 0, is kept for it.
+    """
+
+    def __init__(self, ring_ids, first_phase, in_degree=10**9):
         distance = (ring_ids[None, :] - ring_ids[:, None]) % len(ring_ids)
         self.phase = np.array([[int(d).bit_length() - 1 for d in row] for row in distance])
         self.permitted = self.phase >= first_phase
+        self.places = np.full(len(ring_ids), in_degree - 1)
+        self.permitted[(self.places == 0)[None, :] & (self.phase > 0)] = False
 
     def add(self, v, w):
         self.permitted[v, self.phase[v] == self.phase[v, w]] = False
+        self.places[w] -= self.phase[v, w] > 0
+        if self.places[w] == 0:
+            self.permitted[self.phase[:, w] > 0, w] = False
 
 
 def assert_greedy_by_worth(instance, rule, chosen, logarithms, step):

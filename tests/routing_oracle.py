@@ -5,7 +5,9 @@ Used by the tests of protocol/, kernels/ and sim/. Everything is looked up by br
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+import networkx as nx
 import numpy as np
 
 from weft.model.instance import Instance, instance_from_pairs
@@ -52,6 +54,7 @@ class Oracle:
         self.fingers = {node: set(overlay.of(node).tolist()) for node in self.id_of}
         self.seed = seed
         self.trees = weave(instance, overlay)
+        self.links = nx.Graph(zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True))
 
     def publish(self, router: str, topic: int, issuer: int) -> Outcome:
         self.out = Outcome()
@@ -60,7 +63,7 @@ class Oracle:
         if router in ("scribe", "iscribe"):
             self.rendezvous_routing()
         elif router == "weave":
-            self.weave(issuer, self.trees.tables(topic), 0)
+            self.weave(issuer, self.trees.tables(topic))
         else:
             self.beaconvey(issuer, self.id_of[issuer], self.id_of[issuer], 0)
         return self.out
@@ -87,13 +90,26 @@ class Oracle:
             if i % self.size in self.node_at
         )
 
-    # Weave: on to the nearest subscriber until there is a table, and from there over the whole tree.
-    def weave(self, v: int, tables: dict[int, set[int]], path: int) -> None:
+    # docs/weave.md: by the best of the shortest ways to the tree, and from there over the whole of it.
+    def weave(self, v: int, tables: dict[int, set[int]]) -> None:
+        if not tables:
+            return
+        way = self.way_to_tree(v, tables)
+        for source, target in pairwise(way):
+            self.hop(source, target)
+        self.flood(None, way[-1], tables, len(way) - 1)
+
+    def way_to_tree(self, v: int, tables: dict[int, set[int]]) -> list[int]:
         if v in tables:
-            self.flood(None, v, tables, path)
-        elif self.subscribers:
-            nearest = min(self.subscribers, key=lambda u: self.distance(v, self.id_of[u]))
-            self.weave(self.hop(v, self.nearest_finger(v, self.id_of[nearest])), tables, path + 1)
+            return [v]
+        tree = nx.Graph([(m, n) for m in tables for n in tables[m]])
+        tree.add_nodes_from(tables)
+        sums = {
+            m: sum(hops for s, hops in nx.single_source_shortest_path_length(tree, m).items() if s in self.subscribers)
+            for m in tables
+        }
+        ways = [way for m in tables for way in nx.all_shortest_paths(self.links, v, m)]
+        return min(ways, key=lambda way: (len(way), sums[way[-1]], way))
 
     def flood(self, sender: int | None, v: int, tables: dict[int, set[int]], path: int) -> None:
         if path and v in self.subscribers:

@@ -195,6 +195,34 @@ def test_trees_that_do_not_fit_are_refused(run: Run) -> None:
             assert (done.code, sentence in done.err) == (2, True), (arguments, done.err)
 
 
+def test_publishers_and_rates_from_one_command_to_the_next(run: Run) -> None:
+    """Users of a social graph publish on their own topics; what they publish is how often trees are used."""
+    run("generate", "social", "--nodes", 60, "--out", "i")
+    assert pq.read_table("i/publishers.parquet").column_names == ["node", "topic", "rate"]
+    run("publish", "i", "--count", 300, "--out", "p.parquet")
+    drawn = pq.read_table("p.parquet")
+    assert drawn["topic"].equals(drawn["node"])
+    run("design", "i", "--overlay", "swico-even", "--out", "o")
+    assert run("inspect", "o", "--instance", "i", "--json").json["degree"]["maximum"] <= 3 * 6
+    told = run("weave", "i", "o", "--rates", "p.parquet", "--load-weight", 2, "--out", "t.parquet", "--json").json
+    assert told["load_weight"] == 2
+    proof = run(
+        "evaluate", "i", "o", "--router", "weave", "--trees", "t.parquet", "--publications", "p.parquet", "--json"
+    )
+    assert proof.json["deliveries"] == proof.json["expected_deliveries"] > 0
+    load = proof.json["load"]
+    assert load["most_links"] <= 3 * 6
+    assert {"mean", "percentile_90", "percentile_99", "maximum"} <= set(load["sent"]) & set(load["received"])
+
+
+def test_a_bound_on_the_in_degree_is_kept(run: Run) -> None:
+    run("generate", "social", "--nodes", 60, "--out", "i")
+    told = run("design", "i", "--overlay", "grswico", "--in-degree", 7, "--out", "o", "--json").json
+    assert told["in_degree"]["maximum"] <= 7
+    done = run("design", "i", "--overlay", "grswico", "--in-degree", 5, "--out", "p")
+    assert (done.code, "Give 6 or more" in done.err) == (2, True)
+
+
 def test_a_run_weaves_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The evaluation and the picture read what the stage has written; another fan-out weaves, and designs nothing."""
     from weft.trees import weave as module
@@ -386,6 +414,15 @@ MISTAKES = {
     "a fan-out of another router": (
         ["evaluate", "i", "o", "--router", "pie", "--fan-out", "8"],
         "pie takes no option --fan-out",
+    ),
+    "a load weight below zero": (["weave", "i", "o", "--load-weight", "-1", "--out", "t"], "is out of range"),
+    "an in-degree for an overlay that is even": (
+        ["design", "i", "--overlay", "swico-even", "--in-degree", "9", "--out", "o"],
+        "swico-even takes no option --in-degree",
+    ),
+    "rates for a router without trees": (
+        ["run", "i", "--router", "pie", "--rates", "r", "--out", "o"],
+        "pie has no trees whose load is to be shared",
     ),
     "a fan-out of one, to weave": (["weave", "i", "o", "--fan-out", "1", "--out", "t"], "give 2 or more"),
     "trees of an overlay that is not there": (["weave", "i", "o", "--out", "t"], "does not exist"),

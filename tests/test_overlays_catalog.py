@@ -25,7 +25,8 @@ def test_those_without_a_ring_are_known(name):
 
 
 def test_an_option_that_is_none_takes_its_default():
-    assert chosen_options("grswico", {"tie": None, "fill": "overlap"}) == {"tie": "random", "fill": "overlap"}
+    chosen = chosen_options("grswico", {"tie": None, "fill": "overlap"})
+    assert chosen == {"tie": "random", "fill": "overlap", "in_degree": None}
 
 
 def test_the_papers_versions_are_the_default():
@@ -35,7 +36,7 @@ def test_the_papers_versions_are_the_default():
 
 def test_options_are_those_of_the_builder():
     assert list(options_of("chord")) == []
-    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness"]
+    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness", "in_degree"]
     assert options_of("swico-s")["long"].choices == ("chord", "random")
 
 

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from unittest.mock import patch
 
 import numba
@@ -23,10 +24,18 @@ from weft.kernels.greedy.constraint import any_link, circle, degree_at_most
 from weft.kernels.greedy.lazy_greedy import STEP
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency
+from weft.model.publisher import Publishers
 from weft.overlays import lazy_greedy as module
 from weft.overlays.divide import clones_of
 from weft.overlays.finger import NO_NODE, empty_phases, empty_table
-from weft.overlays.lazy_greedy import lazy_greedy, links_across, links_with_bulk, lowest_bucket, share
+from weft.overlays.lazy_greedy import (
+    lazy_greedy,
+    links_across,
+    links_to_publishers,
+    links_with_bulk,
+    lowest_bucket,
+    share,
+)
 from weft.overlays.preference import Closeness, Preference
 from weft.overlays.swico import table_with_successors
 
@@ -140,6 +149,62 @@ def test_greedy_fingers_are_exact(instance, seed, tie, held, ring_given):
         )
     links = list(zip(sources, targets, strict=True))
     assert_greedy(instance, Fingers(ring_ids, int(ring_given)), chosen, links, by_overlap=tie == "overlap")
+
+
+@pytest.mark.parametrize("ring_given", [True, False], ids=["gswico-l", "grswico"])
+@given(instance=INSTANCES, seed=SEEDS, tie=TIES, held=HELD, in_degree=st.integers(1, 8))
+@many
+def test_greedy_fingers_are_exact_with_a_bound_on_those_that_point_at_a_node(
+    instance, seed, tie, held, in_degree, ring_given
+):
+    rng = np.random.default_rng(seed)
+    ring_ids = rng.permutation(instance.nodes)
+    table = table_with_successors(ring_ids) if ring_given else empty_table(instance.nodes)
+    nodes, phases = np.nonzero(table != NO_NODE)
+    sources, targets = nodes.astype(np.int32), table[nodes, phases]
+    bounded = empty_phases(table, ring_ids)._replace(places=np.full(instance.nodes, in_degree - 1, np.int32))
+    with holding(held):
+        preference = Preference(tie=tie)
+        chosen = lazy_greedy(instance, bounded, rng, sources=sources, targets=targets, preference=preference)
+    rule = Fingers(ring_ids, int(ring_given), in_degree)
+    assert_greedy(instance, rule, chosen, list(zip(sources, targets, strict=True)), by_overlap=tie == "overlap")
+    assert bounded.places.tolist() == rule.places.tolist()
+
+
+@given(INSTANCES, SEEDS, st.integers(1, 8), st.floats(0, 0.3))
+@many
+def test_links_to_publishers_are_the_greedy_for_a_first_link_to_a_subscriber(instance, seed, in_degree, chance):
+    """By brute force: a link contributes the topics that one end publishes on, the other subscribes to, and on which
+    the former has no link to a subscriber yet."""
+    rng = np.random.default_rng(seed)
+    subscribes = np.zeros((instance.nodes, instance.topics), bool)
+    subscribes[instance.interest.row_of_each(), instance.interest.indices] = True
+    who, what = np.nonzero(rng.random(subscribes.shape) < chance / 5)
+    _, first = np.unique(what, return_index=True)  # one publisher a topic: two would count as links to each other
+    publishers = Publishers(who[first].astype(np.int32), what[first].astype(np.int32), np.ones(len(first)))
+    waiting = np.zeros_like(subscribes)
+    waiting[publishers.nodes, publishers.topics] = True
+    waiting &= ~subscribes
+    ring_ids = rng.permutation(instance.nodes)
+    table = table_with_successors(ring_ids)
+    owners, phases = np.nonzero(table != NO_NODE)
+    sources, targets = owners.astype(np.int32), table[owners, phases]
+    rule = Fingers(ring_ids, 1, in_degree)
+    for v, w in zip(sources, targets, strict=True):
+        waiting[v] &= ~subscribes[w]
+        waiting[w] &= ~subscribes[v]
+    bounded = empty_phases(table, ring_ids)._replace(places=np.full(instance.nodes, in_degree - 1, np.int32))
+    chosen = links_to_publishers(replace(instance, given_publishers=publishers), bounded, rng, sources, targets)
+    for v, w, contribution in zip(chosen.owners, chosen.others, chosen.contributions, strict=True):
+        one_way = waiting.astype(int) @ subscribes.T.astype(int)
+        contributions = one_way + one_way.T
+        assert rule.permitted[v, w]
+        assert contributions[v, w] == contribution == contributions[rule.permitted].max()
+        rule.add(v, w)
+        waiting[v] &= ~subscribes[w]
+        waiting[w] &= ~subscribes[v]
+    one_way = waiting.astype(int) @ subscribes.T.astype(int)
+    assert not (one_way + one_way.T)[rule.permitted].any()
 
 
 @given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle"]))

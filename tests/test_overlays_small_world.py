@@ -12,13 +12,15 @@ from greedy_reference import Parts, random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency, place
+from weft.model.overlay import undirected
+from weft.model.ring import phase_count
 from weft.overlays.catalog import design, options_of
 from weft.overlays.finger import Fingers, empty_phases, empty_table, fill, nearest, random_table
 from weft.overlays.preference import Preference
 from weft.overlays.quality import quality
 from weft.overlays.swico import table_with_successors
 
-SMALL_WORLDS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"]
+SMALL_WORLDS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl", "swico-even"]
 VARIANTS = [(name, {}) for name in SMALL_WORLDS] + [
     (name, {option.name: choice})
     for name in SMALL_WORLDS
@@ -52,6 +54,66 @@ def assert_property_1(overlay):
 @settings(deadline=None, max_examples=25)
 def test_property_1(name, options, instance, seed):
     assert_property_1(design(instance, name, seed=seed, **options))
+
+
+@pytest.mark.parametrize("name", ["grswico", "swico-l", "swico-sl"])
+@given(
+    instance=random_instances(
+        st.sampled_from([1, 2, 3, 4, 5, 16, 17, 40, 64, 70]), st.integers(1, 30), 0.0, 0.05, 0.3, 1.0
+    ),
+    seed=st.integers(0, 2**32),
+    fill=st.sampled_from(["random", "overlap"]),
+    more=st.integers(0, 4),
+)
+@settings(deadline=None, max_examples=40)
+def test_property_1_with_a_bound_on_the_in_degree(name, instance, seed, fill, more):
+    """From as many places as there are phases, with which every place is taken in the end."""
+    in_degree = max(phase_count(instance.nodes), 1) + more
+    overlay = design(instance, name, seed=seed, fill=fill, in_degree=in_degree)
+    assert_property_1(overlay)
+    assert np.bincount(overlay.targets, minlength=1).max() <= in_degree
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 30, 300])
+def test_no_node_of_an_even_overlay_has_more_links_than_three_times_the_phases(nodes):
+    instance = random_instance(1, nodes, 40, 0.2)
+    overlay = design(instance, "swico-even", seed=1)
+    assert_property_1(overlay)
+    assert np.bincount(overlay.targets, minlength=1).max() <= 2 * phase_count(nodes)
+    low, high = undirected(overlay)
+    assert np.bincount(np.append(low, high), minlength=1).max() <= 3 * phase_count(nodes)
+
+
+def test_an_even_overlay_is_swico_sl_with_a_bound():
+    instance = random_instance(2, 200, 40, 0.1)
+    even, bounded = design(instance, "swico-even", seed=4), design(instance, "swico-sl", seed=4, in_degree=16)
+    assert np.array_equal(even.targets, bounded.targets)
+    unbounded = design(instance, "swico-sl", seed=4)
+    assert np.bincount(unbounded.targets).max() > 16
+
+
+@pytest.mark.parametrize("in_degree", [-1, 0, 5, 2**31])
+def test_an_in_degree_without_a_place_for_every_phase_is_an_error(in_degree):
+    with pytest.raises(WeftError, match=r"An in-degree of .* each of 40 nodes opens 6 fingers.* Give 6 or more"):
+        design(random_instance(1, 40, 5, 0.5), "grswico", seed=1, in_degree=in_degree)
+
+
+def test_proposals_beyond_the_places_of_a_node_are_refused_by_chance():
+    """All of phase 2 want node 9, as far as it is in their phase 2: four, for two places."""
+    ring_ids = np.arange(16)
+    kept = set()
+    for seed in range(40):
+        filling = filling_of(ring_ids, table_with_successors(ring_ids), 4)
+        filling.constraint.places[9] = 2
+        proposed = empty_table(16)
+        proposed[[2, 3, 4, 5], 2] = 9
+        assert filling.accept(proposed, np.random.default_rng(seed))
+        owners = np.flatnonzero(filling.table[:, 2] == 9).tolist()
+        assert len(owners) == 2
+        assert filling.constraint.places[9] == 0
+        assert np.array_equal((filling.constraint.room >> 2) & 1 == 0, filling.table[:, 2] != -1)
+        kept |= set(owners)
+    assert kept == {2, 3, 4, 5}
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
@@ -114,8 +176,8 @@ def test_close_fingers_connect_more_than_blind_ones():
     assert support["swico-s"] < support["swico-sl"]
 
 
-def filling_of(ring_ids, table):
-    return Fingers(ring_ids, table, empty_phases(table, ring_ids))
+def filling_of(ring_ids, table, in_degree=None):
+    return Fingers(ring_ids, table, empty_phases(table, ring_ids, in_degree), np.zeros_like(table))
 
 
 def test_only_what_the_constraint_permits_is_accepted():
@@ -126,7 +188,7 @@ def test_only_what_the_constraint_permits_is_accepted():
     before, proposed = filling.table.copy(), random_table(ring_ids, rng)
     expected = filling.empty
     assert expected.tolist() == [[False, True, node >= 10, True, True] for node in range(30)]
-    filling.accept(np.where(np.arange(30)[:, None] % 2 == 0, proposed, -1))
+    filling.accept(np.where(np.arange(30)[:, None] % 2 == 0, proposed, -1), np.random.default_rng(0))
     even = expected & (np.arange(30)[:, None] % 2 == 0)
     assert np.array_equal(filling.table, np.where(even, proposed, before))
     assert np.array_equal(filling.empty, expected & ~even)
@@ -205,7 +267,7 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
     ring_ids = np.random.default_rng(3).permutation(20)
     table = table_with_successors(ring_ids)
     filling = filling_of(ring_ids, table)
-    filling.accept(nearest(filling, MatrixLatency(trips)))
+    filling.accept(nearest(filling, MatrixLatency(trips)), np.random.default_rng(0))
     for node in range(instance.nodes):
         for phase in range(1, 5):
             distances = (ring_ids - ring_ids[node]) % 20

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -14,7 +14,8 @@ from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
 from weft.protocol.loom import Assignment, Loom
-from weft.protocol.router import Assigned, Deliver, Publication, Published, Received, Send
+from weft.protocol.router import Assigned, Deliver, Directed, Publication, Published, Received, Send
+from weft.protocol.shared_tree import SharedTree
 from weft.protocol.weave import Patience, Weave
 from weft.trees.weave import mesh_of, weave
 
@@ -42,6 +43,20 @@ class Members:
 
     def nearest_subscriber(self, topic):
         raise AssertionError("nobody should fall back")
+
+
+def sent_by(nodes, loom):
+    """Of every publication to all neighbours in the tree but one."""
+    return {
+        node: sum(len(loom.table(node, topic)) - 1 for topic in range(TOPICS) if loom.table(node, topic) is not None)
+        for node in nodes
+    }
+
+
+def reachable(links, node):
+    graph = nx.Graph([(one, other) for one, others in links.items() for other in others])
+    graph.add_nodes_from(links)
+    return nx.node_connected_component(graph, node)
 
 
 class Changes(RuleBasedStateMachine):
@@ -135,6 +150,24 @@ class Changes(RuleBasedStateMachine):
             for issuer in subscribers:
                 assert sorted(self.served(issuer, topic)) == sorted(subscribers - {issuer})
 
+    @invariant()
+    def what_nodes_send_is_counted(self):
+        if hasattr(self, "nodes"):
+            assert self.loom.load == sent_by(self.nodes, self.loom)
+
+    @rule(data=st.data(), topic=st.integers(0, TOPICS - 1))
+    def publish_without_a_table(self, data, topic):
+        """By the way that the loom tells: everyone is served, once."""
+        node, subscribers = self.any_node(data), self.loom.subscribers(topic)
+        way = self.loom.way(node, topic)
+        tree = {other for other, router in self.nodes.items() if topic in router.tables}
+        assert (way == ()) == (node in tree or not reachable(self.loom.links, node) & tree)
+        if way and topic not in self.loom.parted:
+            assert way[-1] in tree
+            assert not tree & {node, *way[:-1]}
+            self.nodes[node].handle(Directed(topic, way), 0.0)
+            assert sorted(self.served(node, topic)) == sorted(subscribers)
+
     def served(self, issuer, topic):
         """Everybody's clients that are given a publication; every message must be the first of its receiver."""
         self.said += 1
@@ -155,6 +188,112 @@ class Changes(RuleBasedStateMachine):
 
 Changes.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=20)
 TestChanges = Changes.TestCase
+
+
+class CrowdedChanges(RuleBasedStateMachine):
+    """All nodes are linked with each other, so that there is always somebody with room: the bound holds for ever."""
+
+    fan_out = 3
+
+    @initialize(seed=st.integers(0, 10**6), nodes=st.integers(4, 14))
+    def start(self, seed, nodes):
+        pairs = np.array([(a, b) for a in range(nodes) for b in range(a)]).T
+        instance, overlay = ring_instance(seed, nodes, TOPICS, 0.5), overlay_from_links(nodes, *pairs)
+        self.loom = loom_of(instance, overlay, self.fan_out)
+
+    @rule(data=st.data(), topic=st.integers(0, TOPICS - 1), kind=st.sampled_from(["subscribe", "unsubscribe"]))
+    def change(self, data, topic, kind):
+        getattr(self.loom, kind)(data.draw(st.sampled_from(sorted(self.loom.links))), topic)
+
+    @precondition(lambda self: len(self.loom.links) > 3)
+    @rule(data=st.data())
+    def fail(self, data):
+        self.loom.fail(data.draw(st.sampled_from(sorted(self.loom.links))))
+
+    @invariant()
+    def bounds_are_kept(self):
+        for topic in range(TOPICS) if hasattr(self, "loom") else ():
+            tables = [self.loom.table(node, topic) for node in self.loom.links]
+            assert max((len(table) for table in tables if table is not None), default=0) <= self.fan_out
+
+    @invariant()
+    def what_nodes_send_is_counted(self):
+        if hasattr(self, "loom"):
+            assert self.loom.load == sent_by(self.loom.links, self.loom)
+
+
+CrowdedChanges.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+TestCrowdedChanges = CrowdedChanges.TestCase
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, 10**6), st.integers(4, 14), st.integers(2, 4))
+def test_parts_are_joined_by_the_fewest_relays_with_room_and_of_these_the_cheapest(seed, nodes, fan_out):
+    """A star, or a single node, and a node apart from it in a random overlay; against all paths between them."""
+    rng = np.random.default_rng(seed)
+    overlay = nx.gnp_random_graph(nodes, 0.4, seed=seed)
+    load = {node: float(rng.integers(5)) for node in range(nodes)}
+    centre, other = rng.choice(nodes, 2, replace=False).tolist()
+    leaves = [node for node in overlay[centre] if node != other][: int(rng.integers(5))]
+    tree = SharedTree({centre: set(leaves), other: set(), **{leaf: {centre} for leaf in leaves}})
+    members, star = set(tree.tables), nx.star_graph([centre, *leaves])
+    means = {node: sum(nx.single_source_shortest_path_length(star, node).values()) / len(star) for node in star}
+
+    def ways(most):
+        free = [node for node in overlay if node not in members or len(tree.tables[node]) < most]
+        starts = [node for node in free if node in members and node != other]
+        between = [node for node in free if node not in members]
+        return [
+            (len(way), pytest.approx(sum(load[node] for node in way) + means[start]))
+            for start in starts
+            for way in nx.all_simple_paths(overlay.subgraph([*between, start, other]), start, other)
+        ]
+
+    best = min(ways(fan_out) or ways(10**9), key=lambda way: (way[0], way[1].expected), default=None)
+    within = bool(ways(fan_out))
+    before = {node: set(peers) for node, peers in tree.tables.items()}
+    links = {node: set(overlay[node]) for node in overlay}
+    assert tree.join(links, load.__getitem__, fan_out) == (best is not None)
+    if best is not None:
+        new = {node for node in tree.tables if tree.tables[node] != before.get(node, set())}
+        start = next(node for node in new if node in star)
+        assert (len(new), sum(load[node] for node in new) + means[start]) == best
+    assert not within or all(
+        len(peers) <= max(fan_out, len(before.get(node, ()))) for node, peers in tree.tables.items()
+    )
+
+
+def test_a_change_picks_the_member_that_sends_least():
+    """Nodes 0 and 1 are both next to node 4; node 0 is busy with another topic."""
+    overlay = overlay_from_links(7, [0, 0, 1, 0, 0], [1, 4, 4, 5, 6])
+    loom = loom_of(instance_from_pairs([0, 1, 0, 5, 6], [0, 0, 1, 1, 1], node_count=7), overlay)
+    assert loom.load[0] > loom.load[1]
+    assert loom.subscribe(4, 0) == [Assignment(1, 0, frozenset({0, 4})), Assignment(4, 0, frozenset({1}))]
+
+
+def test_rates_say_who_sends_least():
+    """Node 0 sends to more, node 1 far more often."""
+    overlay = overlay_from_links(8, [0, 0, 1, 0, 0, 1, 1], [1, 4, 4, 5, 6, 6, 7])
+    instance = instance_from_pairs([0, 1, 0, 5, 6, 1, 7, 6], [0, 0, 1, 1, 1, 2, 2, 2], node_count=8)
+    trees = weave(instance, overlay)
+    equal, often = (
+        Loom(instance, mesh_of(overlay).neighbours, trees, 4, rates) for rates in (None, np.array([1, 1, 9.0]))
+    )
+    assert often.load[1] > often.load[0]
+    assert [each.node for each in often.subscribe(4, 0)] == [0, 4]
+    assert equal.load[0] == equal.load[1] == 1
+
+
+def test_the_way_to_a_tree_ends_at_its_best_member():
+    """Node 9 is next to both ends of a path and to its middle."""
+    overlay = overlay_from_links(10, [0, 1, 2, 3, 9, 9, 9, 8], [1, 2, 3, 4, 0, 2, 4, 9])
+    loom = loom_of(instance_from_pairs(range(5), [0] * 5, node_count=10), overlay)
+    assert loom.way(9, 0) == (2,)
+    assert loom.way(8, 0) == (9, 2)
+    assert loom.way(3, 0) == ()  # it is in the tree
+    assert loom.way(7, 0) == ()  # no links
+    with pytest.raises(WeftError, match="There is no node 77"):
+        loom.way(77, 0)
 
 
 def test_a_subscriber_next_to_the_tree_touches_two_tables():
@@ -225,10 +364,23 @@ def test_nodes_that_are_not_there_are_an_error():
 
 
 def test_fan_out_is_kept_where_there_is_a_choice():
-    """Everyone is linked with everyone; nobody gets more than four neighbours."""
+    """Everyone is linked with everyone; nobody gets more than four neighbours, and paths stay short."""
     nodes = 30
     pairs = np.array([(a, b) for a in range(nodes) for b in range(a)]).T
     loom = loom_of(instance_from_pairs([0], [0], node_count=nodes), overlay_from_links(nodes, *pairs))
     for node in range(1, nodes):
         loom.subscribe(node, 0)
-    assert max(len(loom.table(node, 0)) for node in range(nodes)) == 4
+    degrees = [len(loom.table(node, 0)) for node in range(nodes)]
+    assert max(degrees) <= 4
+    tree = nx.Graph([(node, peer) for node in range(nodes) for peer in loom.table(node, 0)])
+    assert nx.average_shortest_path_length(tree) < 6  # a chain has 10.3, which is what the load alone would make
+
+
+def test_mean_paths_are_those_of_networkx():
+    graph = nx.random_labeled_tree(40, seed=3)
+    graph.add_edges_from((node + 40, peer + 40) for node, peer in nx.random_labeled_tree(9, seed=4).edges())
+    tree = SharedTree({node: set(graph[node]) for node in graph})
+    means = tree.mean_paths(tree.parts())
+    for node in graph:
+        lengths = nx.single_source_shortest_path_length(graph, node)
+        assert means[node] == pytest.approx(sum(lengths.values()) / len(lengths))

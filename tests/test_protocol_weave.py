@@ -19,6 +19,7 @@ from weft.protocol.loom import Loom
 from weft.protocol.router import (
     Assigned,
     Deliver,
+    Directed,
     Publication,
     Published,
     Received,
@@ -81,6 +82,27 @@ def test_an_issuer_in_the_tree_starts_there():
 def test_an_issuer_outside_goes_to_the_nearest_subscriber_over_the_ring():
     assert node(9, {3, 5}).handle(Published(SAID), 0.0) == [Send(1, Entering(SAID, 1))]  # 8 steps of the 10 to 3
     assert node(1, {3, 5}).handle(Received(9, Entering(SAID, 1)), 0.0) == [Send(3, Entering(SAID, 2))]
+
+
+def test_an_issuer_that_was_told_its_way_sends_the_rest_of_it_along():
+    router = node(9, {3, 5})
+    router.handle(Directed(0, (7, 2, 3)), 0.0)
+    assert router.handle(Published(SAID), 0.0) == [Send(7, Entering(SAID, 1, (2, 3)))]
+    assert node(7, {3, 5}).handle(Received(9, Entering(SAID, 1, (2, 3))), 0.0) == [Send(2, Entering(SAID, 2, (3,)))]
+    assert sends(node(2, {3, 5}, {3, 5}).handle(Received(7, Entering(SAID, 2, (3,))), 0.0), Woven) == [3, 5]
+
+
+def test_a_way_that_leads_nowhere_goes_on_over_the_ring():
+    assert node(1, {3, 5}).handle(Received(9, Entering(SAID, 1, ())), 0.0) == [Send(3, Entering(SAID, 2))]
+    lost = Undelivered(7, Entering(SAID, 1, (2, 3)))
+    assert node(9, {3, 5}).handle(lost, 0.0) == [Send(1, Entering(SAID, 1))]
+
+
+def test_a_way_may_be_taken_back():
+    router = node(9, {3, 5})
+    router.handle(Directed(0, (7,)), 0.0)
+    router.handle(Directed(0, ()), 1.0)
+    assert router.handle(Published(SAID), 2.0) == [Send(1, Entering(SAID, 1))]
 
 
 def test_the_first_member_on_the_way_lets_it_in():

@@ -83,6 +83,10 @@ def test_figures_are_those_of_the_messages(router, seed, nodes, gaps):
     assert found.load.received.median == np.median(received)
     assert found.load.most_loaded_node == np.argmax(sent + received)
     assert found.load.most_loaded_messages == (sent + received).max()
+    assert found.load_by_node["sent"].tolist() == sent.tolist()
+    assert found.load_by_node["received"].tolist() == received.tolist()
+    links = {frozenset(link) for link in zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)}
+    assert found.load.most_links == max(Counter(node for link in links for node in link).values(), default=0)
     for topic in range(4):
         own = [path for about, outcome in outcomes if about == topic for _, path in outcome.paths]
         assert found.topics["publications"][topic] == np.sum(said.topics == topic)
@@ -137,7 +141,8 @@ def test_merged_counts_give_the_same_evaluation():
     instance, overlay = ring_instance(5, 50, 9), ring_overlay(5, 50, 50)
     network, said = network_of(instance, overlay), some_publications(5, instance, 100)
     parts = [evaluate_part(network, "pie", shard(said, slice(i, None, 3))) for i in range(3)]
-    found = Evaluation.from_counts(merged(parts), router="pie", overlay="test", seconds=1.0)
+    told = {"router": "pie", "overlay": "test", "seconds": 1.0, "most_links": network.most_links}
+    found = Evaluation.from_counts(merged(parts), **told)
     assert found == replace(evaluate(instance, overlay, "pie", said), seconds=1.0)
 
 
@@ -261,11 +266,14 @@ def test_weave_needs_neither_a_ring_nor_relays_where_topics_are_connected(name):
     assert found.routing_overhead == 0
 
 
-def test_without_a_ring_only_members_can_publish():
-    instance = ring_instance(6, 60, 8, 0.2)
-    other = next(node for node in range(60) if node not in instance.subscribers[3])
-    with pytest.raises(WeftError, match=rf"Node {other} publishes on topic 3.*the overlay gm has no ring"):
-        evaluate(instance, design(instance, "gm", seed=1), "weave", Publications(np.int32([3]), np.int32([other])))
+def test_without_a_ring_those_can_publish_who_have_links_to_the_tree():
+    """A path of three, of whom the first two subscribe, and two others."""
+    instance = instance_from_pairs([0, 1], [0, 0], node_count=5)
+    overlay = overlay_from_links(5, [0, 1, 3], [1, 2, 4], algorithm="gm")
+    found = evaluate(instance, overlay, "weave", Publications(np.int32([0]), np.int32([2])))
+    assert (found.deliveries, found.messages, found.average_path) == (2, 2, 1.5)
+    with pytest.raises(WeftError, match="Node 4 publishes on topic 0, and no links of the overlay gm lead from it"):
+        evaluate(instance, overlay, "weave", Publications(np.int32([0, 0]), np.int32([2, 4])))
 
 
 def test_weave_tells_how_many_table_entries_nodes_keep():

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from routing_oracle import Oracle, ring_instance, ring_overlay
 from weft.errors import WeftError
 from weft.model.latency import ConstantLatency, MatrixLatency
+from weft.model.publication import Publications
 from weft.protocol.router import Deliver, Publication, Published, Received, Send
-from weft.sim.catalog import ROUTERS
-from weft.sim.population import routers_of, subscribe_all
+from weft.sim.catalog import ROUTERS, trees_for
+from weft.sim.population import direct_issuers, routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.world import World
 
@@ -23,6 +24,11 @@ def paths_of(record, publication):
     return sorted((row.node, row.hops) for row in record.deliveries if row.publication == publication)
 
 
+def everything(nodes, topics):
+    """Everybody publishes on every topic."""
+    return Publications(np.repeat(np.arange(topics), nodes), np.tile(np.arange(nodes), topics))
+
+
 @pytest.mark.parametrize("router", ROUTERS)
 @settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2))
@@ -31,8 +37,11 @@ def test_routers_send_what_the_papers_say_whatever_the_latencies(router, seed, n
     instance, overlay = ring_instance(seed, nodes, 3), ring_overlay(seed, nodes, nodes + gaps, extra)
     latency = MatrixLatency(np.random.default_rng(seed).uniform(1, 100, (nodes, nodes)))
     record = Record()
-    world = World(routers_of(instance, overlay, router, seed), latency, record)
+    trees = trees_for(router, instance, overlay)
+    world = World(routers_of(instance, overlay, router, seed, trees), latency, record)
     subscribe_all(world, instance)
+    if trees is not None:
+        direct_issuers(world, instance, overlay, trees, everything(nodes, 3))
     said = [Publication(issuer, topic, topic) for topic in range(3) for issuer in range(nodes)]
     for publication in said:
         world.schedule(world.now, publication.issuer, Published(publication))

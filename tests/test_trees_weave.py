@@ -1,5 +1,7 @@
 """Weave's trees against networkx, brute force over all trees and all sets of relays, and by hand."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import networkx as nx
@@ -14,8 +16,11 @@ from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import CoordinateLatency
 from weft.model.overlay import overlay_from_links
+from weft.model.publisher import Publishers
 from weft.overlays.catalog import BUILDERS, design
-from weft.trees.weave import weave
+from weft.trees.weave import weave as weave_together
+
+weave = partial(weave_together, load_weight=0)  # the best tree of every topic, whatever the others
 
 TCOS = ["gm", "dc", "dcbc", "ring-per-topic"]
 
@@ -57,10 +62,10 @@ def topic_of(subscribers, nodes):
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0.02, 0.9), st.integers(2, 8))
-def test_every_topic_has_a_tree_of_links_without_idle_relays(seed, nodes, chance, fan_out):
+@given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0.02, 0.9), st.integers(2, 8), st.sampled_from([0, 0.5, 9]))
+def test_every_topic_has_a_tree_of_links_without_idle_relays(seed, nodes, chance, fan_out, load_weight):
     instance, overlay = ring_instance(seed, nodes, 4, chance), ring_overlay(seed, nodes, 2 * nodes)
-    trees, graph = weave(instance, overlay, fan_out=fan_out), graph_of(overlay)
+    trees, graph = weave(instance, overlay, fan_out=fan_out, load_weight=load_weight), graph_of(overlay)
     for topic in range(4):
         tree, subscribers = tree_of(trees, topic), set(instance.subscribers[topic].tolist())
         assert len(tree) == trees.sizes[topic]
@@ -112,6 +117,34 @@ def test_paths_are_nearly_the_shortest_of_all_trees(seed, nodes):
     tree = tree_of(weave(topic_of(everyone, nodes), links(nodes, list(graph.edges()))), 0)
     best = min(cost_of(tree, everyone) for tree in all_trees(graph))
     assert cost_of(tree, everyone) <= 1.1 * best
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(3, 6))
+def test_paths_from_a_known_publisher_count_as_well(seed, nodes):
+    """It is linked with one subscriber. Its paths weigh as much as if all subscribers published twice."""
+    graph = nx.gnm_random_graph(nodes, min(nodes + 3, nodes * (nodes - 1) // 2), seed=seed)
+    graph.add_edges_from((i, i + 1) for i in range(nodes - 1))
+    everyone, entry = list(range(nodes)), seed % nodes
+    instance = topic_of(everyone, nodes + 1)
+    publisher = Publishers(np.array([nodes], np.int32), np.array([0], np.int32), np.array([3.0]))
+    overlay = links(nodes + 1, [*graph.edges(), (nodes, entry)])
+    tree = tree_of(weave(replace(instance, given_publishers=publisher), overlay), 0)
+
+    def cost(tree):
+        return cost_of(tree, everyone) + nodes * sum(nx.single_source_shortest_path_length(tree, entry).values())
+
+    assert cost(tree) <= 1.1 * min(cost(tree) for tree in all_trees(graph))
+
+
+def test_a_known_publisher_moves_the_middle_of_the_tree():
+    """A ring of nine: the tree is cut opposite to the middle, which is where the publisher comes in."""
+    ring = [(i, (i + 1) % 9) for i in range(9)]
+    for entry in range(9):
+        publisher = Publishers(np.array([9], np.int32), np.array([0], np.int32), np.array([1.0]))
+        instance = replace(topic_of(list(range(9)), 10), given_publishers=publisher)
+        tree = tree_of(weave(instance, links(10, [*ring, (9, entry)])), 0)
+        assert max(nx.single_source_shortest_path_length(tree, entry).values()) == 4
 
 
 def test_a_tree_is_better_than_one_from_the_best_connected_member():

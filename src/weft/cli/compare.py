@@ -11,7 +11,7 @@ from weft.cli.output import ConsoleProgress, print_result
 if TYPE_CHECKING:
     from weft.sim.trial import Trials
 
-EXAMPLE = "weft compare twitter-10k --overlays full-mesh,star,random,swico-sl --routers scribe,weave --out compared"
+EXAMPLE = "weft compare twitter-10k --overlays full-mesh,star,random,swico-even --routers scribe,weave --out compared"
 
 
 def compare(
@@ -22,7 +22,7 @@ def compare(
             metavar="A,B,...",
             help="As in design, and full-mesh. full-mesh, star and tree are what engineers draw today.",
         ),
-    ] = "full-mesh,star,tree,random,swico-sl",
+    ] = "full-mesh,star,tree,random,swico-even",
     routers: Annotated[
         str,
         typer.Option(metavar="A,B,...", help="As in evaluate; those that need a ring go with overlays that have one."),

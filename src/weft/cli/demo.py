@@ -23,5 +23,5 @@ def demo(
     from weft.pipeline.run import Generated, Proof
 
     run_pipeline(
-        Generated("social", nodes, seed), None, Proof("swico-sl", "weave", 10_000, seed), out, master, conf, json
+        Generated("social", nodes, seed), None, Proof("swico-even", "weave", 10_000, seed), out, master, conf, json
     )

@@ -36,6 +36,10 @@ def design(
     closeness: Annotated[
         float | None, typer.Option(help="How much round-trip times count, from 0. Default: 0.5.")
     ] = None,
+    in_degree: Annotated[
+        int | None,
+        typer.Option(help="How many fingers may point at a node: swico-l, swico-sl, grswico. Default: any number."),
+    ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
@@ -63,6 +67,7 @@ def design(
         "tie": tie,
         "fill": fill,
         "closeness": closeness,
+        "in_degree": in_degree,
         "partitions": partitions,
         "partition": partition,
         "bulk": bulk,

@@ -24,6 +24,7 @@ OverlayName = Annotated[
         "swico-s",
         "swico-l",
         "swico-sl",
+        "swico-even",
         "gm",
         "dc",
         "dcbc",
@@ -34,8 +35,8 @@ OverlayName = Annotated[
     typer.Option(
         "--overlay",
         metavar="NAME",
-        help="With a ring: chord, random, grswico, swico-s, swico-l, swico-sl. Topic-connected: gm, dc, dcbc, "
-        "ring-per-topic. As drawn by hand: star, tree.",
+        help="With a ring: chord, random, grswico, swico-s, swico-l, swico-sl, swico-even. "
+        "Topic-connected: gm, dc, dcbc, ring-per-topic. As drawn by hand: star, tree.",
     ),
 ]
 RouterName = Annotated[
@@ -48,12 +49,29 @@ FanOut = Annotated[
         "--fan-out", metavar="N", help="Of weave: neighbours that a node has in a topic's tree at most. Default: 64."
     ),
 ]
+LoadWeight = Annotated[
+    float | None,
+    typer.Option(
+        "--load-weight",
+        metavar="HOPS",
+        help="Of weave: by how many hops a path may be longer to spare a node that sends the mean. Default: 1.",
+    ),
+]
+Rates = Annotated[
+    Path | None,
+    typer.Option(
+        "--rates",
+        metavar="FILE",
+        help="Of weave: how often topics are published on, as rows of topic and rate, or as publications to count. "
+        "Default: by the instance's publishers, or equal.",
+    ),
+]
 Latency = Annotated[
     str | None,
     typer.Option(
         "--latency",
         metavar="FILE",
-        help="Round-trip times: swico-l, swico-sl and weave go by them, and deliveries are timed. "
+        help="Round-trip times: swico-l, swico-sl, swico-even and weave go by them, and deliveries are timed. "
         "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
         "its hosts.",
     ),

@@ -16,9 +16,13 @@ def publish(
     count: Annotated[int, typer.Option(help="How many publications.", show_default=False)],
     out: Annotated[Path, typer.Option(help="File for the publications.", show_default=False)],
     by: Annotated[
-        Literal["topic", "node"],
-        typer.Option(metavar="topic|node", help="A random topic and one of its subscribers, or the other way round."),
-    ] = "topic",
+        Literal["topic", "node", "publisher", "anyone"] | None,
+        typer.Option(
+            metavar="topic|node|publisher|anyone",
+            help="A random topic and one of its subscribers, the other way round, a publisher by its rate, or a random "
+            "topic and any node. Default: publisher where they are known, else topic.",
+        ),
+    ] = None,
     seed: o.Seed = 1,
     force: o.Force = False,
     json: o.Json = False,
@@ -28,6 +32,6 @@ def publish(
     from weft.workloads.publication import publications
 
     given = read_instance(instance)
-    drawn = publications(given, count, seed, by=by)
+    drawn = publications(given, count, seed, by=by or ("topic" if given.publishers is None else "publisher"))
     drawn.write(out, force=force, instance=given)
     print_result({"publications": str(out), "count": len(drawn)}, json)

@@ -26,9 +26,11 @@ def run(
     out: OutRun,
     nodes: Annotated[int | None, typer.Option(help="Sample so many nodes. Default: take all.")] = None,
     method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
-    overlay: o.OverlayName = "swico-sl",
+    overlay: o.OverlayName = "swico-even",
     router: o.RouterName = "weave",
     fan_out: o.FanOut = None,
+    load_weight: o.LoadWeight = None,
+    rates: o.Rates = None,
     latency: o.Latency = None,
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
@@ -50,7 +52,8 @@ def run(
     if not o.is_instance(source):
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
-    proof = Proof(overlay, router, publications, seed, fan_out, latency)
+    by_topic = None if rates is None else str(rates)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
     proof.check()
     run_pipeline(given, sampling, proof, out, master, conf, json)
 

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ def weave(
     overlay: o.InOverlay,
     out: Annotated[Path, typer.Option(help="File for the trees.", show_default=False)],
     fan_out: o.FanOut = None,
+    load_weight: o.LoadWeight = None,
+    rates: o.Rates = None,
     latency: o.Latency = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
@@ -29,27 +31,35 @@ def weave(
     from weft.model.instance import read_instance
     from weft.model.latency import latency_for
     from weft.model.overlay import read_overlay, require_made_for
+    from weft.model.publication import read_rates
     from weft.model.storage import require_absent
+    from weft.trees.load import LOAD_WEIGHT, require_load_weight
     from weft.trees.weave import FAN_OUT, figures, require_fan_out
     from weft.trees.weave import weave as weave_here
 
     bound = FAN_OUT if fan_out is None else fan_out
     require_fan_out(bound)
+    weight = LOAD_WEIGHT if load_weight is None else load_weight
+    require_load_weight(weight)
     require_absent(out, force)
     made, built = read_instance(instance), read_overlay(overlay)
     require_made_for(made, built)
     placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+    by_topic = None if rates is None else read_rates(rates, made)
+    options: dict[str, Any] = {"fan_out": bound, "load_weight": weight}
     progress, start = ConsoleProgress(), time.perf_counter()
     if engine == "spark":
         from weft.pipeline.session import spark_session
         from weft.pipeline.weave import weave as weave_on_spark
 
         with spark_session(master, o.spark_conf(conf)) as spark:
-            where = spark, instance, overlay
-            trees = weave_on_spark(*where, fan_out=bound, latency=latency, seed=seed, progress=progress)
+            options |= {"rates": None if rates is None else str(rates), "latency": latency, "seed": seed}
+            trees = weave_on_spark(spark, instance, overlay, progress=progress, **options)
     else:
         with progress.step(f"Weaving {made.topics:,} topics"):
-            trees = weave_here(made, built, fan_out=bound, latency=placed)
+            trees = weave_here(made, built, rates=by_topic, latency=placed, **options)
     seconds = round(time.perf_counter() - start, 3)
     trees.write(out, force=force)
-    print_result({"file": str(out), "fan_out": bound, "seconds": seconds, **figures(made, trees)}, json)
+    print_result(
+        {"file": str(out), "fan_out": bound, "load_weight": weight, "seconds": seconds, **figures(made, trees)}, json
+    )

@@ -10,7 +10,7 @@ from weft.kernels.jit import jit
 
 
 @jit
-def descending(keys: Int32s) -> Int64s:
+def descending(keys: Int32s | Floats) -> Int64s:
     """The places of the keys, largest key first, equal ones as they stand: a merge sort from the bottom up."""
     count = len(keys)
     order, merged = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -26,7 +26,7 @@ def descending(keys: Int32s) -> Int64s:
 
 
 @jit
-def merge(keys: Int32s, order: Int64s, merged: Int64s, start: int, middle: int, end: int) -> None:
+def merge(keys: Int32s | Floats, order: Int64s, merged: Int64s, start: int, middle: int, end: int) -> None:
     """The runs order[start:middle] and order[middle:end], which are sorted, as one."""
     i, j = start, middle
     for place in range(start, end):

@@ -1,13 +1,14 @@
 """The instance (V, T, I): nodes, topics, and who subscribes to what.
 
 Nodes and topics are dense integers from 0, below 2^31; their names, where they have any, lie beside. The interest is
-kept in both directions, since overlays ask for a node's topics and routers for a topic's subscribers.
+kept in both directions, since overlays ask for a node's topics and routers for a topic's subscribers. Who publishes
+what may be known as well (publisher.py).
 In a social instance node i and topic i are the same user: a follower subscribes to the one it follows.
 """
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow as pa
 from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
+from weft.model.publisher import NO_PUBLISHERS, Publishers, own_topics, read_publishers
 from weft.model.storage import (
     Meta,
     int64_column,
@@ -44,6 +46,28 @@ class Instance(Table):
     node_names: Names | None = None
     topic_names: Names | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
+    given_publishers: Publishers | None = None
+
+    @cached_property
+    def publishers(self) -> Publishers | None:
+        """Those that are given; else, in a social instance, all users on their own topics; else none are known."""
+        if self.given_publishers is None and self.is_social:
+            return own_topics(self.nodes)
+        return self.given_publishers
+
+    @property
+    def without_publishers(self) -> "Instance":
+        """As if nobody were known to publish."""
+        return replace(self, given_publishers=NO_PUBLISHERS)
+
+    @cached_property
+    def with_publishers(self) -> "Instance":
+        """As if everybody subscribed to what it is known to publish on: whom links should join."""
+        if self.publishers is None:
+            return self
+        nodes = np.concatenate([self.interest.row_of_each(), self.publishers.nodes]).astype(np.int64)
+        topics = np.concatenate([self.interest.indices, self.publishers.topics]).astype(np.int64)
+        return Instance(csr_from_pairs(nodes, topics, self.nodes, self.topics))
 
     @cached_property
     def subscribers(self) -> Csr:
@@ -101,7 +125,7 @@ class Instance(Table):
         return digest.hexdigest()
 
     def with_meta(self, **changes: Any) -> "Instance":
-        return Instance(self.interest, self.node_names, self.topic_names, {**self.meta, **changes})
+        return replace(self, meta={**self.meta, **changes})
 
     @staticmethod
     def read(path: str | Path) -> "Instance":
@@ -112,6 +136,8 @@ class Instance(Table):
             write_columns(folder / "interest.parquet", self.columns)
             _write_names(folder, "node", self.node_names)
             _write_names(folder, "topic", self.topic_names)
+            if self.publishers is not None:
+                self.publishers.write(folder)
             write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
@@ -177,7 +203,8 @@ def read_instance(path: str | Path) -> Instance:
         raise WeftError(f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows.")
     if meta.pop("subscriptions") != instance.subscriptions:
         raise WeftError(f"{folder}: interest.parquet and meta.json disagree on the number of subscriptions.")
-    return Instance(instance.interest, instance.node_names, instance.topic_names, meta)
+    publishers = read_publishers(folder, instance.nodes, instance.topics)
+    return replace(instance, meta=meta, given_publishers=publishers)
 
 
 def read_instance_meta(folder: Path) -> Meta:

@@ -14,6 +14,7 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.csr import Csr, csr_from_pairs
 from weft.model.instance import Instance, Names
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 from weft.model.table import Columns, Table
@@ -137,6 +138,18 @@ def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
     keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
     low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
     return low_ends.astype(np.int32), high_ends.astype(np.int32)
+
+
+def neighbours_of(overlay: Overlay) -> Csr:
+    """The nodes at the other ends of every node's links, whoever owns these."""
+    low, high = undirected(overlay)
+    ends = np.concatenate([low, high]).astype(np.int64), np.concatenate([high, low]).astype(np.int64)
+    return csr_from_pairs(*ends, overlay.nodes, overlay.nodes)
+
+
+def most_links(overlay: Overlay) -> int:
+    """Of any node, whoever opened them; two nodes that opened one to each other share it."""
+    return int(np.bincount(np.concatenate(undirected(overlay)), minlength=1).max())
 
 
 def require_made_for(instance: Instance, overlay: Overlay) -> None:

@@ -1,4 +1,4 @@
-"""Publications: what is said, on which topic, by which node."""
+"""Publications: what is said, on which topic, by which node; and how often on each topic."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from weft.arrays import Int32s
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance
-from weft.model.storage import int64_column, new_path, read_columns, write_columns
+from weft.model.storage import has_column, int64_column, new_path, read_columns, write_columns
 from weft.model.table import Columns, Table
 
 
@@ -46,8 +46,25 @@ class Publications(Table):
 def read_publications(path: str | Path, instance: Instance) -> Publications:
     types = {"publication": pa.int64(), "topic": pa.int64(), "node": pa.int64()}
     table = read_columns(Path(path), types).sort_by("publication")
-    for name, count in (("topic", instance.topics), ("node", instance.nodes)):
-        ids = int64_column(table, name)
-        if len(ids) and (ids.min() < 0 or ids.max() >= count):
-            raise WeftError(f"{path} names {name}s that the instance does not have: it has {count}.")
-    return Publications(int64_column(table, "topic").astype(np.int32), int64_column(table, "node").astype(np.int32))
+    topics, nodes = int64_column(table, "topic"), int64_column(table, "node")
+    _require_known(path, "topic", topics, instance.topics)
+    _require_known(path, "node", nodes, instance.nodes)
+    return Publications(topics.astype(np.int32), nodes.astype(np.int32))
+
+
+def read_rates(path: str | Path, instance: Instance) -> Floats:
+    """How often each topic is published on: from rows of topic and rate, or by counting publications."""
+    if has_column(Path(path), "publication"):
+        return np.bincount(read_publications(path, instance).topics, minlength=instance.topics).astype(np.float64)
+    table = read_columns(Path(path), {"topic": pa.int64(), "rate": pa.float64()})
+    topics, given = int64_column(table, "topic"), table["rate"].to_numpy()
+    _require_known(path, "topic", topics, instance.topics)
+    wrong = given[~((given >= 0) & (given < np.inf))]
+    if len(wrong):
+        raise WeftError(f"{path} has the rate {wrong[0]}: give numbers from 0.")
+    return np.bincount(topics, given, minlength=instance.topics).astype(np.float64)
+
+
+def _require_known(path: str | Path, name: str, ids: Int64s, count: int) -> None:
+    if len(ids) and (ids.min() < 0 or ids.max() >= count):
+        raise WeftError(f"{path} names {name}s that the instance does not have: it has {count}.")

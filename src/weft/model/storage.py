@@ -137,7 +137,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
     if not path.exists():
         raise WeftError(f"{path} does not exist.")
     try:
-        dataset = ds.dataset(path, format="parquet", exclude_invalid_files=False)
+        dataset = _dataset(path)
         missing = [name for name in types if name not in dataset.schema.names]
         if missing:
             raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
@@ -148,6 +148,18 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         if name not in nullable and table[name].null_count:
             raise WeftError(f"{path} has empty values in column {name!r}.")
     return table
+
+
+def has_column(path: Path, name: str) -> bool:
+    """False where there is no such Parquet file, which `read_columns` tells."""
+    try:
+        return path.exists() and name in _dataset(path).schema.names
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _dataset(path: Path) -> ds.Dataset:
+    return ds.dataset(path, format="parquet", exclude_invalid_files=False)
 
 
 def _listed(types: Mapping[str, pa.DataType]) -> str:

@@ -22,7 +22,7 @@ from weft.overlays.greedy_merge import gm
 from weft.overlays.grswico import grswico
 from weft.overlays.random import random
 from weft.overlays.ring_per_topic import ring_per_topic
-from weft.overlays.swico import swico_l, swico_s, swico_sl
+from weft.overlays.swico import swico_even, swico_l, swico_s, swico_sl
 
 Builder = Callable[..., Overlay]
 
@@ -33,6 +33,7 @@ BUILDERS: Mapping[str, Builder] = {
     "swico-s": swico_s,
     "swico-l": swico_l,
     "swico-sl": swico_sl,
+    "swico-even": swico_even,
     "gm": gm,
     "dc": dc,
     "dcbc": dcbc,

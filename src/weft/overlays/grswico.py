@@ -13,7 +13,10 @@ from weft.overlays.preference import Fill, Preference, Tie
 from weft.overlays.random import random_ring
 
 
-def grswico(instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random") -> Overlay:
+def grswico(
+    instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random", in_degree: int | None = None
+) -> Overlay:
     rng = np.random.default_rng(seed)
     ring_ids = random_ring(instance.nodes, rng)
-    return with_close_fingers(instance, ring_ids, empty_table(instance.nodes), rng, Preference(tie, fill))
+    table = empty_table(instance.nodes)
+    return with_close_fingers(instance, ring_ids, table, rng, Preference(tie, fill), in_degree)

@@ -25,7 +25,14 @@ from weft.errors import WeftError
 from weft.kernels.greedy import eager
 from weft.kernels.greedy.bulk import NO_BULK, Bulk
 from weft.kernels.greedy.candidate import Pairs, empty_pairs, fill_pairs, histogram, inverted, row_steps
-from weft.kernels.greedy.connectivity import Connectivity, connected_groups, join_all, unfinished, unlinked
+from weft.kernels.greedy.connectivity import (
+    Connectivity,
+    connected_groups,
+    connected_subscribers,
+    join_all,
+    unfinished,
+    unlinked,
+)
 from weft.kernels.greedy.constraint import ANY, Constraint, any_link, open_nodes
 from weft.kernels.greedy.lazy_greedy import drained
 from weft.kernels.greedy.overlap import overlaps
@@ -79,6 +86,27 @@ def links_across(
     return _added_links(_require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
 
 
+def links_to_publishers(
+    instance: Instance, constraint: Constraint, rng: np.random.Generator, sources: Int32s, targets: Int32s
+) -> ChosenLinks:
+    """Links between those who publish on a topic without subscribing and its subscribers, as far as permitted.
+
+    A link contributes the topics on which it gives a publisher its first link to a subscriber, over and above the
+    given ones. Whether the subscribers are connected with each other does not matter, and publishers are no way between
+    them: they are leaves. Among equal contributions those nodes come first that have the most links: they are near the
+    middle of their trees, and nobody else needs their places any more. (Publishers were counted as subscribers in one
+    greedy at first. But then topics are joined by them, which saves links that join the subscribers: TcoSuppR, which
+    does not count publishers, fell from 0.997 to 0.982 on a sample of ego-Twitter.)
+    """
+    interest = _require_numbered(instance.with_publishers.interest)
+    subscriptions = instance.interest.row_of_each() * np.int64(instance.topics) + instance.interest.indices
+    both = interest.row_of_each() * np.int64(instance.topics) + interest.indices
+    tcc = connected_subscribers(interest.indptr, interest.indices, ~np.isin(both, subscriptions), interest.columns)
+    join_all(tcc, sources, targets)
+    links = np.bincount(np.append(sources, targets), minlength=instance.nodes).astype(np.int32)
+    return _added_links(interest, tcc, constraint, rng, NO_PREFERENCE, LIMIT, links)
+
+
 def links_with_bulk(
     interest: Csr, bulk: Bulk, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
@@ -99,12 +127,13 @@ def _added_links(
     rng: np.random.Generator,
     preference: Preference,
     most: int,
+    favour: Int32s = NO_LINKS,
 ) -> ChosenLinks:
-    """Links on top of what is connected, at most so many."""
+    """At most so many links on top of what is connected; of equal ones, those between the nodes of most favour."""
     if _is_eager(interest, constraint, preference):
         rounds = [_eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
-        rounds = _drained_rounds(interest, tcc, constraint, rng, preference, most)
+        rounds = _drained_rounds(interest, tcc, constraint, rng, preference, most, favour)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
 
 
@@ -125,6 +154,7 @@ def _drained_rounds(
     rng: np.random.Generator,
     preference: Preference,
     most: int,
+    favour: Int32s,
 ) -> list[Pairs]:
     """Links chosen in rounds, until there are so many or none contributes."""
     rounds, count = [empty_pairs(0)], 0
@@ -135,13 +165,15 @@ def _drained_rounds(
             tcc,
             constraint,
             interest.columns,
-            whole_buckets=by_overlap,
+            whole_buckets=by_overlap or len(favour) > 0,
             rng=rng,
             all_of_them=closeness is not None,
         )
         if not len(held.source):
             break
         rank = _overlap_of(interest, held) if by_overlap else NO_LINKS
+        if len(favour):
+            rank = favour[held.source] + favour[held.target]
         weight = closeness.logarithms(held.source, held.target) if closeness else UNWEIGHED
         rounds.append(drained(tcc, constraint, held, least, rank, weight, kernel_seed(rng)))
         count += len(rounds[-1].source)

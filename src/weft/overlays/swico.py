@@ -3,6 +3,8 @@
     swico-s   short links by GSwicoS, long ones by Chord or RandomL
     swico-l   short links by RandomS, long ones by GSwicoL
     swico-sl  both
+    swico-even  swico-sl with at most 2 ceil(log2 |V|) fingers that point at a node, so that no node has more than
+                3 ceil(log2 |V|) links, and with links from known publishers to subscribers
 
 GSwicoS orders the nodes in a ring. It takes the link of highest contribution among those that some ring through all
 links taken so far contains: degree at most two, and no cycle before the last link. Nodes of different fragments are not
@@ -27,6 +29,7 @@ from weft.kernels.greedy.fragment import ring_order
 from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
+from weft.model.ring import phase_count
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table, random_table, with_close_fingers
 from weft.overlays.lazy_greedy import lazy_greedy
@@ -51,10 +54,11 @@ def swico_l(
     fill: Fill = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    in_degree: int | None = None,
 ) -> Overlay:
     rng = np.random.default_rng(seed)
     preference = Preference(tie, fill, _closeness(instance, latency, closeness))
-    return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference)
+    return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference, in_degree)
 
 
 def swico_sl(
@@ -65,9 +69,29 @@ def swico_sl(
     fill: Fill = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    in_degree: int | None = None,
 ) -> Overlay:
     preference = Preference(tie, fill, _closeness(instance, latency, closeness))
-    return gswico_sl(instance, np.random.default_rng(seed), preference)
+    return gswico_sl(instance, np.random.default_rng(seed), preference, in_degree)
+
+
+def swico_even(
+    instance: Instance,
+    *,
+    seed: int,
+    tie: Tie = "random",
+    fill: Fill = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
+) -> Overlay:
+    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    rng, in_degree = np.random.default_rng(seed), _even_in_degree(instance.nodes)
+    return gswico_sl(instance, rng, preference, in_degree, for_publishers=True)
+
+
+def _even_in_degree(nodes: int) -> int:
+    """Twice what it is on average, so that half of the places are left when all fingers are there."""
+    return 2 * max(phase_count(nodes), 1)
 
 
 def _closeness(instance: Instance, latency: Latency | None, exponent: float) -> Closeness | None:
@@ -88,12 +112,27 @@ def gswico_s(instance: Instance, rng: np.random.Generator, closeness: Closeness 
     return ring_ids
 
 
-def gswico_l(instance: Instance, ring_ids: Int64s, rng: np.random.Generator, preference: Preference) -> Overlay:
-    return with_close_fingers(instance, ring_ids, table_with_successors(ring_ids), rng, preference)
+def gswico_l(
+    instance: Instance,
+    ring_ids: Int64s,
+    rng: np.random.Generator,
+    preference: Preference,
+    in_degree: int | None = None,
+    for_publishers: bool = False,
+) -> Overlay:
+    table = table_with_successors(ring_ids)
+    return with_close_fingers(instance, ring_ids, table, rng, preference, in_degree, for_publishers)
 
 
-def gswico_sl(instance: Instance, rng: np.random.Generator, preference: Preference) -> Overlay:
-    return gswico_l(instance, gswico_s(instance, rng, preference.closeness), rng, preference)
+def gswico_sl(
+    instance: Instance,
+    rng: np.random.Generator,
+    preference: Preference,
+    in_degree: int | None = None,
+    for_publishers: bool = False,
+) -> Overlay:
+    ring_ids = gswico_s(instance, rng, preference.closeness)
+    return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers)
 
 
 def table_with_successors(ring_ids: Int64s) -> Int32s:

@@ -104,7 +104,10 @@ def _evaluate_in_shards(
     with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
         shards = rows.repartition(SHARDS, "topic").mapInArrow(count_shard, _SCHEMA).toArrow()
     counts = merged([count(network, publications=NOTHING), *map(_counts, shards.to_pylist())])
-    return Evaluation.from_counts(counts, router=router, overlay=network.overlay, seconds=perf_counter() - started)
+    seconds = perf_counter() - started
+    return Evaluation.from_counts(
+        counts, router=router, overlay=network.overlay, seconds=seconds, most_links=network.most_links
+    )
 
 
 @lru_cache(maxsize=1)

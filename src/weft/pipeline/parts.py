@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from weft.errors import WeftError
 from weft.model.instance import read_instance_meta
+from weft.model.publisher import FILE, own_topics
 from weft.model.storage import Meta, write_meta
 
 
@@ -26,8 +27,11 @@ def write_name_table(ids: DataFrame, name: Column, kind: str, folder: Path) -> N
 
 
 def write_counts(folder: Path, counts: dict[str, int], **meta: Any) -> None:
+    """What completes an instance: its meta and, if it is social and has none yet, its publishers."""
     if not counts["subscriptions"]:
         raise WeftError(f"Nothing is left of {meta['source']}: no subscriptions, so no instance was written.")
+    if meta.get("social") and not (folder / FILE).exists():
+        own_topics(counts["nodes"]).write(folder)
     write_meta(folder, {**counts, **meta})
 
 

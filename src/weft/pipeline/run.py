@@ -26,6 +26,7 @@ from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
 from weft.sim.catalog import require_options, routing, without_ring
 from weft.sim.evaluation import Evaluation, figures_of
+from weft.trees.load import LOAD_WEIGHT, require_load_weight
 from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
@@ -57,9 +58,17 @@ class Proof:
     seed: int
     fan_out: int | None = None  # of trees, if the router has them
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
+    load_weight: float | None = None  # of trees, as the fan-out
+    rates: str | None = None  # of trees: a file of how often topics are published on
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
+        if self.load_weight is not None:
+            require_load_weight(self.load_weight)
+        if not routing(self.router).has_trees and (self.load_weight is not None or self.rates is not None):
+            raise WeftError(f"{self.router} has no trees whose load is to be shared: leave out its weight and rates.")
+        if self.rates is not None and not Path(self.rates).exists():
+            raise WeftError(f"{self.rates} does not exist.")
         if self.publications < 0:
             raise WeftError(
                 f"`publications` {self.publications} is negative: give the number of publications.", "publications"
@@ -127,15 +136,30 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
 
 
 def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
-    fan_out, seed = FAN_OUT if proof.fan_out is None else proof.fan_out, proof.seed
+    fan_out = FAN_OUT if proof.fan_out is None else proof.fan_out
+    load_weight = LOAD_WEIGHT if proof.load_weight is None else proof.load_weight
 
     def work(out: Path) -> dict[str, Any]:
         given = session(), instance, folder / "overlay"
-        trees = weave(*given, fan_out=fan_out, latency=proof.latency, seed=seed, progress=progress)
+        trees = weave(
+            *given,
+            fan_out=fan_out,
+            load_weight=load_weight,
+            rates=proof.rates,
+            latency=proof.latency,
+            seed=proof.seed,
+            progress=progress,
+        )
         trees.write(out, force=True)
         return figures(read_instance(instance), trees)
 
-    options = {"fan_out": fan_out, "seed": seed, "latency": proof.latency and _files(proof.latency)}
+    options = {
+        "fan_out": fan_out,
+        "load_weight": load_weight,
+        "rates": proof.rates and _files(proof.rates),
+        "seed": proof.seed,
+        "latency": proof.latency and _files(proof.latency),
+    }
     return Stage("weave", TREES, options, work)
 
 
@@ -153,8 +177,8 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
         shown = ("deliveries", "messages", "routing_overhead", "average_path")
         return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in shown}
 
-    latency = proof.latency and _files(proof.latency)
-    options = {**asdict(proof), "latency": latency, "beside": [LOADS, TOPICS]}
+    files = {name: file and _files(file) for name, file in (("latency", proof.latency), ("rates", proof.rates))}
+    options = {**asdict(proof), **files, "beside": [LOADS, TOPICS]}
     return Stage("evaluate", "evaluation.json", options, work)
 
 

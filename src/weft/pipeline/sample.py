@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from weft.model.publisher import FILE
 from weft.model.storage import Meta, new_folder
 from weft.pipeline.parts import read_parts, write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
@@ -148,6 +149,11 @@ def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent:
     )
     for kind, ids in (("node", node_ids), ("topic", topic_ids)):
         _write_kept_names(ids, kind, parent, folder)
+    if (parent / FILE).exists():
+        publishers = interest.sparkSession.read.parquet(str(parent / FILE))
+        kept = publishers.join(nodes, "node", how="inner").join(topics, "topic", how="inner")
+        columns = F.col("new_node").alias("node"), F.col("new_topic").alias("topic"), "rate"
+        kept.select(*columns).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
     return Sampled(nodes=node_ids.count(), topics=topic_ids.count(), subscriptions=subscriptions)
 
 

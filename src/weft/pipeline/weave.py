@@ -1,10 +1,10 @@
-"""Weave's trees on Spark: a task weaves a range of topics, by the same kernels as `weft.trees.weave`.
+"""Weave's trees on Spark: a task weaves ranges of topics, by the same kernels as `weft.trees.weave`.
 
-A task is sent two numbers. Instance, overlay and latencies a worker reads from where they are, and keeps for all its
-tasks.
+A job is a batch of topics, with the prices of all nodes; a task is told two numbers for each of its ranges. Instance,
+overlay, rates and latencies a worker reads from where they are, and keeps for all its tasks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +13,18 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from weft.arrays import Floats
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, placed_latency
 from weft.model.overlay import Overlay, read_overlay, require_made_for
+from weft.model.publication import read_rates
 from weft.model.tree import Trees
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
-from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, ranges, require_fan_out, strand, trees_of
+from weft.trees.load import LOAD_WEIGHT, Agenda, Range, agenda_of
+from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, strand, woven
 
-TASKS = 16  # each weaves some of the ranges, one after the other
+TASKS = 16  # at most; each weaves some of the ranges of a batch, one after the other
 
 _ARRAYS = ("sizes", "parts", "members", "parents")
 _SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
@@ -30,8 +33,10 @@ _SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
 class Given(NamedTuple):
     instance: Instance
     overlay: Overlay
+    rates: Floats | None
     latency: Latency | None
     mesh: Mesh
+    agenda: Agenda
 
 
 def weave(
@@ -40,41 +45,49 @@ def weave(
     overlay: Path,
     *,
     fan_out: int = FAN_OUT,
+    load_weight: float = LOAD_WEIGHT,
+    rates: str | None = None,
     latency: str | None = None,
     seed: int = 0,
     progress: Progress = SILENCE,
 ) -> Trees:
-    """The seed places the nodes on the hosts of the latencies.
+    """Rates and latencies are files; the seed places the nodes on the hosts of the latencies.
 
-    All three must lie where driver and executors find them under the same path.
+    All must lie where driver and executors find them under the same path.
     """
     require_fan_out(fan_out)
-    given = stamped(instance), stamped(overlay), None if latency is None else stamped(Path(latency)), seed
-    made, links, placed, mesh = _given(*given)
+    given = stamped(instance), stamped(overlay), _stamped(rates), _stamped(latency), load_weight, seed
+    made = _given(*given)
 
-    def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for topics in (row for batch in batches for row in batch.to_pylist()):
-            yield _row(topics["first"], _strand_of(_given(*given), fan_out, topics))
+    def strands(topics: list[Range], prices: Floats) -> list[Strand]:
+        def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for row in (row for batch in batches for row in batch.to_pylist()):
+                own = _given(*given)
+                yield _row(row["first"], strand(own.mesh, own.agenda, prices, fan_out, (row["first"], row["last"])))
 
-    firsts, lasts = zip(*ranges(made.subscribers), strict=True)
-    rows = spark.createDataFrame(pa.table({"first": pa.array(firsts), "last": pa.array(lasts)}))
-    with progress.step(f"Weaving {made.topics:,} topics", spark_tasks(spark)):
-        done = rows.repartition(TASKS).mapInArrow(weave_ranges, _SCHEMA).toArrow()
-    in_order = np.argsort(done["first"].to_numpy(), kind="stable").tolist()
-    trees = trees_of(mesh, [_strand(done, row) for row in in_order])
-    return trees.with_meta(**making(made, links, fan_out, placed))
+        firsts, lasts = zip(*topics, strict=True)
+        rows = spark.createDataFrame(pa.table({"first": pa.array(firsts), "last": pa.array(lasts)}))
+        done = rows.repartition(min(TASKS, len(topics))).mapInArrow(weave_ranges, _SCHEMA).toArrow()
+        return [_strand(done, row) for row in np.argsort(done["first"].to_numpy(), kind="stable").tolist()]
+
+    with progress.step(f"Weaving {made.instance.topics:,} topics", spark_tasks(spark)):
+        trees = woven(made.agenda, made.instance.topics, strands)
+    return trees.with_meta(**making(made.instance, made.overlay, fan_out, load_weight, made.rates, made.latency))
+
+
+def _stamped(path: str | None) -> Stamped | None:
+    return None if path is None else stamped(Path(path))
 
 
 @lru_cache(maxsize=1)
-def _given(instance: Stamped, overlay: Stamped, latency: Stamped | None, seed: int) -> Given:
-    given, links = read_instance(instance[0]), read_overlay(overlay[0])
-    require_made_for(given, links)
-    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed, given.node_names)
-    return Given(given, links, placed, mesh_of(links, placed))
-
-
-def _strand_of(given: Given, fan_out: int, topics: Mapping[str, int]) -> Strand:
-    return strand(given.mesh, given.instance.subscribers, fan_out, (topics["first"], topics["last"]))
+def _given(
+    instance: Stamped, overlay: Stamped, rates: Stamped | None, latency: Stamped | None, load_weight: float, seed: int
+) -> Given:
+    made, links = read_instance(instance[0]), read_overlay(overlay[0])
+    require_made_for(made, links)
+    by_topic = None if rates is None else read_rates(rates[0], made)
+    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed, made.node_names)
+    return Given(made, links, by_topic, placed, mesh_of(links, placed), agenda_of(made, load_weight, by_topic))
 
 
 def _row(first: int, woven: Strand) -> pa.RecordBatch:

@@ -8,6 +8,10 @@ A change touches the trees concerned, and of these the tables that it must:
   joined again without it, or with it as a relay where that takes fewer relays;
 - who leaves or fails, and a link that disappears, leave the tree in parts, which are joined again.
 
+Among members that are as near, and relays as few, those are taken that are in the middle of the tree and send little
+over all topics, weighed as when trees are woven; and nobody gets more neighbours in a tree than the fan-out, unless
+there is no other way.
+
 What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
 again and again are not as good as new ones: weave new ones from time to time.
 
@@ -19,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.arrays import Floats
 from weft.errors import WeftError
 from weft.model.csr import Csr
 from weft.model.instance import Instance
@@ -38,8 +43,20 @@ class Assignment:
 class Loom:
     """Every change returns the tables to hand out; their number is what it cost."""
 
-    def __init__(self, instance: Instance, neighbours: Csr, trees: Trees, fan_out: int) -> None:
-        """`neighbours` are the nodes at the other ends of every node's links, whoever owns these."""
+    def __init__(
+        self,
+        instance: Instance,
+        neighbours: Csr,
+        trees: Trees,
+        fan_out: int,
+        rates: Floats | None = None,
+        load_weight: float = 1.0,
+    ) -> None:
+        """`neighbours` are the nodes at the other ends of every node's links, whoever owns these.
+
+        Rates say how often each topic is published on; 1 without, and for new topics. The weight of the load is how
+        many hops a path may be longer to spare a node that sends the mean.
+        """
         self.links: dict[int, set[int]] = {node: set(neighbours[node].tolist()) for node in range(neighbours.rows)}
         self.fan_out = fan_out
         self.parted: set[int] = set()  # topics whose subscribers the overlay leaves in parts
@@ -49,6 +66,11 @@ class Loom:
         self._interests: dict[int, set[int]] = {}
         self._subscribers: dict[int, set[int]] = {}
         self._relayed = _relayed(instance, trees)  # node -> topics
+        self._rates = np.ones(trees.topics) if rates is None else rates
+        sent = _sent(trees, self._rates).tolist()
+        self.load: dict[int, float] = {node: sent[node] for node in self.links}  # what each node sends
+        self._all_sent = sum(self.load.values())
+        self.load_weight = load_weight
 
     def table(self, node: int, topic: int) -> frozenset[int] | None:
         neighbours = self._tree(topic).tables.get(node)
@@ -58,6 +80,16 @@ class Loom:
         """All that a node needs to start with, by topic."""
         found = {topic: self.table(node, topic) for topic in sorted(self._topics(node))}
         return {topic: table for topic, table in found.items() if table is not None}
+
+    def way(self, node: int, topic: int) -> tuple[int, ...]:
+        """What to tell a node that publishes on a topic without a table: the peers on its way into the tree.
+
+        Nothing where it has a table, or where no links lead there. A way that a change has cut short still leads to a
+        node that finds the tree by the ring; without a ring, ask again after a change.
+        """
+        self._require_known(node)
+        tree = self._tree(topic)
+        return () if node in tree.tables else tree.way_to(node, self.links, self.subscribers(topic))
 
     def subscribers(self, topic: int) -> set[int]:
         if topic not in self._subscribers:
@@ -92,6 +124,7 @@ class Loom:
         if node in self.links:
             raise WeftError(f"Node {node} is there already.")
         self.links[node] = set()
+        self.load[node] = 0.0
         links = [each for peer in peers for each in self.connect(node, peer)]
         return links + [each for topic in topics for each in self.subscribe(node, topic)]
 
@@ -106,6 +139,7 @@ class Loom:
             self._tree(topic).drop(node)
             assignments += self._mended(topic, node)
         self._interests[node] = set()
+        self._all_sent -= self.load.pop(node)
         return assignments
 
     def fail(self, node: int) -> list[Assignment]:
@@ -134,8 +168,12 @@ class Loom:
     def _mended(self, topic: int, node: int) -> list[Assignment]:
         """The tables to hand out after a tree was cut, or given a member, at a node."""
         tree, subscribers = self._tree(topic), self.subscribers(topic)
-        whole = tree.join(self.links, self.fan_out, preferred=node)
+        whole = tree.join(self.links, self._price, self.fan_out, preferred=node)
         tree.trim(subscribers)
+        rate = float(self._rates[topic]) if topic < len(self._rates) else 1.0
+        for member, more in tree.more_sent().items():
+            self.load[member] += rate * more
+            self._all_sent += rate * more
         (self.parted.discard if whole else self.parted.add)(topic)
         changes = tree.changes()
         for member in {node, *changes}:
@@ -143,6 +181,11 @@ class Loom:
             topics = self._relayed.setdefault(member, set())
             (topics.add if relays else topics.discard)(topic)
         return [Assignment(member, topic, table) for member, table in sorted(changes.items())]
+
+    def _price(self, node: int) -> float:
+        """In hops."""
+        mean = self._all_sent / len(self.load)
+        return self.load_weight * self.load[node] / mean if mean > 0 else 0.0
 
     def _topics(self, node: int) -> set[int]:
         return self.interest(node) | self._relayed.get(node, set())
@@ -155,6 +198,14 @@ class Loom:
     def _require_known(self, node: int) -> None:
         if node not in self.links:
             raise WeftError(f"There is no node {node}.")
+
+
+def _sent(trees: Trees, rates: Floats) -> Floats:
+    """By every node: each publication to all neighbours in the tree but one."""
+    topics, parents, children = trees.links
+    sent = np.bincount(np.append(parents, children), np.tile(rates[topics], 2), minlength=trees.nodes)
+    once = np.bincount(trees.members, rates[trees.topic_of_each], minlength=trees.nodes)
+    return (sent - once).astype(np.float64)
 
 
 def _relayed(instance: Instance, trees: Trees) -> dict[int, set[int]]:

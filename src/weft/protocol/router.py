@@ -98,6 +98,14 @@ class Assigned(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Directed(Event):
+    """The master has told this node its way into the tree of a topic that it publishes on: peers, in their order."""
+
+    topic: int
+    way: tuple[int, ...]  # the last one is in the tree; none where the node is to find its own
+
+
+@dataclass(frozen=True, slots=True)
 class Unsubscribed(Event):
     topic: int
 

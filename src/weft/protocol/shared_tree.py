@@ -1,9 +1,18 @@
-"""The tree of one topic while it changes: cut where something is gone, and joined again with few relays."""
+"""The tree of one topic while it changes: cut where something is gone, and joined again with few relays.
 
-from collections.abc import Iterable, Mapping
+Parts are joined by the fewest relays. Of several such ways the cheapest is taken: a way costs the prices of its nodes,
+which grow with what they send over all topics, and the mean paths from its ends to all others of their parts, in hops.
+(By the prices alone every newcomer would hang from the last one, who sends nothing, and trees would become chains.) Who
+has as many neighbours as the fan-out allows gets no further one, unless there is no other way at all, however long.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 
 Links = Mapping[int, set[int]]  # the neighbours of every node in the overlay
+Price = Callable[[int], float]  # of one more neighbour for a node, in hops
+
+NO_BOUND = 2**31
 
 
 class SharedTree:
@@ -36,13 +45,15 @@ class SharedTree:
             left -= part
         return parts
 
-    def join(self, links: Links, fan_out: int, preferred: int | None = None) -> bool:
-        """Makes the parts one, the smallest first; False where the overlay has no path between some of them."""
+    def join(self, links: Links, price: Price, fan_out: int, preferred: int | None = None) -> bool:
+        """Makes the parts one, the smallest first; False where the overlay has no way between some of them."""
         parts, whole = self.parts(), True
+        means = self.mean_paths(parts) if len(parts) > 1 else {}
         while len(parts) > 1:
             part = min(parts, key=lambda each: (len(each), min(each)))
             parts.remove(part)
-            way = self._path_from(part, links, fan_out, preferred)
+            way = self._way_from(part, links, price, means, fan_out, preferred)
+            way = way or self._way_from(part, links, price, means, NO_BOUND, preferred)
             if not way:
                 whole = False
                 continue
@@ -60,6 +71,10 @@ class SharedTree:
             peers = self.tables[node].copy()
             self.drop(node)
             ends += [peer for peer in peers if self._is_idle(peer, subscribers)]
+
+    def more_sent(self) -> dict[int, int]:
+        """How many more messages the nodes touched send for a publication than when changes were last asked for."""
+        return {node: _sent(self.tables.get(node)) - _sent(before) for node, before in self._before.items()}
 
     def changes(self) -> dict[int, frozenset[int] | None]:
         """The tables that have changed since it was last asked, as they are now; None for those that are no more."""
@@ -91,31 +106,95 @@ class SharedTree:
             todo += new
         return found
 
-    def _path_from(self, part: set[int], links: Links, fan_out: int, preferred: int | None) -> list[int]:
-        """A path from a part to another with the fewest relays between; empty where there is none."""
+    def mean_paths(self, parts: Iterable[set[int]]) -> dict[int, float]:
+        """From every member to the members of its part."""
+        means: dict[int, float] = {}
+        for part in parts:
+            root = min(part)
+            parents, order = {root: root}, [root]
+            for member in order:
+                new = [peer for peer in self.tables[member] if peer not in parents]
+                parents |= dict.fromkeys(new, member)
+                order += new
+            below = dict.fromkeys(order, 1)
+            for member in order[:0:-1]:
+                below[parents[member]] += below[member]
+            means[root] = sum(below[member] for member in order[1:]) / len(part)
+            for member in order[1:]:  # a hop nearer to those below it, a hop farther from all others
+                means[member] = means[parents[member]] + 1 - 2 * below[member] / len(part)
+        return means
+
+    def _way_from(
+        self,
+        part: set[int],
+        links: Links,
+        price: Price,
+        means: Mapping[int, float],
+        fan_out: int,
+        preferred: int | None,
+    ) -> list[int]:
+        """From a part to another with the fewest relays between; nothing where there is none."""
         before: dict[int, int] = {}  # of the relays found, the node that they were reached from
-        frontier: Iterable[int] = part
+        costs = {node: means.get(node, 0.0) + price(node) for node in part if len(self.tables[node]) < fan_out}
+        frontier = list(costs)
         while frontier:
             ends = [
-                (node, peer) for node in frontier for peer in links[node] if peer in self.tables and peer not in part
+                (node != preferred, costs[node] + price(peer) + means.get(peer, 0.0), node, peer)
+                for node in frontier
+                for peer in links[node]
+                if peer in self.tables and peer not in part and len(self.tables[peer]) < fan_out
             ]
             if ends:
-                node, peer = min(ends, key=lambda end: self._rank(end[0], end[1], fan_out, preferred))
-                path = [peer, node]
-                while path[-1] in before:
-                    path.append(before[path[-1]])
-                return path[::-1]
-            found = {
-                peer: node for node in sorted(frontier) for peer in sorted(links[node]) if self._is_new(peer, before)
-            }
+                *_, node, peer = min(ends)
+                way = [peer, node]
+                while way[-1] in before:
+                    way.append(before[way[-1]])
+                return way[::-1]
+            found: dict[int, int] = {}
+            for node in sorted(frontier):
+                for peer in sorted(links[node]):
+                    if self._is_new(peer, before) and (peer not in found or costs[node] < costs[found[peer]]):
+                        found[peer] = node
+            costs |= {peer: costs[node] + price(peer) for peer, node in found.items()}
             before |= found
             frontier = list(found)
         return []
 
+    def way_to(self, node: int, links: Links, subscribers: set[int]) -> tuple[int, ...]:
+        """A shortest one from a node outside: the peers on it, the last of them a member.
+
+        Of the members that are as near, the one with the least sum of paths to the subscribers; else the first way in
+        the order of the peers' numbers.
+        """
+        before, level = {node: node}, [node]
+        while level:
+            reached: dict[int, int] = {}
+            for here in level:
+                reached |= {peer: here for peer in sorted(links[here]) if peer not in before and peer not in reached}
+            before |= reached
+            level = list(reached)
+            members = [peer for peer in level if peer in self.tables]
+            if members:
+                way = [min(members, key=lambda member: self.path_sum(member, subscribers))]
+                while before[way[-1]] != node:
+                    way.append(before[way[-1]])
+                return tuple(way[::-1])
+        return ()
+
+    def path_sum(self, member: int, subscribers: set[int]) -> int:
+        """From a member to all subscribers."""
+        total, hops, level, seen = 0, 0, {member}, {member}
+        while level:
+            total += hops * len(level & subscribers)
+            level = {peer for here in level for peer in self.tables[here]} - seen
+            seen |= level
+            hops += 1
+        return total
+
     def _is_new(self, node: int, before: Mapping[int, int]) -> bool:
         return node not in self.tables and node not in before
 
-    def _rank(self, node: int, peer: int, fan_out: int, preferred: int | None) -> tuple[bool, bool, int, int, int]:
-        """Rank of a path that ends by node and peer, lower is better: high degrees first, up to the fan-out."""
-        degree = len(self.tables[peer])
-        return node != preferred, degree >= fan_out, -degree, node, peer
+
+def _sent(table: Collection[int] | None) -> int:
+    """To all neighbours but the one that it came from."""
+    return 0 if table is None else len(table) - 1

@@ -1,8 +1,10 @@
 """Weave: every topic has one tree of the overlay's links, which all its publications share.
 
 A node in the tree of a topic, a subscriber or a relay, has a table: its neighbours in the tree. What comes from one of
-them goes to all others. Who publishes without a table sends the publication on to the nearest subscriber over the ring,
-and the first node with a table that it comes by lets it into the tree.
+them goes to all others. Who publishes on a topic without a table for it has a way to the tree, which the master told it
+when it asked, and keeps it for each such topic: the peers that the publication goes by, one to three mostly. It carries
+the rest of its way, so that the nodes on it keep nothing, and the first one with a table lets it into the tree. Where
+there is no way, or it leads nowhere any more, the publication goes on to the nearest subscriber over the ring.
 
 Tables come from a master (weft.protocol.loom), which may change them at any time, and nodes and links may fail. Where
 a node cannot rely on its table it falls back on Pie over the whole ring, which needs no tables and reaches everyone:
@@ -32,6 +34,7 @@ from weft.protocol.finger import FingerTable
 from weft.protocol.router import (
     Assigned,
     Deliver,
+    Directed,
     Effect,
     Event,
     Membership,
@@ -70,6 +73,8 @@ class Woven(Message):
 class Entering(Message):
     """A message on its path to the tree."""
 
+    way: tuple[int, ...] = ()  # the peers that are left of it; by the ring where none are
+
 
 @dataclass
 class Recall:
@@ -100,11 +105,13 @@ class Weave(Router):
         fingers: FingerTable | None,
         tables: Mapping[int, frozenset[int]] | None = None,
         patience: Patience = DEFAULT_PATIENCE,
+        ways: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
         self.node = node
         self.membership = membership
         self.pie = None if fingers is None else Pie(node, fingers, membership)
         self.tables = dict(tables or {})  # topic -> neighbours; these are relied on at once
+        self.ways = dict(ways or {})  # topic -> peers on the way to its tree
         self.patience = patience
         self._recall = Recall(patience.memory)
         self._settled: dict[int, float] = {}  # by topic, when its table can be relied on
@@ -113,19 +120,21 @@ class Weave(Router):
         match event:
             case Published(publication):
                 self._recall.is_first("delivered", publication, now)
-                return self._enter(publication, 0, now)
+                return self._enter(publication, 0, self.ways.get(publication.topic, ()), now)
             case Received(sender, Woven(publication, hops)):
                 return self._pass_on(publication, hops, sender, now)
-            case Received(_, Entering(publication, hops)):
-                return self._enter(publication, hops, now)
+            case Received(_, Entering(publication, hops, way)):
+                return self._enter(publication, hops, way, now)
             case Undelivered(_, Woven(publication, hops)):
                 return self._fall_back(publication, hops - 1, now)
             case Undelivered(_, Entering(publication, hops)):
-                return self._enter(publication, hops - 1, now)
+                return self._enter(publication, hops - 1, (), now)
             case Received(_, Ranged()) | Undelivered(_, Ranged()) | Rewired():
                 return self._by_pie(event, now)
             case Assigned(topic, neighbours):
                 self._assign(topic, neighbours, now)
+            case Directed(topic, way):
+                self.ways[topic] = way
         return []
 
     def check_invariants(self) -> None:
@@ -142,9 +151,11 @@ class Weave(Router):
             self.tables[topic] = neighbours
             self._settled[topic] = now + self.patience.settling
 
-    def _enter(self, publication: Publication, hops: int, now: float) -> list[Effect]:
+    def _enter(self, publication: Publication, hops: int, way: tuple[int, ...], now: float) -> list[Effect]:
         if publication.topic in self.tables:
             return self._pass_on(publication, hops, None, now)
+        if way:
+            return [Send(way[0], Entering(publication, hops + 1, way[1:]))]
         if self.pie is None or self.membership.subscribes(self.node, publication.topic):
             return self._fall_back(publication, hops, now)
         nearest = self.membership.nearest_subscriber(publication.topic)

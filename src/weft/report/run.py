@@ -234,7 +234,7 @@ def _longest(instance: Instance, systems: Sequence[System]) -> str:
         "hops",
         "messages a delivery",
         "hops in the baseline",
-        "messages a delivery there",
+        "messages there",
     )
     rows = [
         (

@@ -43,7 +43,7 @@ def write_trials(trials: Trials, folder: Path, meta: dict[str, Any], *, force: b
         (partial / "summary.json").write_text(json.dumps(trials.summary(), indent=2) + "\n")
         with (partial / "summary.csv").open("w", newline="") as file:
             csv.writer(file).writerows(_summary_rows(trials))
-        (partial / "figure.svg").write_text(draw_trials(trials))
+        (partial / "figure.svg").write_text(_draw_trials(trials))
 
 
 def _summary_rows(trials: Trials) -> Iterator[list[object]]:
@@ -68,7 +68,7 @@ def cell(mean: Mean) -> str:
     return f"{mean.value:,.{digits}f} ± {mean.margin:,.{digits}f}"
 
 
-def draw_trials(trials: Trials) -> str:
+def _draw_trials(trials: Trials) -> str:
     """A panel a figure, a row a system; bars are 95 % confidence intervals."""
     height = 1.1 + 0.3 * len(trials.systems)
     with matplotlib.rc_context(STYLE):

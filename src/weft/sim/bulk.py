@@ -11,6 +11,8 @@ from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import DeliveryError, WeftError
@@ -79,7 +81,12 @@ def evaluate(
     network = network_with(instance, overlay, trees)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
     result = Evaluation.from_counts(
-        counts, router=router, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
+        counts,
+        router=router,
+        overlay=network.overlay,
+        seconds=perf_counter() - started,
+        most_links=network.most_links,
+        trees=network.trees,
     )
     if latency is None:
         return result
@@ -92,8 +99,8 @@ def evaluate_part(
     """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
     row = routing(router)
     _require_known(network, publications)
-    if row.has_trees and not network.has_ring:
-        _require_members(network, publications)
+    if row.has_trees and not network.has_ring and len(publications):
+        _require_ways(network, publications)
     chunks = _chunks(network, publications, thread_count())
     count = partial(_counts, network, row.kernel, seed=seed, per_topic=per_topic)
     with ThreadPoolExecutor(len(chunks)) as pool:
@@ -122,18 +129,18 @@ def _require_known(network: Network, publications: Publications) -> None:
             raise WeftError(f"The publications name {kind}s that the instance does not have: it has {count}.")
 
 
-def _require_members(network: Network, publications: Publications) -> None:
-    """Refuse issuers in no tree where there is no ring, over which they would reach it."""
-    trees = network.woven
-    inside = trees.topic_of_each * np.int64(network.nodes) + trees.members
-    issuers = network.position_of[publications.nodes]
-    outside = ~np.isin(publications.topics * np.int64(network.nodes) + issuers, inside)
-    outside &= network.subscribers.counts[publications.topics] > 0
-    if outside.any():
-        first = np.flatnonzero(outside)[0]
+def _require_ways(network: Network, publications: Publications) -> None:
+    """A ring joins all nodes; without one the overlay may leave an issuer apart from the tree."""
+    links, trees = network.links, network.woven
+    adjacency = sparse.csr_array((np.ones(len(links.ends), np.int8), links.ends, links.indptr), (network.nodes,) * 2)
+    _, part = csgraph.connected_components(adjacency, directed=False)
+    has_tree = trees.sizes[publications.topics] > 0
+    topics, nodes = publications.topics[has_tree], publications.nodes[has_tree]
+    apart = np.flatnonzero(part[network.position_of[nodes]] != part[trees.members[trees.indptr[topics]]])
+    if len(apart):
         raise WeftError(
-            f"Node {publications.nodes[first]} publishes on topic {publications.topics[first]}, to which it does not "
-            f"subscribe, and the overlay {network.overlay} has no ring to go by: let subscribers publish."
+            f"Node {nodes[apart[0]]} publishes on topic {topics[apart[0]]}, and no links of the overlay "
+            f"{network.overlay} lead from it to the topic's tree: let others publish, or design an overlay with a ring."
         )
 
 

@@ -19,6 +19,7 @@ from weft.protocol.weave import Weave
 from weft.sim.network import Network, network_with
 from weft.sim.routing import convey, scribe, weave
 from weft.sim.runs import Kernel
+from weft.trees.load import LOAD_WEIGHT
 from weft.trees.weave import FAN_OUT, require_fan_out
 from weft.trees.weave import weave as woven
 
@@ -96,6 +97,7 @@ def trees_for(
     overlay: Overlay,
     *,
     fan_out: int | None = None,
+    load_weight: float = LOAD_WEIGHT,
     latency: Latency | None = None,
     given: Trees | None = None,
 ) -> Trees | None:
@@ -107,7 +109,8 @@ def trees_for(
     if given is not None:
         require_woven_for(instance, overlay, given.meta)
         return given
-    return woven(instance, overlay, fan_out=FAN_OUT if fan_out is None else fan_out, latency=latency)
+    bound = FAN_OUT if fan_out is None else fan_out
+    return woven(instance, overlay, fan_out=bound, load_weight=load_weight, latency=latency)
 
 
 def network_for(router: str, instance: Instance, overlay: Overlay, *, trees: Trees | None = None) -> Network:

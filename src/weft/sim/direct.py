@@ -31,7 +31,9 @@ def evaluate_direct(instance: Instance, publications: Publications) -> Evaluatio
         sent=sent,
         received=received,
     )
-    return Evaluation.from_counts(counts, router=ROUTER, overlay=OVERLAY, seconds=perf_counter() - started)
+    return Evaluation.from_counts(
+        counts, router=ROUTER, overlay=OVERLAY, seconds=perf_counter() - started, most_links=instance.nodes - 1
+    )
 
 
 def _sent(instance: Instance, publications: Publications) -> Int64s:

@@ -86,6 +86,7 @@ class Load:
     received: Distribution
     most_loaded_node: int  # the one that sends and receives the most; the first of several
     most_loaded_messages: int
+    most_links: int  # of any node, whoever opened them
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,14 @@ class Evaluation:
 
     @classmethod
     def from_counts(
-        cls, counts: Counts, *, router: str, overlay: str, seconds: float, trees: Trees | None = None
+        cls,
+        counts: Counts,
+        *,
+        router: str,
+        overlay: str,
+        seconds: float,
+        most_links: int,
+        trees: Trees | None = None,
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -135,7 +143,7 @@ class Evaluation:
             average_path=counts.path_sum / max(counts.deliveries, 1),
             maximum_path=counts.maximum_path,
             seconds=seconds,
-            load=_load(counts.sent, counts.received),
+            load=_load(counts.sent, counts.received, most_links),
             table_entries=None if trees is None else distribution(trees.entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
@@ -157,10 +165,10 @@ def with_names(topics: TopicFigures, instance: Instance) -> Columns:
     return topics if names is None else {**topics, "name": pa.array(names, pa.string())}
 
 
-def _load(sent: Int64s, received: Int64s) -> Load:
+def _load(sent: Int64s, received: Int64s, most_links: int) -> Load:
     both = sent + received
     busiest = int(np.argmax(both))
-    return Load(distribution(sent), distribution(received), busiest, int(both[busiest]))
+    return Load(distribution(sent), distribution(received), busiest, int(both[busiest]), most_links)
 
 
 def distribution(values: Int64s | Floats) -> Distribution:

@@ -92,7 +92,7 @@ def journey(
     """
     network = network_for(router, instance, overlay, trees=trees)
     start = _start(instance, topic, network.trees, network.node_at) if issuer is None else issuer
-    return Journey(instance, topic, start, in_order(trace(network, router, topic, start, seed=seed)))
+    return Journey(instance, topic, start, _in_order(trace(network, router, topic, start, seed=seed)))
 
 
 def _start(
@@ -105,7 +105,7 @@ def _start(
     return int(subscribers[0]) if len(subscribers) else 0
 
 
-def in_order(messages: Trace) -> Trace:
+def _in_order(messages: Trace) -> Trace:
     """Messages by hop, then sender, then receiver."""
     order = np.lexsort((messages.targets, messages.sources, messages.hops))
     return Trace(*(column[order] for column in (messages.sources, messages.targets, messages.hops, messages.delivered)))

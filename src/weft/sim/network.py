@@ -11,11 +11,14 @@ import numpy as np
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
 from weft.kernels.routing.walk import Ring
+from weft.kernels.routing.weave import Links
 from weft.model.csr import Csr
 from weft.model.instance import Instance
-from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
+from weft.model.overlay import NO_PHASE, Overlay, most_links, named, neighbours_of, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
+
+NO_LINKS = Links(np.zeros(1, np.int64), np.empty(0, np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,8 @@ class Network:
     node_at: Int32s  # position -> node
     position_of: Int32s  # node -> position
     subscribers: Csr  # topic -> positions
+    most_links: int  # of any node, whoever opened them
+    links: Links = NO_LINKS  # from both ends, the nodes at the others in the order of their numbers; beside trees only
     trees: Trees | None = None  # of positions, where the router has them
 
     @property
@@ -71,6 +76,7 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
         node_at,
         position_of,
         instance.interest.take(node_at).transpose(),
+        most_links(overlay),
     )
 
 
@@ -80,14 +86,21 @@ def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> N
         return network_of(instance, overlay)
     require_made_for(instance, overlay)
     network = _ringless(instance, overlay) if overlay.ring_ids is None else network_of(instance, overlay)
-    return replace(network, trees=replace(trees, members=network.position_of[trees.members]))
+    members = network.position_of[trees.members]
+    return replace(network, links=_links(overlay, network), trees=replace(trees, members=members))
+
+
+def _links(overlay: Overlay, network: Network) -> Links:
+    neighbours = neighbours_of(overlay).take(network.node_at)
+    return Links(neighbours.indptr, network.position_of[neighbours.indices])
 
 
 def _ringless(instance: Instance, overlay: Overlay) -> Network:
     nodes = np.arange(overlay.nodes, dtype=np.int32)
     no_fingers = np.empty((overlay.nodes, 0), np.int32)
     ids, algorithm = nodes.astype(np.int64), overlay.meta.get("algorithm", "")
-    return Network(algorithm, no_fingers, 1, ids, overlay.nodes, nodes, nodes, instance.subscribers)
+    subscribers = instance.subscribers
+    return Network(algorithm, no_fingers, 1, ids, overlay.nodes, nodes, nodes, subscribers, most_links(overlay))
 
 
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:

@@ -8,11 +8,13 @@ import numpy as np
 
 from weft.arrays import Int64s
 from weft.model.instance import Instance
-from weft.model.overlay import NO_PHASE, Overlay
+from weft.model.overlay import NO_PHASE, Overlay, neighbours_of
+from weft.model.publication import Publications
 from weft.model.tree import Trees
 from weft.protocol.finger import Finger, FingerTable
+from weft.protocol.loom import Loom
 from weft.protocol.rendezvous import rendezvous
-from weft.protocol.router import Router, Subscribed
+from weft.protocol.router import Directed, Router, Subscribed
 from weft.sim.catalog import Place, routing, trees_for
 from weft.sim.network import ring_of
 from weft.sim.world import World
@@ -96,6 +98,17 @@ def subscribe_all(world: World, instance: Instance) -> None:
     for node in range(instance.nodes):
         for topic in instance.interest[node].tolist():
             world.schedule(world.now, node, Subscribed(topic))
+    world.run()
+
+
+def direct_issuers(
+    world: World, instance: Instance, overlay: Overlay, trees: Trees, publications: Publications
+) -> None:
+    """Every node that publishes on a topic without a table for it is told its way to the tree now."""
+    loom = Loom(instance, neighbours_of(overlay), trees, fan_out=overlay.nodes)
+    pairs = np.unique(np.column_stack([publications.nodes, publications.topics]), axis=0)
+    for node, topic in pairs.tolist():
+        world.schedule(world.now, node, Directed(topic, loom.way(node, topic)))
     world.run()
 
 

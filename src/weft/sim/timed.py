@@ -13,10 +13,11 @@ from weft.model.tree import Trees
 from weft.protocol.router import Publication, Published
 from weft.sim.catalog import routing, trees_for
 from weft.sim.evaluation import Evaluation, Times, distribution
-from weft.sim.population import routers_of, subscribe_all
+from weft.sim.population import direct_issuers, routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
+from weft.trees.load import LOAD_WEIGHT
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
 
@@ -37,6 +38,8 @@ def with_times(
     some = Publications(publications.topics[rows], publications.nodes[rows])
     record = Record()
     world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees)
+    if trees is not None:
+        direct_issuers(world, instance, overlay, trees, some)
     start = _publish(world, some)
     times = np.array([delivery.time - start for delivery in record.deliveries] or [0.0])
     return replace(evaluation, times=Times(len(some), distribution(times)))
@@ -51,11 +54,15 @@ def evaluate_in_time(
     seed: int = 0,
     *,
     by_latency: bool = False,  # the trees, where the router has them; without, by hops
+    load_weight: float = LOAD_WEIGHT,  # of the trees
 ) -> dict[str, Any]:
     """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
-    trees = trees_for(router, instance, overlay, latency=latency if by_latency else None)
-    start = _publish(_world_at_rest(instance, overlay, router, latency, record, seed, trees), publications)
+    trees = trees_for(router, instance, overlay, load_weight=load_weight, latency=latency if by_latency else None)
+    world = _world_at_rest(instance, overlay, router, latency, record, seed, trees)
+    if trees is not None:
+        direct_issuers(world, instance, overlay, trees, publications)
+    start = _publish(world, publications)
     tally = _tally(instance, publications, record, start)
     return {**tally.figures(), "messages_per_delivery": len(record.hops) / max(tally.deliveries, 1)}
 

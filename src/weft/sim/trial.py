@@ -25,7 +25,7 @@ from weft.sim.catalog import routing
 from weft.sim.evaluation import Evaluation
 from weft.workloads.publication import publications
 
-OVERLAYS = (direct.OVERLAY, "star", "tree", "random", "swico-sl")
+OVERLAYS = (direct.OVERLAY, "star", "tree", "random", "swico-even")
 ROUTERS = ("scribe", "pie", "weave")
 CONFIDENCE = 0.95
 

@@ -1,26 +1,28 @@
 """Weave's trees: for every topic one tree of the overlay's links that all its publications share.
 
-The links are used in both directions. Topics are woven independently of each other: in chunks on threads here, in tasks
-by weft.pipeline.weave, always with the same result.
+The links are used in both directions. Topics are woven batch after batch, with prices by what nodes send for those
+before (load.py). Within a batch they are independent of each other: in ranges on threads here, in tasks by
+weft.pipeline.weave, always with the same result.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
-from weft.kernels.parallel import chunk_bounds, thread_count
+from weft.kernels.parallel import thread_count
 from weft.kernels.trees.weave import weave_topics
-from weft.model.csr import Csr, csr_from_pairs
+from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
-from weft.model.overlay import Overlay, undirected
+from weft.model.overlay import Overlay, neighbours_of
 from weft.model.tree import Trees
+from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, agenda_of
 
 FAN_OUT = 64  # docs/weave.md has what others cost
 
@@ -32,11 +34,14 @@ class Mesh:
     neighbours: Csr
     costs: Floats  # of every entry of neighbours; empty where every link costs 1
 
+    @property
+    def hop(self) -> float:
+        """What a link costs on average."""
+        return float(self.costs.mean()) if len(self.costs) else 1.0
+
 
 def mesh_of(overlay: Overlay, latency: Latency | None = None) -> Mesh:
-    low, high = undirected(overlay)
-    ends = np.concatenate([low, high]).astype(np.int64), np.concatenate([high, low]).astype(np.int64)
-    neighbours = csr_from_pairs(*ends, overlay.nodes, overlay.nodes)
+    neighbours = neighbours_of(overlay)
     if latency is None:
         return Mesh(neighbours, np.empty(0))
     require_latency_of(latency, overlay.nodes)
@@ -54,22 +59,56 @@ class Strand:
     parents: Int32s
 
 
-def weave(instance: Instance, overlay: Overlay, *, fan_out: int = FAN_OUT, latency: Latency | None = None) -> Trees:
-    """Trees of all topics. With latencies, paths are as short as may be in time, else in hops."""
+def weave(
+    instance: Instance,
+    overlay: Overlay,
+    *,
+    fan_out: int = FAN_OUT,
+    load_weight: float = LOAD_WEIGHT,
+    rates: Floats | None = None,
+    latency: Latency | None = None,
+) -> Trees:
+    """With latencies, paths are as short as may be in time, else in hops. Rates are those of topics.
+
+    Without, they are by the publishers that are known, or equal.
+    """
     require_fan_out(fan_out)
-    mesh = mesh_of(overlay, latency)
-    work = partial(strand, mesh, instance.subscribers, fan_out)
+    mesh, agenda = mesh_of(overlay, latency), agenda_of(instance, load_weight, rates)
     with ThreadPoolExecutor(thread_count()) as pool:
-        trees = trees_of(mesh, list(pool.map(work, ranges(instance.subscribers))))
-    return trees.with_meta(**making(instance, overlay, fan_out, latency))
+
+        def strands(topics: list[Range], prices: Floats) -> list[Strand]:
+            return list(pool.map(partial(strand, mesh, agenda, prices, fan_out), topics))
+
+        trees = woven(agenda, instance.topics, strands)
+    return trees.with_meta(**making(instance, overlay, fan_out, load_weight, rates, latency))
 
 
-def making(instance: Instance, overlay: Overlay, fan_out: int, latency: Latency | None) -> dict[str, Any]:
+def woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], list[Strand]]) -> Trees:
+    """Of all topics, where `strands` weaves the ranges of a batch at the prices that the batches before have left."""
+    load, done = Load(agenda), []
+    for batch in agenda.batches:
+        ranges = agenda.ranges(batch)
+        for each, topics_of_it in zip(strands(ranges, load.prices), ranges, strict=True):
+            load.add(topics_of_it, each.sizes, each.members, each.parents)
+            done.append(each)
+    return _trees_of(agenda, topics, done)
+
+
+def making(
+    instance: Instance,
+    overlay: Overlay,
+    fan_out: int,
+    load_weight: float,
+    rates: Floats | None,
+    latency: Latency | None,
+) -> dict[str, Any]:
     """What trees are woven for and by: their meta."""
     return {
         "instance": instance.fingerprint,
         "overlay": overlay.fingerprint,
         "fan_out": fan_out,
+        "load_weight": load_weight,
+        "rates": "equal" if rates is None else "given",
         "latency": None if latency is None else latency.source,
     }
 
@@ -92,32 +131,44 @@ def require_fan_out(fan_out: int) -> None:
         raise WeftError(f"A fan-out of {fan_out} is too small for a tree: give 2 or more.")
 
 
-def ranges(subscribers: Csr) -> list[tuple[int, int]]:
-    """All topics, in ranges of about the same number of subscriptions."""
-    return list(pairwise(chunk_bounds(subscribers.counts + 1).tolist()))
+def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Range) -> Strand:
+    """Of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
+    indptr = agenda.subscribers.indptr[topics[0] : topics[1] + 1]
+    own = agenda.subscribers.indices[indptr[0] : indptr[-1]]
+    known = agenda.publisher_indptr[topics[0] : topics[1] + 1]
+    publishers = slice(known[0], known[-1])
+    return Strand(
+        *weave_topics(
+            mesh.neighbours.indptr,
+            mesh.neighbours.indices,
+            mesh.costs,
+            indptr - indptr[0],
+            own,
+            known - known[0],
+            agenda.publishers.nodes[publishers],
+            agenda.publishers.rates[publishers],
+            prices,
+            agenda.steps[slice(*topics)],
+            mesh.hop,
+            fan_out,
+        )
+    )
 
 
-def strand(mesh: Mesh, subscribers: Csr, fan_out: int, topics: tuple[int, int]) -> Strand:
-    """Trees of a range of topics. Kernels release the GIL, so a strand a thread keeps all cores busy."""
-    indptr = subscribers.indptr[topics[0] : topics[1] + 1]
-    own = subscribers.indices[indptr[0] : indptr[-1]]
-    links = mesh.neighbours
-    return Strand(*weave_topics(links.indptr, links.indices, mesh.costs, indptr - indptr[0], own, fan_out))
-
-
-def trees_of(mesh: Mesh, strands: list[Strand]) -> Trees:
-    """Trees of all topics, in their order."""
-    parts = np.concatenate([each.parts for each in strands])
+def _trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
+    """Of all topics in the order of their numbers."""
+    parts, sizes, members, parents = (
+        np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in strands)])
+        for name in ("parts", "sizes", "members", "parents")
+    )
     parted = np.flatnonzero(parts > 1)
     if len(parted):
         raise WeftError(
-            f"The overlay leaves the subscribers of topic {parted[0]} in {parts[parted[0]]} parts that no links join: "
-            "design another."
+            f"The overlay leaves the subscribers of topic {agenda.topics[parted[0]]} in {parts[parted[0]]} parts that "
+            "no links join: design another."
         )
-    sizes = np.concatenate([each.sizes for each in strands])
-    return Trees(
-        mesh.neighbours.rows,
-        np.append(0, np.cumsum(sizes, dtype=np.int64)),
-        np.concatenate([each.members for each in strands]),
-        np.concatenate([each.parents for each in strands]),
-    )
+    by_topic = np.argsort(np.repeat(agenda.topics, sizes), kind="stable")
+    all_sizes = np.zeros(topics, np.int64)
+    all_sizes[agenda.topics] = sizes
+    indptr = np.append(0, np.cumsum(all_sizes))
+    return Trees(agenda.subscribers.columns, indptr, members[by_topic], parents[by_topic])

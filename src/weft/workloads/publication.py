@@ -13,23 +13,42 @@ from weft.model.publication import Publications
 from weft.model.seed import require_seed
 from weft.model.table import Columns, Table
 
+By = Literal["topic", "node", "publisher", "anyone"]
 
-def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
-    """`count` publications on topics that have subscribers, by nodes that subscribe to them.
+
+def publications(instance: Instance, count: int, seed: int, by: By = "topic") -> Publications:
+    """`count` publications on topics that have subscribers.
 
     By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
+    By publisher: a known publisher and its topic, in proportion to their rate.
+    By anyone: a topic as by topic, its issuer uniform over all nodes.
     """
     if count < 0:
         raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
-    if by == "topic":
-        topics, nodes = _entries(rng, instance.subscribers, count)
-    else:
+    if by == "publisher":
+        return _by_publisher(rng, instance, count)
+    if by == "node":
         nodes, topics = _entries(rng, instance.interest, count)
+        return Publications(topics, nodes)
+    topics, nodes = _entries(rng, instance.subscribers, count)
+    if by == "anyone":
+        nodes = rng.integers(instance.nodes, size=count).astype(np.int32)
     return Publications(topics, nodes)
+
+
+def _by_publisher(rng: np.random.Generator, instance: Instance, count: int) -> Publications:
+    publishers = instance.publishers
+    if publishers is None:
+        raise WeftError("The instance does not say who publishes: give it a publishers.parquet.")
+    rates = publishers.rates * (instance.subscribers.counts[publishers.topics] > 0)
+    if not rates.sum():
+        raise WeftError("No known publisher has subscribers: no publication would reach anyone.")
+    rows = rng.choice(len(publishers), size=count, p=rates / rates.sum())
+    return Publications(publishers.topics[rows], publishers.nodes[rows])
 
 
 def _entries(rng: np.random.Generator, csr: Csr, count: int) -> tuple[Int32s, Int32s]:

@@ -14,7 +14,7 @@ implementation in `pipeline/sample.py`, for instances that do not fit one machin
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from weft.arrays import Bools, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names, instance_from_pairs
 from weft.model.priority import priority
+from weft.model.publisher import Publishers
 
 Method = Literal["bfs", "closure"]
 
@@ -131,7 +132,7 @@ def _induced(instance: Instance, chosen: Bools, sampling: Sampling) -> Instance:
         raise WeftError(
             "Nothing is left of the sample: no subscriptions among its nodes. Try more nodes or another seed."
         )
-    return instance_from_pairs(
+    made = instance_from_pairs(
         (np.cumsum(chosen) - 1)[node[keep]],
         (np.cumsum(kept_topics) - 1)[topic[keep]],
         node_count=int(chosen.sum()),
@@ -143,6 +144,15 @@ def _induced(instance: Instance, chosen: Bools, sampling: Sampling) -> Instance:
         social=instance.is_social,
         **sample_meta(sampling),
     )
+    return replace(made, given_publishers=_kept_publishers(instance.given_publishers, chosen, kept_topics))
+
+
+def _kept_publishers(publishers: Publishers | None, nodes: Bools, topics: Bools) -> Publishers | None:
+    if publishers is None:
+        return None
+    kept = nodes[publishers.nodes] & topics[publishers.topics]
+    new_nodes, new_topics = (np.cumsum(nodes) - 1)[publishers.nodes], (np.cumsum(topics) - 1)[publishers.topics]
+    return Publishers(new_nodes[kept].astype(np.int32), new_topics[kept].astype(np.int32), publishers.rates[kept])
 
 
 def sample_meta(sampling: Sampling) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Figures of a router on an overlay."""
+"""Figures of a router on an overlay. Where it has trees, each is woven by itself, whatever the load."""
 
 from functools import lru_cache
 from typing import Any
@@ -8,9 +8,11 @@ from weft.experiments.runs.input import Input
 from weft.experiments.runs.routing import RoutingRun
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.ring import phase_count
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
 from weft.sim.bulk import evaluate
+from weft.sim.catalog import trees_for
 from weft.sim.evaluation import Evaluation
 from weft.workloads.publication import publications
 
@@ -18,12 +20,14 @@ from weft.workloads.publication import publications
 def measure_routing(run: RoutingRun) -> dict[str, Any]:
     instance = instance_of(run.input, run.seed)
     overlay = overlay_of(run.input, run.overlay, run.options, run.seed)
-    drawn = publications(instance, run.publications, run.seed)
-    return evaluation_figures(instance, overlay, evaluate(instance, overlay, run.router, drawn, seed=run.seed))
+    drawn = publications(instance, run.publications, run.seed, by=run.input.issuers)
+    trees = trees_for(run.router, instance.without_publishers, overlay, load_weight=0.0)
+    result = evaluate(instance, overlay, run.router, drawn, seed=run.seed, trees=trees)
+    return evaluation_figures(instance, overlay, result)
 
 
 def evaluation_figures(instance: Instance, overlay: Overlay, result: Evaluation) -> dict[str, Any]:
-    sent, entries = result.load.sent, result.table_entries
+    sent, received, entries = result.load.sent, result.load.received, result.table_entries
     tables = {} if entries is None else {"table_entries": entries.mean, "most_table_entries": entries.maximum}
     return {
         "subscriptions": instance.subscriptions,
@@ -38,6 +42,10 @@ def evaluation_figures(instance: Instance, overlay: Overlay, result: Evaluation)
         "most_loaded_messages": result.load.most_loaded_messages,
         "busiest_over_mean": sent.maximum / max(sent.mean, 1e-9),
         "percentile_over_mean": sent.percentile_99 / max(sent.mean, 1e-9),
+        "busiest_over_receiver": sent.maximum / max(received.maximum, 1e-9),
+        "percentile_over_receivers": sent.percentile_99 / max(received.percentile_99, 1e-9),
+        "most_links": result.load.most_links,
+        "links_over_phases": result.load.most_links / max(phase_count(instance.nodes), 1),
         **tables,
     }
 

@@ -1,4 +1,4 @@
-"""Figures of Weave on an overlay."""
+"""Figures of Weave on an overlay. Known publishers count where it is swico-even, which is designed for them."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ from weft.workloads.publication import publications
 
 
 def measure_woven(run: WovenRun) -> dict[str, Any]:
-    instance, overlay = instance_of(run.input, run.seed), overlay_of(run.input, run.overlay, (), run.seed)
-    drawn = publications(instance, run.publications, run.seed)
-    trees = weave(instance, overlay, fan_out=run.fan_out)
+    instance, overlay = instance_of(run.input, run.seed), overlay_of(run.input, run.overlay, run.options, run.seed)
+    drawn = publications(instance, run.publications, run.seed, by=run.input.issuers)
+    made_for = instance if run.overlay == "swico-even" else instance.without_publishers
+    trees = weave(made_for, overlay, fan_out=run.fan_out, load_weight=run.load_weight)
     figures = evaluation_figures(instance, overlay, evaluate(instance, overlay, "weave", drawn, trees=trees))
     if not run.from_issuers:
         return figures

@@ -1,6 +1,7 @@
 """What no paper states: Weave beside other routers, SWICO's options, degrees, optimality, and locality by design."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 from weft.experiments.engine.dataset import USUAL_LATENCIES, usual_hosts
@@ -9,12 +10,13 @@ from weft.experiments.papers.vitis import EXPONENT, PATTERNS
 from weft.experiments.runs.budget import BudgetRun
 from weft.experiments.runs.designed import DesignedRun
 from weft.experiments.runs.gap import OPTIMUM, GapRun
-from weft.experiments.runs.input import SITES, Input, Scale, social_input, social_inputs
+from weft.experiments.runs.input import SITES, Input, Inputs, Scale, social_input, social_inputs
 from weft.experiments.runs.routing import METRICS, Routed, System, ratio_panels, routing_plan
 from weft.experiments.runs.vitis import SEEDS, TWITTER, Surroundings, VitisRun, settings
 from weft.experiments.runs.woven import Woven
 
-# Weave beside Pie and Scribe, on all overlays, and what a bound on the degree of its trees costs.
+# Weave beside Pie and Scribe, on all overlays; what bounds on degrees and the weight of the load cost; who publishes.
+# The trees of the first three experiments are woven each by itself, with no weight of the load.
 
 WEAVE_METRICS = {
     "overhead ratio": Metric("routing_overhead", relative=True),
@@ -26,6 +28,11 @@ WEAVE_METRICS = {
     "sent, 99th percentile / mean": Metric("percentile_over_mean"),
     "table entries a node": Metric("table_entries"),
     "table entries, most": Metric("most_table_entries"),
+    "TcoSuppR": Metric("tco_support_ratio"),
+    "most links": Metric("most_links"),
+    "most links / ceil(log2 n)": Metric("links_over_phases"),
+    "busiest sender / busiest receiver": Metric("busiest_over_receiver"),
+    "99th percentile, sent / received": Metric("percentile_over_receivers"),
 }
 SCRIBE, ISSUER = "Scribe on random", "a tree from each issuer"
 WEAVE_DATASETS = ("facebook", "twitter", "wiki-vote")
@@ -49,6 +56,36 @@ FAN_OUTS: Mapping[str, Routed] = {
 }
 
 
+EVEN = "swico-even"
+LOADS: Mapping[str, Routed] = {
+    "no bound, weight 0": Woven("swico-sl"),
+    "no bound, weight 1": Woven("swico-sl", load_weight=1),
+    "in-degree 3 log n, weight 1": Woven("swico-sl", load_weight=1, in_degree=3),
+    **{f"even, weight {weight}": Woven(EVEN, load_weight=weight) for weight in (0, 0.5, 1, 2)},
+    SCRIBE: ROUTERS[SCRIBE],
+}
+DEFAULT: Mapping[str, Routed] = {"Weave": Woven(EVEN, load_weight=None), SCRIBE: ROUTERS[SCRIBE]}
+
+
+def _load_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+    """The social graphs, and a generated one."""
+    generated = Point("social 10K", "a generated social graph of 10,000 nodes"), Input("social", 10_000)
+    return [*(place for place in _weave_inputs(scale, folders) if place[0].label != "Unif"), generated]
+
+
+def _issuer_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
+    """The same graphs, with two kinds of issuers."""
+    graphs = _load_inputs(scale, folders)
+    users = [
+        (Point(f"{point.label}, the user itself", f"{point.about}; users publish"), replace(given, issuers="publisher"))
+        for point, given in graphs
+    ]
+    return users + [
+        (Point(f"{point.label}, anyone", f"{point.about}; anyone publishes"), replace(given, issuers="anyone"))
+        for point, given in graphs
+    ]
+
+
 def _weave_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point, Input]]:
     """Social graphs and Unif; wiki-Vote only where its data is given, since nothing is generated like it."""
     facebook, twitter, votes = (folders.get(key) for key in WEAVE_DATASETS)
@@ -62,7 +99,9 @@ def _weave_inputs(scale: Scale, folders: Mapping[str, str]) -> list[tuple[Point,
     ]
 
 
-def _weave(name: str, title: str, systems: Mapping[str, Routed], baseline: str, *extra: str) -> Experiment:
+def _weave(
+    name: str, title: str, systems: Mapping[str, Routed], baseline: str, *extra: str, inputs: Inputs = _weave_inputs
+) -> Experiment:
     ours = tuple(system for system in systems if system != baseline)
     return Experiment(
         name=name,
@@ -71,7 +110,7 @@ def _weave(name: str, title: str, systems: Mapping[str, Routed], baseline: str, 
         axis="instance",
         systems=tuple(systems),
         metrics=WEAVE_METRICS,
-        plan=routing_plan(_weave_inputs, systems),
+        plan=routing_plan(inputs, systems),
         baseline=baseline,
         panels=(
             *ratio_panels(baseline, ours),
@@ -82,11 +121,35 @@ def _weave(name: str, title: str, systems: Mapping[str, Routed], baseline: str, 
     )
 
 
+SHARES = (
+    "TcoSuppR",
+    "most links",
+    "most links / ceil(log2 n)",
+    "sent by the busiest / mean",
+    "busiest sender / busiest receiver",
+    "99th percentile, sent / received",
+)
 LOAD = ("longest path", "sent by the busiest / mean", "table entries a node", "table entries, most")
 WEAVE = (
     _weave("weave-routers", "Weave and Pie on swico-sl against Scribe", ROUTERS, SCRIBE, *LOAD),
     _weave("weave-overlays", "Weave on every kind of overlay against Scribe", OVERLAYS, SCRIBE, *LOAD),
     _weave("weave-fan-out", "Weave's shared trees against a tree from each issuer", FAN_OUTS, ISSUER, *LOAD),
+    _weave(
+        "weave-load",
+        "What nodes have to send, by the bound on their in-degree and the weight of the load",
+        LOADS,
+        SCRIBE,
+        *SHARES,
+        inputs=_load_inputs,
+    ),
+    _weave(
+        "weave-issuers",
+        "Who publishes without subscribing: the user itself, known beforehand, and anyone, unknown",
+        DEFAULT,
+        SCRIBE,
+        *SHARES,
+        inputs=_issuer_inputs,
+    ),
 )
 
 # What the options of SWICO do: how ties are broken, and what fills the fingers that contribute nothing.

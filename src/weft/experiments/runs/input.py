@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from weft.experiments.engine.dataset import DATASETS
 from weft.experiments.engine.experiment import Effort, Point
@@ -17,6 +18,7 @@ class Input:
     topics: int | None = None
     like: str | None = None  # of a social graph
     folder: str | None = None  # the instance that is sampled, breadth-first
+    issuers: Literal["topic", "publisher", "anyone"] = "topic"  # how publications are drawn
 
 
 @dataclass(frozen=True)

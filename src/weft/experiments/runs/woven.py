@@ -1,4 +1,4 @@
-"""Runs of Weave on an overlay, with a bound on the degree of its trees."""
+"""Runs of Weave on an overlay, with bounds on the degrees of trees and nodes, and a weight of the load."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -18,10 +18,19 @@ class WovenRun:
     publications: int
     seed: int
     from_issuers: bool = False
+    load_weight: float = 0.0
+    in_degree: int | None = None  # for every phase; none: as the overlay has it
 
     @property
     def batch(self) -> Hashable:
-        return self.input, self.overlay, (), self.publications, self.seed  # with RoutingRun's of the same overlay
+        """As RoutingRun's of the same overlay."""
+        return self.input, self.overlay, self.options, self.publications, self.seed
+
+    @property
+    def options(self) -> tuple[tuple[str, Any], ...]:
+        """Of the overlay."""
+        phases = (self.input.nodes - 1).bit_length()
+        return () if self.in_degree is None else (("in_degree", self.in_degree * phases),)
 
     @property
     def cost(self) -> float:
@@ -38,9 +47,14 @@ class Woven:
     overlay: str
     fan_out: int | None = None  # none: Weave's default
     from_issuers: bool = False
+    load_weight: float | None = 0.0  # none: Weave's default
+    in_degree: int | None = None
 
     def run(self, given: Input, publications: int, seed: int) -> WovenRun:
+        from weft.trees.load import LOAD_WEIGHT
         from weft.trees.weave import FAN_OUT
 
         bound = FAN_OUT if self.fan_out is None else self.fan_out
-        return WovenRun(given, self.overlay, bound, publications, seed, self.from_issuers)
+        weight = LOAD_WEIGHT if self.load_weight is None else self.load_weight
+        what = self.overlay, bound, publications, seed, self.from_issuers
+        return WovenRun(given, *what, weight, self.in_degree)

@@ -49,6 +49,19 @@ def connected_groups(indptr: Int64s, topics: Int32s, group: Int32s, nodes: Int64
 
 
 @jit
+def connected_subscribers(indptr: Int64s, topics: Int32s, apart: Bools, topic_count: int) -> Connectivity:
+    """Every topic is one part, but for the subscriptions that are apart, each of which is a part of its own."""
+    tcc = unlinked(indptr, topics)
+    first = np.full(topic_count, -1, np.int64)
+    for i in range(len(topics)):
+        if not apart[i]:
+            if first[topics[i]] < 0:
+                first[topics[i]] = i
+            unite(tcc, tcc.part[first[topics[i]]], tcc.part[i])
+    return tcc
+
+
+@jit
 def contribution(tcc: Connectivity, v: int, w: int) -> int:
     """How many TCCs fewer there are with the link v-w."""
     topic, part = tcc.topic, tcc.part

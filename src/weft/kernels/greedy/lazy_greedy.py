@@ -37,8 +37,9 @@ def drained(
     """The links taken, in their order, each with its owner as source; none contributes less than `least`.
 
     Among equal contributions the candidate of higher preference comes first; without any (an empty array), all are
-    alike. Candidates that fall below `least` are forgotten. Weights are logarithms, the lowest of which is 0; with
-    weights `least` has to be 1.
+    alike, but for those whose ends have few places left, which come last: others may not do without them.
+    Candidates that fall below `least` are forgotten. Weights are logarithms, the lowest of which is 0; with weights
+    `least` has to be 1.
     """
     size = len(candidates.contribution)
     buckets, highest = np.empty(size, np.int32), 0
@@ -55,6 +56,8 @@ def drained(
     for value in range(len(head) - 1, least - 1, -1):
         count = listed(head, next_in_bucket, value, bucket)
         state = shuffled(bucket[:count], state)
+        if len(constraint.places):
+            sort_by_places(bucket[:count], candidates, constraint.places)
         if len(preference):
             sort_by_preference(bucket[:count], preference)
         for pair in bucket[:count]:
@@ -111,6 +114,18 @@ def shuffled(items: Int32s, state: np.uint64) -> np.uint64:
         other = below(state, last + 1)
         items[last], items[other] = items[other], items[last]
     return state
+
+
+@jit
+def sort_by_places(items: Int32s, candidates: Pairs, places: Int32s) -> None:
+    """Sorts in place, those first whose ends both have many places left; ties stay in random order."""
+    before, keys = items.copy(), np.empty(len(items), np.int32)
+    for place in range(len(items)):
+        pair = items[place]
+        keys[place] = min(places[candidates.source[pair]], places[candidates.target[pair]])
+    order = descending(keys)
+    for place in range(len(items)):
+        items[place] = before[order[place]]
 
 
 @jit

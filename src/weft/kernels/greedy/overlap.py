@@ -3,7 +3,7 @@
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.kernels.greedy.constraint import Constraint, phase
+from weft.kernels.greedy.constraint import Constraint, has_place, phase
 from weft.kernels.jit import jit
 from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, below, stream
@@ -94,7 +94,7 @@ def choose(fingers: Constraint, v: int, found: Int32s, counter: Int32s, state: n
         overlap = counter[w]
         counter[w] = 0
         i = phase(fingers, v, w)
-        if w == v or not (fingers.room[v] >> i) & 1 or overlap < most[i]:
+        if w == v or not (fingers.room[v] >> i) & has_place(fingers, w, i) or overlap < most[i]:
             continue
         ties[i] = 1 if overlap > most[i] else ties[i] + 1
         most[i] = overlap

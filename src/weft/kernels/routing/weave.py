@@ -3,7 +3,10 @@
 A tree is the same for all publications of its topic, and what one costs depends on the member alone where it starts.
 The paths from a member are known from those of its parent: one link down, with b of the k subscribers below it, the
 start is a hop nearer to these b and a hop farther from the others. So a run costs O(tree), and a publication no more
-than its path to the tree, which is none for members.
+than the search for its way to the tree, which is none for members.
+
+Who is not in the tree enters it by a shortest way over the overlay's links, used in both directions, and of the members
+that are as near by the one with the least sum of paths to all subscribers.
 """
 
 from typing import NamedTuple
@@ -27,7 +30,6 @@ from weft.kernels.routing.tally import (
     Tally,
     trace_message,
 )
-from weft.kernels.routing.walk import Ring, finger_towards, wrapped
 
 NONE = -1  # of a path that leads to no subscriber
 
@@ -44,9 +46,25 @@ class Reach(NamedTuple):
     reached: int  # subscribers in the tree
 
 
+class Links(NamedTuple):
+    """Of the overlay, from both ends: the neighbours of position p are ends[indptr[p]:indptr[p + 1]]."""
+
+    indptr: Int64s
+    ends: Int32s
+
+
+class Search(NamedTuple):
+    """For ways to a tree; arrays with room for all positions."""
+
+    queue: Int32s
+    before: Int32s  # by position: from where it was reached
+    seen: Int64s  # by position: in which search that was
+    number: Int64s  # one number: of this search
+
+
 @jit
 def weave_runs(
-    ring: Ring,
+    links: Links,
     indptr: Int64s,
     subscribers: Int32s,
     tree_indptr: Int64s,
@@ -59,9 +77,12 @@ def weave_runs(
     load: Int64s,
     trace: Int32s,
 ) -> None:
-    """Route runs over trees, as convey_runs does. Without a ring there are no fingers: all issuers are members."""
-    nodes = len(ring.fingers)
+    """Every issuer has a way to the tree. The rest is as in convey_runs."""
+    nodes = len(links.indptr) - 1
     slots, places = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
+    search = Search(
+        np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.zeros(nodes, np.int64), np.zeros(1, np.int64)
+    )
     for run in range(len(topics)):
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
         tree = slice(tree_indptr[topics[run]], tree_indptr[topics[run] + 1])
@@ -74,7 +95,7 @@ def weave_runs(
         for issuer in issuers[starts[run] : starts[run + 1]]:
             tally.total[EXPECTED] += len(own) - (slots[issuer] >= 0)
             if len(own) > 0:
-                publish(ring, own, slots, places, reach, issuer, tally)
+                publish(links, search, slots, places, reach, issuer, tally)
         load_tree(reach, starts[run + 1] - starts[run], tally)
         unmark(places, members[tree])
         unmark(slots, own)
@@ -116,11 +137,12 @@ def take_path(farthest: Int32s, second: Int32s, place: int, path: int) -> None:
 
 @jit
 def publish(
-    ring: Ring, subscribers: Int32s, slots: Int32s, places: Int32s, reach: Reach, issuer: int, tally: Tally
+    links: Links, search: Search, slots: Int32s, places: Int32s, reach: Reach, issuer: int, tally: Tally
 ) -> None:
     total, hops = tally.total, 0
     if places[issuer] < 0:
-        hops, issuer = come_in(ring, subscribers, slots, places, issuer, tally)
+        member = entrance(links, search, places, reach.path_sums, issuer)
+        hops, issuer = come_in(search, slots, issuer, member, tally), member
     place = places[issuer]
     if len(tally.trace):
         trace_tree(reach, slots, place, hops, tally)
@@ -134,25 +156,45 @@ def publish(
         total[PATH_MAX] = max(total[PATH_MAX], hops + reach.path_maxima[place])
 
 
+@jit
+def entrance(links: Links, search: Search, places: Int32s, path_sums: Int64s, issuer: int) -> int:
+    """The nearest member, of several the one with the least path sum, and of these the first; `before` leads back."""
+    search.number[0] += 1
+    search.seen[issuer] = search.number[0]
+    search.queue[0] = issuer
+    head, tail, found = 0, 1, -1
+    while found < 0 and head < tail:
+        level = tail
+        for here in search.queue[head:level]:
+            for there in links.ends[links.indptr[here] : links.indptr[here + 1]]:
+                if search.seen[there] != search.number[0]:
+                    search.seen[there] = search.number[0]
+                    search.before[there] = here
+                    search.queue[tail] = there
+                    tail += 1
+                    if places[there] >= 0 and (found < 0 or path_sums[places[there]] < path_sums[places[found]]):
+                        found = there
+        head = level
+    return found
+
+
 @leaf_jit
-def come_in(
-    ring: Ring, subscribers: Int32s, slots: Int32s, places: Int32s, issuer: int, tally: Tally
-) -> tuple[int, int]:
-    """Route towards the nearest subscriber up to the first member: the hops, and the member."""
-    following = np.searchsorted(subscribers, issuer)
-    distance = (subscribers[following % len(subscribers)] - issuer) % len(ring.fingers)
-    hops, here = 0, issuer
-    while places[here] < 0:
-        offset = finger_towards(ring, here, distance)
-        source, here = here, wrapped(ring, here + offset)
-        distance -= offset
+def come_in(search: Search, slots: Int32s, issuer: int, member: int, tally: Tally) -> int:
+    """Sends a publication on its way from an issuer to a member; how many hops it is."""
+    hops, here = 0, member
+    while here != issuer:
         hops += 1
+        here = search.before[here]
+    here = member
+    for hop in range(hops, 0, -1):
+        source = search.before[here]
         tally.load[source, SENT] += 1
         tally.load[here, RECEIVED] += 1
-        trace_message(tally, tally.total[MESSAGES], source, here, hops)
-        tally.total[MESSAGES] += 1
+        trace_message(tally, tally.total[MESSAGES] + hop - 1, source, here, hop)
         tally.total[OVERHEAD] += slots[here] < 0
-    return hops, here
+        here = source
+    tally.total[MESSAGES] += hops
+    return hops
 
 
 @jit

@@ -1,9 +1,10 @@
 """Members of a topic's tree: its subscribers, and few relays that join them.
 
 Links among the subscribers leave them in parts. Relays are chosen by a greedy for the node-weighted Steiner tree (after
-Klein and Ravi, J. Algorithms 1995): again and again the node with links into the most parts, so that one relay serves
-them all. Where no node has links into two parts, the smallest part is joined to the nearest other one by a shortest
-path. A relay that in the end holds nothing together is sent away.
+Klein and Ravi, J. Algorithms 1995): again and again the node that is cheapest for each of the parts that it has links
+into, so that one relay serves many. A relay costs 1, and its price, which is higher the more it sends for other topics.
+Where no node has links into two parts, the smallest part is joined to the nearest other one by the cheapest of the
+shortest paths. A relay that in the end holds nothing together is sent away.
 
 A node next to two parts is next to one that is not the largest, so that the largest part, often all but a few of the
 subscribers, is not searched.
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.order import descending
 
@@ -31,18 +32,21 @@ class Party(NamedTuple):
     node_seen: Int64s  # by node, likewise
     looks: Int64s  # one number: how many looks there were
     queue: Int32s  # nodes of a search,
-    reached_from: Int32s  # and the node that each was reached from
+    reached_from: Int32s  # the node that each was reached from,
+    levels: Int32s  # the search's step in which it was found,
+    sums: Floats  # and the prices on the way to it
 
 
 @jit
 def empty_party(nodes: int) -> Party:
-    room, never = np.empty((5, nodes), np.int32), np.zeros((2, nodes), np.int64)
-    slots = np.full(nodes, NOBODY, np.int32)
-    return Party(slots, room[0], room[1], room[2], never[0], never[1], np.zeros(1, np.int64), room[3], room[4])
+    room, never = np.empty((6, nodes), np.int32), np.zeros((2, nodes), np.int64)
+    slots, sums = np.full(nodes, NOBODY, np.int32), np.empty(nodes, np.float64)
+    looks = np.zeros(1, np.int64)
+    return Party(slots, room[0], room[1], room[2], never[0], never[1], looks, room[3], room[4], room[5], sums)
 
 
 @jit
-def gather(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: Int32s) -> tuple[int, int]:
+def gather(indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, subscribers: Int32s) -> tuple[int, int]:
     """How many members there are, and in how many parts: 1, unless the overlay itself is in parts."""
     count = parts = len(subscribers)
     for slot in range(count):
@@ -51,9 +55,9 @@ def gather(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: Int32s
         parts -= merge_around(indptr, neighbours, party, slot)
     while parts > 1:
         before = count
-        count, parts = adopt_common(indptr, neighbours, party, count, parts)
+        count, parts = adopt_common(indptr, neighbours, prices, party, count, parts)
         if count == before:
-            count, parts = bridge(indptr, neighbours, party, count, parts)
+            count, parts = bridge(indptr, neighbours, prices, party, count, parts)
         if count == before:
             return count, parts
     return send_away_idle(indptr, neighbours, party, len(subscribers), count), parts
@@ -100,14 +104,21 @@ def merge_around(indptr: Int64s, neighbours: Int32s, party: Party, slot: int) ->
 
 
 @jit
-def adopt_common(indptr: Int64s, neighbours: Int32s, party: Party, count: int, parts: int) -> tuple[int, int]:
-    """Takes for relays the nodes next to several parts, those next to the most first."""
+def adopt_common(
+    indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, count: int, parts: int
+) -> tuple[int, int]:
+    """Takes for relays the nodes next to several parts, the cheapest for each part first."""
     found = common_neighbours(indptr, neighbours, party, count)
     touched = np.empty(len(found), np.int32)
     for k in range(len(found)):
         touched[k] = parts_around(indptr, neighbours, party, found[k])
-    for k in descending(touched):
-        if touched[k] < 2 or parts < 2:
+    worth = np.empty(len(found), np.float64)
+    for k in range(len(found)):
+        worth[k] = touched[k] / (1.0 + prices[found[k]])
+    for k in descending(worth):
+        if touched[k] < 2:
+            continue
+        if parts < 2:
             break
         if parts_around(indptr, neighbours, party, found[k]) == touched[k]:  # else it waits for the next round
             enter(party, found[k], count)
@@ -151,13 +162,13 @@ def parts_around(indptr: Int64s, neighbours: Int32s, party: Party, node: int) ->
 
 
 @jit
-def bridge(indptr: Int64s, neighbours: Int32s, party: Party, count: int, parts: int) -> tuple[int, int]:
-    """Takes for relays the nodes on a shortest path from the smallest part to another."""
+def bridge(indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, count: int, parts: int) -> tuple[int, int]:
+    """Takes for relays the nodes on the cheapest shortest way from the smallest part to another."""
     smallest = leader_of(party, 0)
     for slot in range(count):
         if party.sizes[leader_of(party, slot)] < party.sizes[smallest]:
             smallest = leader_of(party, slot)
-    node = nearest_beside_another(indptr, neighbours, party, smallest, count)
+    node = nearest_beside_another(indptr, neighbours, prices, party, smallest, count)
     while node != NOBODY and party.slots[node] == NOBODY:
         enter(party, node, count)
         parts += 1 - merge_around(indptr, neighbours, party, count)
@@ -167,27 +178,40 @@ def bridge(indptr: Int64s, neighbours: Int32s, party: Party, count: int, parts: 
 
 
 @jit
-def nearest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, part: int, count: int) -> int:
-    """The node nearest to a part that has a link into another; `reached_from` leads back to the part."""
+def nearest_beside_another(
+    indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, part: int, count: int
+) -> int:
+    """The node nearest to a part that has a link into another, of several the cheapest; `reached_from` leads
+    back to the part.
+
+    A level of the search is complete when the next begins, so that the sums on the ways to it are final then.
+    """
     party.looks[0] += 1
     head = tail = 0
     for slot in range(count):
         if leader_of(party, slot) == part:
             party.queue[tail] = party.members[slot]
+            party.sums[party.members[slot]] = 0.0
             tail += 1
-    while head < tail:
-        here = party.queue[head]
-        head += 1
-        for there in neighbours[indptr[here] : indptr[here + 1]]:
-            if party.slots[there] != NOBODY:
-                if leader_of(party, party.slots[there]) != part:
-                    return int(here)
-            elif party.node_seen[there] != party.looks[0]:
-                party.node_seen[there] = party.looks[0]
-                party.reached_from[there] = here
-                party.queue[tail] = there
-                tail += 1
-    return NOBODY
+    found = NOBODY
+    while head < tail and found == NOBODY:
+        level = tail
+        for here in party.queue[head:level]:
+            for there in neighbours[indptr[here] : indptr[here + 1]]:
+                if party.slots[there] != NOBODY:
+                    other = leader_of(party, party.slots[there]) != part
+                    if other and (found == NOBODY or party.sums[here] < party.sums[found]):
+                        found = here
+                elif party.node_seen[there] != party.looks[0]:
+                    party.node_seen[there] = party.looks[0]
+                    party.levels[there] = level
+                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
+                    party.queue[tail] = there
+                    tail += 1
+                elif party.levels[there] == level and party.sums[here] + prices[there] < party.sums[there]:
+                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
+        head = level
+    return int(found)
 
 
 @jit

@@ -9,7 +9,7 @@ def weave(network: Network, runs: Runs, seed: int, counted: Counted) -> None:
     indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
     trees, (totals, load, trace) = network.woven, counted
     weave_runs(
-        network.ring,
+        network.links,
         indptr,
         subscribers,
         trees.indptr,

@@ -1,0 +1,64 @@
+"""Who publishes on what, and how often: a node that publishes on a topic need not subscribe to it.
+
+Where nothing else is known, the users of a social instance publish on their own topics, all as often. Of an instance
+that is not social nothing is known.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from weft.arrays import Floats, Int32s
+from weft.errors import WeftError
+from weft.model.storage import int64_column, read_columns, write_columns
+
+FILE = "publishers.parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class Publishers:
+    nodes: Int32s
+    topics: Int32s
+    rates: Floats  # publications in any unit of time, from 0
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def topic_rates(self, topics: int) -> Floats:
+        """Of every topic; where no publisher is known, the mean of the others."""
+        rates = np.bincount(self.topics, self.rates, minlength=topics).astype(np.float64)
+        known = np.bincount(self.topics, minlength=topics) > 0
+        return np.where(known, rates, rates[known].mean() if known.any() else 1.0)
+
+    def write(self, folder: Path) -> None:
+        columns = {"node": self.nodes.astype(np.int64), "topic": self.topics.astype(np.int64), "rate": self.rates}
+        write_columns(folder / FILE, columns)
+
+
+NO_PUBLISHERS = Publishers(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
+
+
+def own_topics(users: int) -> Publishers:
+    everyone = np.arange(users, dtype=np.int32)
+    return Publishers(everyone, everyone, np.ones(users))
+
+
+def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
+    """None where the folder has no file of them."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    table = read_columns(path, {"node": pa.int64(), "topic": pa.int64(), "rate": pa.float64()})
+    for name, count in (("node", nodes), ("topic", topics)):
+        ids = int64_column(table, name)
+        if len(ids) and (ids.min() < 0 or ids.max() >= count):
+            raise WeftError(f"{path} names {name}s that the instance does not have: it has {count}.")
+    rates: Floats = table["rate"].to_numpy()
+    if not np.all((rates >= 0) & (rates < np.inf)):
+        raise WeftError(f"{path} has a rate that is no number from 0.")
+    node, topic = int64_column(table, "node"), int64_column(table, "topic")
+    if len(np.unique(node * topics + topic)) != len(node):
+        raise WeftError(f"{path} names a node and a topic twice: give one rate for both together.")
+    return Publishers(node.astype(np.int32), topic.astype(np.int32), rates)

@@ -1,0 +1,134 @@
+"""What nodes send over all topics while their trees are woven, and what it costs to let them send more.
+
+A member of a tree sends each publication on to all its neighbours but one. So a node sends, in the time in which topic
+t is published on rate(t) times,
+
+    sum over its trees of  rate(t) x (neighbours in the tree - 1),  and once what it issues itself.
+
+Its price, by which trees shun it (kernels/trees/tree.py), is `load_weight` hops for every time that this holds the mean
+of what all nodes receive, which is known before the first tree is woven, but for relays. The price is linear, so that
+the trees together lower the sum of all paths and of the squares of what nodes send. With the square or the cube of the
+load as a price the busiest sends a tenth less for the same length of the paths on one graph, and paths are longer on
+another; with prices in proportion to what a node receives, hubs stay hubs.
+
+Trees cannot be woven one after the other, which would be as slow as one core, nor all at once, since all would shun the
+same nodes. So topics are ordered by what they make nodes send, and woven in batches that grow by GROWTH: the trees of a
+batch do not see each other, and those of the largest topics, which weigh most, are in the smallest batches. One by one
+was no better; batches that double let the busiest node send half as much again on one graph of five. Batches depend on
+the instance and the rates alone, so that threads, tasks and executors make no difference.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from weft.arrays import Floats, Int32s, Int64s
+from weft.errors import WeftError
+from weft.kernels.parallel import chunk_bounds
+from weft.model.csr import Csr
+from weft.model.instance import Instance
+from weft.model.publisher import NO_PUBLISHERS, Publishers
+
+FIRST, GROWTH = 4, 1.3  # topics in the first batch, and how much larger each is than the one before
+LOAD_WEIGHT = 1.0  # docs/weave.md has what others cost
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Agenda:
+    """Topics in the order in which they are woven."""
+
+    topics: Int64s
+    subscribers: Csr  # a row a topic
+    rates: Floats  # of every topic
+    publishers: Publishers  # that are known, by their places in this order
+    load_weight: float  # hops, from 0
+
+    @cached_property
+    def batches(self) -> list[Range]:
+        """Without prices the trees are independent, and one batch will do."""
+        bounds, size = [0], float(FIRST)
+        while bounds[-1] < len(self.topics):
+            bounds.append(min(len(self.topics), bounds[-1] + int(size)) if self.load_weight else len(self.topics))
+            size = max(size * GROWTH, size + 1)
+        return list(pairwise(bounds))
+
+    def ranges(self, batch: Range) -> list[Range]:
+        """The topics of a batch, in ranges of about the same number of subscriptions."""
+        bounds = batch[0] + chunk_bounds(self.subscribers.counts[slice(*batch)] + 1)
+        return [(first, last) for first, last in pairwise(bounds.tolist()) if first < last]
+
+    @cached_property
+    def publisher_indptr(self) -> Int64s:
+        """The publishers of topic t in this order are those from publisher_indptr[t] to publisher_indptr[t + 1]."""
+        return np.searchsorted(self.publishers.topics, np.arange(len(self.topics) + 1)).astype(np.int64)
+
+    @cached_property
+    def mean(self) -> float:
+        """What a node receives on average."""
+        return float((self.rates * (self.subscribers.counts - 1)).sum() / max(self.subscribers.columns, 1))
+
+    @property
+    def steps(self) -> Floats:
+        """By topic, how much the price of a node rises with every child that it gets."""
+        steps: Floats = self.rates * (self.load_weight / self.mean if self.mean > 0 else 0.0)
+        return steps
+
+
+def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Floats | None = None) -> Agenda:
+    """Of the topics that have subscribers."""
+    require_load_weight(load_weight)
+    subscribers = instance.subscribers
+    if rates is None:
+        known = instance.publishers
+        rates = np.ones(instance.topics) if known is None else known.topic_rates(instance.topics)
+    order = np.argsort(-rates * (subscribers.counts - 1), kind="stable") if load_weight else np.arange(len(rates))
+    order = order[subscribers.counts[order] > 0]
+    publishers = _in_order(instance.publishers, order, instance.topics)
+    return Agenda(order, subscribers.take(order), rates[order], publishers, load_weight)
+
+
+def _in_order(publishers: Publishers | None, order: Int64s, topics: int) -> Publishers:
+    """Those of the topics in the order, by the places of these."""
+    if publishers is None:
+        return NO_PUBLISHERS
+    place = np.full(topics, -1, np.int32)
+    place[order] = np.arange(len(order))
+    places = place[publishers.topics]
+    rows = np.lexsort((publishers.nodes, places))
+    rows = rows[places[rows] >= 0]
+    return Publishers(publishers.nodes[rows], places[rows], publishers.rates[rows])
+
+
+def require_load_weight(load_weight: float) -> None:
+    if not 0 <= load_weight < np.inf:
+        raise WeftError(f"A load weight of {load_weight} is out of range: give a number of hops, from 0.")
+
+
+class Load:
+    """What every node sends for the topics that are woven, and what it issues."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self._agenda = agenda
+        subscribers, counts = agenda.subscribers, agenda.subscribers.counts
+        shares = np.repeat(agenda.rates / counts, counts)
+        self.sent = np.bincount(subscribers.indices, shares, minlength=subscribers.columns).astype(np.float64)
+
+    @property
+    def prices(self) -> Floats:
+        """Of every node, in hops."""
+        mean = self._agenda.mean
+        prices: Floats = self.sent * (self._agenda.load_weight / mean if mean > 0 else 0.0)
+        return prices
+
+    def add(self, topics: Range, sizes: Int32s, members: Int32s, parents: Int32s) -> None:
+        """The trees of a range of topics; parents are places in the tree, or below 0."""
+        rates = np.repeat(self._agenda.rates[slice(*topics)], sizes)
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        linked = parents >= 0
+        nodes = len(self.sent)
+        self.sent += np.bincount(members[(starts + parents)[linked]], rates[linked], minlength=nodes)
+        self.sent -= np.bincount(members[~linked], rates[~linked], minlength=nodes)  # a root has no parent to spare
