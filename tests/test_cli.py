@@ -1,7 +1,6 @@
 """The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
-from weft import cli
+from weft import cli, ending
 from weft.cli import options
 from weft.cli.generate import generate
 from weft.cli.output import print_result
@@ -47,7 +46,7 @@ class Done:
 def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """`weft` in this process, in an empty folder, with the tests' Spark session instead of one of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(ending, "watch", lambda: None)
 
     def call(*arguments: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["weft", *map(str, arguments)])
@@ -396,6 +395,67 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"weft {weft.__version__}\n"
 
 
+OUTPUTS = {
+    "design": ["design", "i", "--overlay", "chord", "--latency", "h.txt", "--out"],
+    "sample": ["sample", "i", "--nodes", "5", "--out"],
+    "ingest": ["ingest", "e.txt", "--as", "edges", "--out"],
+    "publish": ["publish", "i", "--count", "5", "--out"],
+    "weave": ["weave", "i", "chord", "--out"],
+    "evaluate": [
+        "evaluate",
+        "i",
+        "chord",
+        "--router",
+        "weave",
+        "--trees",
+        "t.parquet",
+        "--publications",
+        "p.parquet",
+        "--topics",
+    ],
+    "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
+    "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
+    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
+}
+
+
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_no_command_writes_over_what_it_reads(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "e.txt").write_text("1 2\n")
+    (tmp_path / "h.txt").write_text(HOSTS)
+    run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i")
+    run("design", "i", "--overlay", "chord", "--out", "chord")
+    run("weave", "i", "chord", "--out", "t.parquet")
+    run("publish", "i", "--count", 5, "--out", "p.parquet")
+    (tmp_path / "alias").symlink_to("i")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments = OUTPUTS[command]
+    inputs = [name for name in ("e.txt", "h.txt", "i", "chord", "t.parquet", "p.parquet") if name in arguments]
+    for given in inputs:
+        inside = [f"{given}/meta.json", f"{given}/new"] if (tmp_path / given).is_dir() else []
+        for out in (
+            given,
+            f"./x/../{given}",
+            *inside,
+            *(["alias", "alias/interest.parquet"] if given == "i" else []),
+            ".",
+        ):
+            for force in ([], ["--force"] if command != "run" else []):
+                done = run(*arguments, out, *force)
+                assert (done.code, ", which is read" in done.err) == (2, True), (out, done)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_union_and_an_overlay_in_one_place_are_refused_before_any_work(run: Run, tmp_path: Path) -> None:
+    run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i")
+    run("design", "i", "--overlay", "gm", "--out", "gm")
+    common = ("join", "gm", "--instance", "i", "--union", "same", "--out")
+    for out in ("same", "x/../same", "same/inside"):
+        done = run(*common, out)
+        assert (done.code, "and both are written" in done.err) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gm", "i"]
+
+
 RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json", "trees.parquet"]
 
 
@@ -411,23 +471,22 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path, sign: signal.Signals) -> None:
+def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
     killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
-    killed.send_signal(sign)
+    second = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
+    assert f"r is being written by process {killed.pid} (weft run e.txt" in second.communicate()[1].decode()
+    assert second.returncode == 2
+    killed.kill()
     killed.communicate()
-    assert killed.returncode == (-sign if sign == signal.SIGKILL else 128 + sign)
     assert not (tmp_path / "r" / "instance").exists()
-    if sign == signal.SIGTERM:
-        assert list((tmp_path / "r").iterdir()) == []
-        return
     resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     out, err = resumed.communicate()
     assert resumed.returncode == 0, err.decode()
     assert b"nodes 2,001" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 
 
 def test_too_much_for_the_memory_is_told(run: Run) -> None:

@@ -12,8 +12,8 @@ import pyspark
 import pytest
 
 import weft
+from weft.pipeline.gateway import CONF
 from weft.pipeline.java import provide_java
-from weft.pipeline.session import CONF
 from weft.workloads.sample import Sampling, sample
 
 

@@ -1,12 +1,12 @@
 """The command line: one file a command. A command parses its options, calls the library, and prints the result."""
 
-import signal
 import sys
 from typing import Annotated
 
 import typer
 
 import weft
+from weft import ending
 from weft.cli import (
     demo,
     design,
@@ -67,8 +67,7 @@ def _root(
 
 
 def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    ending.watch()
     try:
         app()
     except WeftError as error:
@@ -80,8 +79,5 @@ def main() -> None:
     except MemoryError:
         typer.echo("weft: There is not enough memory for this: ask for less, or take a larger machine.", err=True)
         sys.exit(1)
-
-
-def _stop(number: int, _: object) -> None:
-    """Leave through all the clean-up that is under way."""
-    sys.exit(128 + number)
+    finally:
+        ending.stand_still_if_stopping()

@@ -25,8 +25,10 @@ def publish(
 ) -> None:
     """Draw publications: which topic, from which node."""
     from weft.model.instance import read_instance
+    from weft.model.output import claimed
     from weft.workloads.publication import publications
 
-    drawn = publications(read_instance(instance), count, seed, by=by)
-    drawn.write(out, force=force)
+    with claimed(out, inputs=[instance], force=force):
+        drawn = publications(read_instance(instance), count, seed, by=by)
+        drawn.write(out, force=force)
     print_result({"publications": str(out), "count": len(drawn)}, json)

@@ -94,10 +94,13 @@ class Instance(Table):
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            write_columns(folder / "interest.parquet", self.columns)
-            write_names(folder, "node", self.node_names)
-            write_names(folder, "topic", self.topic_names)
-            write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
+            self.write_into(folder)
+
+    def write_into(self, folder: Path) -> None:
+        write_columns(folder / "interest.parquet", self.columns)
+        write_names(folder, "node", self.node_names)
+        write_names(folder, "topic", self.topic_names)
+        write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
 def instance_from_pairs(

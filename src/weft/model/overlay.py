@@ -74,12 +74,15 @@ class Overlay(Table):
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
-            no_ring = np.full(self.nodes, self.ring_ids is None)
-            nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
-            write_columns(folder / "nodes.parquet", nodes)
-            write_columns(folder / "links.parquet", self.columns)
-            write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
+            self.write_into(folder)
+
+    def write_into(self, folder: Path) -> None:
+        ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
+        no_ring = np.full(self.nodes, self.ring_ids is None)
+        nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
+        write_columns(folder / "nodes.parquet", nodes)
+        write_columns(folder / "links.parquet", self.columns)
+        write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
 
 def overlay_from_links(

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 from weft.errors import WeftError
 from weft.model.instance import read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path
+from weft.model.storage import new_path, scratch_folder
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -21,9 +20,9 @@ from weft.pipeline.generate import generate
 from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
-from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
+from weft.raw.source import Source
 from weft.sim.catalog import require_options, routing, without_ring
 from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
@@ -114,8 +113,8 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
     seed, latency = proof.seed, proof.latency if "latency" in options_of(name) else None
 
     def work(out: Path) -> dict[str, Any]:
-        with TemporaryDirectory(dir=out.parent, prefix=".scratch-") as scratch:
-            overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress, latency=latency)
+        with scratch_folder(out) as scratch:
+            overlay = design(session(), instance, name, scratch, seed=seed, progress=progress, latency=latency)
         given = read_instance(instance)
         overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
         overlay.write(out, force=True)
