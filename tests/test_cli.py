@@ -291,7 +291,7 @@ MISTAKES = {
     "rows without a meaning": (["ingest", "e.txt", "--out", "o"], "--as edges, --as follows or --as subscriptions"),
     "an unknown meaning": (["ingest", "e.txt", "--as", "friends", "--out", "o"], "'friends' is not one of"),
     "one column": (["ingest", "e.txt", "--as", "edges", "--columns", "a", "--out", "o"], "name two columns"),
-    "output that exists": (["ingest", "e.txt", "--as", "edges", "--out", "e.txt"], "e.txt exists already"),
+    "output that exists": (["ingest", "e.txt", "--as", "edges", "--out", "i"], "i exists already"),
     "a setting without a value": (["ingest", "e.txt", "--as", "edges", "--conf", "x", "--out", "o"], "not KEY=VALUE"),
     "no nodes": (["generate", "unif", "--nodes", "0", "--out", "o"], "--nodes"),
     "negative nodes": (["generate", "unif", "--nodes", "-5", "--out", "o"], "--nodes"),
@@ -309,7 +309,27 @@ MISTAKES = {
     "closure without users": (["sample", "i", "--nodes", "5", "--method", "closure", "--out", "o"], "social"),
     "an instance that is none": (["inspect", "."], "is not an instance or an overlay: it has no meta.json"),
     "an instance that is not there": (["publish", "nope", "--count", "1", "--out", "o"], "nope does not exist"),
-    "no publications": (["publish", "i", "--count", "-1", "--out", "o"], "--count"),
+    "fewer publications than none": (["publish", "i", "--count", "-1", "--out", "o"], "--count -1 is out of range"),
+    "no publications": (["publish", "i", "--count", "0", "--out", "o"], "--count 0 is out of range"),
+    "nothing to evaluate": (["evaluate", "i", "chord", "--router", "pie", "--publications", "0"], "is out of range"),
+    "a degree of none": (["design", "i", "--overlay", "gm", "--maximum-degree", "0", "--out", "o"], "from 1"),
+    "a setting of Spark without it": (
+        ["design", "i", "--overlay", "chord", "--conf", "a=b", "--out", "o"],
+        "--conf is for Spark, and --engine is local",
+    ),
+    "a master without Spark": (
+        ["ingest", "e.txt", "--as", "edges", "--engine", "local", "--master", "local[2]", "--out", "o"],
+        "--master is for Spark, and --engine is local",
+    ),
+    "a column that is not there": (
+        ["ingest", "e.txt", "--as", "edges", "--format", "csv", "--columns", "a,b", "--out", "o"],
+        "has no column 'a'",
+    ),
+    "a column that is not there, in a run": (
+        ["run", "e.txt", "--as", "edges", "--format", "csv", "--columns", "a,b", "--out", "o"],
+        "has no column 'a'",
+    ),
+    "latencies in a folder": (["run", "i", "--latency", "i", "--out", "o"], "i is a folder: give a file"),
     "an option of another overlay": (
         ["design", "i", "--overlay", "chord", "--tie", "overlap", "--out", "o"],
         "takes no option --tie",
@@ -344,8 +364,8 @@ MISTAKES = {
         "scribe takes no option --fan-out",
     ),
     "latencies that are not there": (["run", "i", "--latency", "l.txt", "--out", "r"], "l.txt does not exist"),
-    "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
-    "a run of fewer publications than none": (["run", "i", "--publications", "-1", "--out", "o"], "--publications -1"),
+    "a run in a folder of something else": (["run", "i", "--out", "j"], "is not a run of weft"),
+    "a run of no publications": (["run", "i", "--publications", "0", "--out", "o"], "--publications 0 is out of range"),
     "a run by a ring that is not there": (
         ["run", "i", "--overlay", "gm", "--router", "pie", "--out", "o"],
         "pie goes by a ring, which gm does not have",

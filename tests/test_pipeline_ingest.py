@@ -259,14 +259,14 @@ def test_bad_input_is_told_and_leaves_nothing(
 
 
 def test_bad_rows_can_be_left_out_and_kept_aside(spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("a.txt", "b.txt"):
+    for name in ("a.txt", "b + %20.txt"):
         (tmp_path / name).write_text("1 2\nx\n3 4\n\n1 2 3\n")
-    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b.txt")), "follows", on_bad_row="skip")
+    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b + %20.txt")), "follows", on_bad_row="skip")
     result = ingest(spark, source, tmp_path / "out")
     assert (result.rows, result.rejected, result.subscriptions) == (4, 4, 2)
     rejected = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     places = [(row["file"].rpartition("/")[2], row["line"], row["content"]) for row in rejected]
-    assert places == [("a.txt", 2, "x"), ("a.txt", 5, "1 2 3"), ("b.txt", 2, "x"), ("b.txt", 5, "1 2 3")]
+    assert places == [("a.txt", 2, "x"), ("a.txt", 5, "1 2 3"), ("b + %20.txt", 2, "x"), ("b + %20.txt", 5, "1 2 3")]
     read_instance(tmp_path / "out")
 
 

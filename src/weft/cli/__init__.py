@@ -24,6 +24,7 @@ from weft.cli import (
 )
 from weft.cli.output import sentence_of
 from weft.errors import WeftError
+from weft.memory import SHORTAGE, is_shortage, require_memory
 
 app = typer.Typer(
     help="Publish/subscribe whose broker network is woven from who listens to what.",
@@ -69,15 +70,21 @@ def _root(
 def main() -> None:
     ending.watch()
     try:
+        require_memory()
         app()
     except WeftError as error:
         typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
+        if is_shortage(error):
+            typer.echo(f"weft: {SHORTAGE}", err=True)
+            sys.exit(1)
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
         sys.exit(1)
-    except MemoryError:
-        typer.echo("weft: There is not enough memory for this: ask for less, or take a larger machine.", err=True)
+    except (MemoryError, ImportError, RuntimeError, SystemError) as error:
+        if not is_shortage(error):
+            raise
+        typer.echo(f"weft: {SHORTAGE}", err=True)
         sys.exit(1)
     finally:
         ending.stand_still_if_stopping()

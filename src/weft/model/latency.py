@@ -17,6 +17,8 @@ from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
 from weft.model.overlay import Overlay
 
+LONGEST = 3_600_000  # milliseconds that a round trip takes at most
+
 
 class Latency(Protocol):
     @property
@@ -129,35 +131,89 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 
 
 def read_latency(path: str | Path) -> Latency:
-    """Latencies by file name: a matrix in text (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml); .gz too."""
+    """Latencies by file name: a matrix as text or CSV, WonderProxy's (.ping.bin), OverSim's nodes (.xml); .gz too."""
     path = Path(path)
+    if path.is_dir():
+        raise WeftError(f"{path} is a folder: give a file of latencies.")
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")
-    kind = path.name.removesuffix(".gz")
+    try:
+        return _latency_of(path, _content(path))
+    except WeftError as error:
+        raise WeftError(f"{path}: {error}", *error.options) from error
+
+
+def _content(path: Path) -> bytes:
     try:
         data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-        if not data.strip():
-            raise WeftError("it is empty.")
-        if kind.endswith(".ping.bin"):
-            return MatrixLatency(_wonderproxy(data), str(path))
-        if kind.endswith(".xml"):
-            return CoordinateLatency(_oversim(data), source=str(path))
-        return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2), str(path))
-    except (ValueError, ET.ParseError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise WeftError(f"{path} cannot be read as latencies: {str(error).rstrip('.')}.") from error
-    except WeftError as error:
-        raise WeftError(f"{path}: {error}") from error
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise WeftError("it is not gzip, is damaged, or is cut short: get it again.") from error
+    if not data.strip():
+        raise WeftError("it is empty.")
+    return data
+
+
+def _latency_of(path: Path, data: bytes) -> Latency:
+    kind = path.name.removesuffix(".gz")
+    if kind.endswith(".ping.bin"):
+        return MatrixLatency(_wonderproxy(data), str(path))
+    if kind.endswith(".xml"):
+        return CoordinateLatency(_oversim(data), source=str(path))
+    return MatrixLatency(_matrix(data), str(path))
+
+
+def _matrix(data: bytes) -> Floats:
+    """Round-trip times in milliseconds, a row a host: numbers with white space, commas or semicolons between them."""
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise WeftError("it is neither text nor named for what it is: .ping.bin, .xml, or .gz of them.") from error
+    rows = [(number, _times(line, number)) for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
+    for number, row in rows:
+        if len(row) != len(rows[0][1]):
+            raise WeftError(f"line {number} has {len(row)} numbers, and line {rows[0][0]} has {len(rows[0][1])}.")
+    return np.array([row for _, row in rows])
+
+
+def _times(line: str, number: int) -> list[float]:
+    text = line.partition("#")[0]
+    separator = next((mark for mark in ";,\t" if mark in text), None)
+    return [_time(word.strip(), number) for word in text.strip().split(separator)]
+
+
+def _time(word: str, number: int) -> float:
+    try:
+        time = float(word)
+    except ValueError as error:
+        raise WeftError(f"line {number}: {word[:40]!r} is not a number of milliseconds.") from error
+    if not 0 <= time <= LONGEST:
+        raise WeftError(
+            f"line {number}: {word[:40]} is no round-trip time: those are from 0 to {LONGEST:,} ms, an hour."
+        )
+    return time
 
 
 def _wonderproxy(data: bytes) -> Floats:
     """Latencies from u32[n][n][4] of minimum, average, maximum and deviation in microseconds; the average is taken."""
-    records = np.frombuffer(data, "<u4").reshape(-1, 4)
-    hosts = round(len(records) ** 0.5)
-    return records[:, 1].reshape(hosts, hosts) / 1000.0
+    hosts = round((len(data) / 16) ** 0.5)
+    if len(data) != 16 * hosts * hosts:
+        raise WeftError(
+            f"{len(data)} bytes are no square of hosts with 16 bytes a pair: it is cut short, or something else."
+        )
+    times: Floats = np.frombuffer(data, "<u4").reshape(hosts, hosts, 4)[:, :, 1] / 1000.0
+    if times.max() > LONGEST:
+        raise WeftError(f"it has a round-trip time of {times.max():,.0f} ms: it is damaged, or something else.")
+    return times
 
 
 def _oversim(data: bytes) -> Floats:
-    rows = [[float(c.text or "nan") for c in node.iter("coord")] for node in ET.fromstring(data).iter("node")]
+    try:
+        nodes = list(ET.fromstring(data).iter("node"))
+        rows = [[float(c.text or "nan") for c in node.iter("coord")] for node in nodes]
+    except (ET.ParseError, ValueError) as error:
+        raise WeftError(f"it cannot be read as OverSim's nodes: {error}.") from error
+    if len({len(row) for row in rows}) > 1:
+        raise WeftError("its nodes have different numbers of coordinates.")
     return np.array(rows)
 
 

@@ -79,8 +79,7 @@ def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
 def _reject(raw: Raw, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     rejected = rejected_rows(raw)
     if on_bad_row == "skip":
-        plain = rejected.withColumn("file", F.regexp_replace("file", "^file://", ""))
-        plain.coalesce(1).write.parquet(str(folder / "rejected.parquet"))
+        rejected.coalesce(1).write.parquet(str(folder / "rejected.parquet"))
         return
     first = rejected.first()
     assert first is not None

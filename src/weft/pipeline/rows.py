@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
@@ -57,7 +57,13 @@ def rejected_rows(raw: Raw) -> DataFrame:
     """file, line, problem and content of the rows that cannot be read, in the order of files and lines."""
     bad = raw.data.mapInArrow(_each(raw.bad), _BAD)
     numbered = _numbered(bad, raw.data) if raw.is_text else bad.withColumn("line", F.col("position") + 1)
-    return numbered.select("file", "line", "problem", "content").orderBy("file", "line")
+    return numbered.select(_plain("file"), "line", "problem", "content").orderBy("file", "line")
+
+
+def _plain(file: str) -> Column:
+    """A file of this machine by its path, others by their address."""
+    path = F.url_decode(F.replace(F.regexp_replace(file, "^file:/+", "/"), F.lit("+"), F.lit("%2B")))
+    return F.when(F.startswith(F.col(file), F.lit("file:")), path).otherwise(F.col(file)).alias(file)
 
 
 def _numbered(bad: DataFrame, lines: DataFrame) -> DataFrame:

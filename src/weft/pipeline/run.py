@@ -51,16 +51,16 @@ class Proof:
 
     overlay: str
     router: str  # one that goes by the ring needs an overlay that has one
-    publications: int  # from 0
+    publications: int  # from 1
     seed: int
     fan_out: int | None = None  # of trees, if the router has them
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
-        if self.publications < 0:
+        if self.publications < 1:
             raise WeftError(
-                f"`publications` {self.publications} is negative: give the number of publications.", "publications"
+                f"`publications` {self.publications} is out of range: give a number from 1.", "publications"
             )
         if self.overlay in WITHOUT_RING and routing(self.router).needs_ring:
             raise WeftError(

@@ -21,7 +21,7 @@ from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.storage import new_folder, write_columns
-from weft.raw.layout import Layout, layout_of, require_text_files
+from weft.raw.layout import Layout, layout_of
 from weft.raw.rows import IDS, SCHEMA, rejection, rows_of_columns, rows_of_lines, rows_of_map
 from weft.raw.source import Source
 from weft.raw.text import chunks_of_lines, first_lines, whole
@@ -46,7 +46,6 @@ def check(source: Source) -> None:
     if any("://" in path for path in source.paths):
         return
     layout = layout_of(source)
-    require_text_files(source, layout)
     if layout.format in ("edges", "csv", "json-lines") and source.on_bad_row == "stop":
         for file in source.samples():
             rows = rows_of_lines(pa.array(first_lines(file), pa.binary()), layout)
@@ -80,7 +79,6 @@ def _read(source: Source) -> tuple[pa.Table, pa.Table, int]:
     if any("://" in path for path in source.paths):
         raise WeftError(f"{source.paths[0]} is not on this machine: Spark reads it, with `engine` spark.", "engine")
     layout = layout_of(source)
-    require_text_files(source, layout)
     good, bad, trimmed = [SCHEMA.empty_table().select(IDS)], [REJECTED.empty_table()], 0
     for file in sorted(source.files()):
         for rows, first in _batches(file, layout):

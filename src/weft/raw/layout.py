@@ -53,6 +53,8 @@ def layout_of(source: Source, opening: Opening | None = None) -> Layout:
     format_ = source.format or _format_of(samples[0], source, opening)
     if format_ == "parquet":
         return _parquet(samples[0], source, opening.schema(samples[0]))
+    for file in samples if opening is HERE else []:
+        require_text(file)
     if format_ == "json-map":
         return Layout("json-map")
     if format_ == "json-lines":
@@ -188,10 +190,3 @@ def _place(name: str, names: Sequence[str], file: str, listed: str, count: int) 
     if name.isdecimal() and 1 <= int(name) <= count:
         return int(name) - 1
     raise WeftError(f"{file} has no column {name!r}; it has {listed}.")
-
-
-def require_text_files(source: Source, layout: Layout) -> None:
-    """Refuse files that are no text, in the words of what they are."""
-    if layout.format != "parquet":
-        for file in source.samples():
-            require_text(file)

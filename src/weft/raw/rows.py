@@ -112,8 +112,7 @@ def rejection(file: str, line: int, problem: str, content: str, count: int | Non
     others = f" ({count} such rows in all)" if count and count > 1 else ""
     shown = "" if problem == _NOT_UTF8 else f": {content[:200]!r}"
     return WeftError(
-        f"{file.removeprefix('file://')}, line {line}: {problem}{shown}{others}. Mend it, or leave such rows out with "
-        "`on_bad_row` skip.",
+        f"{file}, line {line}: {problem}{shown}{others}. Mend it, or leave such rows out with `on_bad_row` skip.",
         "on_bad_row",
     )
 

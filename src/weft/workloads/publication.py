@@ -20,8 +20,8 @@ def publications(instance: Instance, count: int, seed: int, by: Literal["topic",
     By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
     """
-    if count < 0:
-        raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
+    if count < 1:
+        raise WeftError(f"`count` {count} is out of range: give a number of publications from 1.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
