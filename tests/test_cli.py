@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+import short_lived
 import weft
 from weft import cli, ending
 from weft.cli import options
@@ -481,11 +482,13 @@ RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
     command = [str(Path(sys.executable).with_name("weft")), *arguments, "--master", "local[1]"]
+    for key, value in short_lived.CONF.items():
+        command += ["--conf", f"{key}={value}"]
     return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -158,34 +158,40 @@ def test_while_kernels_are_compiled(folder: Path) -> None:
 
 KERNEL = """
 import numpy as np
-from numba import prange
 from weft import ending
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 
-@{decorator}
-def endless(steps):
-    total = np.zeros(4)
-    for lane in {range}(4):
+@jit
+def endless(first, last, steps, total):
+    for lane in range(first, last):
         x = 1.0
         for step in range(steps):
             x = np.sin(x) + step
         total[lane] = x
-    return total
 
-endless(1)
+total = np.zeros(8)
+endless(0, 8, 1, total)
 ending.watch()
 print("ready", flush=True)
-endless(10**15)
+{call}
 """
+CALLS = ["endless(0, 8, 10**15, total)", "in_ranges(endless, 8, 10**15, total)"]
 
 
-@pytest.mark.parametrize(("decorator", "range_"), [("jit", "range"), ("parallel_jit", "prange")])
-def test_inside_a_kernel(folder: Path, decorator: str, range_: str) -> None:
-    (folder / "kernel.py").write_text(KERNEL.format(decorator=decorator, range=range_))
+@pytest.mark.parametrize("call", CALLS)
+def test_inside_a_kernel(folder: Path, call: str) -> None:
+    (folder / "kernel.py").write_text(KERNEL.format(call=call))
     started = Started(folder, sys.executable, "kernel.py")
     assert started.process.stdout is not None
     assert started.process.stdout.readline() == "ready\n"
     assert started.stop(signal.SIGTERM, signal.SIGINT, signal.SIGTERM) == NOTHING
+
+
+def test_while_other_processes_compile(folder: Path) -> None:
+    started = weft(folder, "warm", "--processes", "2")
+    started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
+    assert started.stop(signal.SIGTERM) == NOTHING
 
 
 WRITTEN = """

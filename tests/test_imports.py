@@ -26,7 +26,7 @@ def test_values_load_neither_numba_nor_spark_nor_asyncio() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--help"], ["experiment", "--list"]])
 def test_telling_what_there_is_starts_neither_numba_nor_spark(arguments: list[str]) -> None:
     code = f"import contextlib, weft.cli\nwith contextlib.suppress(SystemExit): weft.cli.app({arguments})"
     assert loaded_by(code) & {"numba", "pyspark"} == set()

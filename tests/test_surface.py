@@ -1,6 +1,8 @@
 """What Python users see: every exported name, tables, and what the docs show."""
 
+import ast
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -90,3 +92,37 @@ def test_tables_hold_what_the_values_do() -> None:
     linked = {(row["topic"], row["parent"], row["node"]) for row in rows if row["parent"] is not None}
     assert linked == set(zip(*(ends.tolist() for ends in trees.links), strict=True))
     assert sum(row["parent"] is None for row in rows) == np.count_nonzero(trees.sizes)
+
+
+PUBLISHED = {"gswico_s", "gswico_l"}  # algorithms by the names that their papers give them
+
+
+def test_functions_that_no_other_module_uses_are_private() -> None:
+    """Kernels excepted, which are small functions that call each other, and commands, which typer calls."""
+    source = ROOT / "src" / "weft"
+    files = [path for room in ("src", "tests", "benchmarks") for path in (ROOT / room).rglob("*.py")]
+    used = {name for path in files for name in names_used(ast.parse(path.read_text()))}
+    pages = "\n".join(page.read_text() for page in PAGES)
+    found = []
+    for path in sorted(source.rglob("*.py")):
+        home = ".".join(path.relative_to(source.parent).with_suffix("").parts)
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or node.name in PUBLISHED:
+                continue
+            shown = re.search(rf"\b{node.name}\b\(", pages)
+            if not home.startswith(("weft.kernels", "weft.cli")) and (home, node.name) not in used and not shown:
+                found.append(f"{home}.{node.name}")
+    assert found == []
+
+
+def names_used(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Modules with the names that are imported from them, or taken as their attributes."""
+    modules = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for each in node.names:
+                yield node.module, each.name
+                modules[each.asname or each.name] = f"{node.module}.{each.name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            yield modules[node.value.id], node.attr

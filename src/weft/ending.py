@@ -83,6 +83,14 @@ def watch() -> None:
             signal.signal(number, _stand_still)
 
 
+def release() -> None:
+    """Leave signals to somebody who ends by them in another way: an event loop."""
+    signal.set_wakeup_fd(-1)
+    for number in SIGNALS:
+        if signal.getsignal(number) is _stand_still:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def stand_still_if_stopping() -> None:
     """Keep the calling thread from going on while a signal ends the process."""
     if _ending.stopping.is_set():

@@ -16,10 +16,12 @@ from weft.cli import (
     ingest,
     inspect,
     join,
+    node,
     publish,
     report,
     run,
     sample,
+    warm,
     weave,
 )
 from weft.cli.output import sentence_of
@@ -47,6 +49,8 @@ for module in (
     report,
     run,
     demo,
+    node,
+    warm,
 ):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))

@@ -20,9 +20,13 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 
 from weft.errors import WeftError
+from weft.first_use import COMPILATION
 
 if TYPE_CHECKING:
     from weft.pipeline.progress import Poll
+
+FIRST_USE = "compiling, first use"
+LONG = 1.0  # seconds of compiling that are worth a word
 
 
 NAMES = {"path": "out"}  # options that commands call otherwise
@@ -102,11 +106,11 @@ class ConsoleProgress:
 
             def show(_: float) -> None:
                 completed, total = poll() if poll else (0, 0)
-                bar.update(task, completed=completed, total=total or None)
+                bar.update(task, description=f"{title}{_reason()}", completed=completed, total=total or None)
 
             with _every(0.2, show):
                 yield
-            bar.update(task, completed=1, total=1)
+            bar.update(task, description=title, completed=1, total=1)
 
     @contextmanager
     def _lines(self, title: str, poll: "Poll | None") -> Iterator[None]:
@@ -114,12 +118,37 @@ class ConsoleProgress:
             completed, total = poll() if poll else (0, 0)
             if completed:
                 left = elapsed * (total - completed) / completed
-                self.console.print(f"{title}: {completed / total:.0%}, about {left:.0f} s left", highlight=False)
+                self._print(f"{title}: {completed / total:.0%}, about {left:.0f} s left")
 
-        start = time.perf_counter()
-        with _every(60, show):
+        start, compiled = time.perf_counter(), COMPILATION.seconds
+        with _every(60, show), _told_once(lambda: self._print(f"{title}: {FIRST_USE}")):
             yield
-        self.console.print(f"{title}: {time.perf_counter() - start:.1f} s", highlight=False)
+        compiled = COMPILATION.seconds - compiled
+        share = f", of which {compiled:.1f} s {FIRST_USE}" if compiled > LONG else ""
+        self._print(f"{title}: {time.perf_counter() - start:.1f} s{share}")
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, highlight=False)
+
+
+def _reason() -> str:
+    """Why it takes so long, where that is not the work itself."""
+    return f": {FIRST_USE}" if COMPILATION.under_way else ""
+
+
+@contextmanager
+def _told_once(tell: Callable[[], None]) -> Iterator[None]:
+    """Tell when compiling has taken long."""
+    before, told = COMPILATION.seconds, False
+
+    def look(_: float) -> None:
+        nonlocal told
+        if COMPILATION.under_way and not told and COMPILATION.seconds - before > LONG:
+            told = True
+            tell()
+
+    with _every(0.2, look):
+        yield
 
 
 @contextmanager

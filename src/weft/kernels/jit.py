@@ -8,14 +8,29 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from weft.first_use import COMPILATION
 from weft.kernels.machine_code import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Listener(event.Listener):
+    def on_start(self, _: event.Event) -> None:
+        COMPILATION.start()
+
+    def on_end(self, _: event.Event) -> None:
+        COMPILATION.end()
+
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+
+
 def _compiled(function: Function, **options: Any) -> Function:
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    # Nobody calls kernels from C: without that entry they compile faster.
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)  # where numba's `cache=True` puts a cache of its own
     return cast(Function, dispatcher)
 
@@ -27,11 +42,6 @@ def jit(function: Function) -> Function:
 def inline_jit(function: Function) -> Function:
     """Compile a few lines of another kernel's inner loop, where a call would count references to every array passed."""
     return _compiled(function, inline="always")
-
-
-def parallel_jit(function: Function) -> Function:
-    """Compile loops over `prange`: threads own disjoint rows, and the result is the same for any number of them."""
-    return _compiled(function, parallel=True)
 
 
 def leaf_jit(function: Function) -> Function:

@@ -98,8 +98,8 @@ class Instance(Table):
 
     def write_into(self, folder: Path) -> None:
         write_columns(folder / "interest.parquet", self.columns)
-        write_names(folder, "node", self.node_names)
-        write_names(folder, "topic", self.topic_names)
+        _write_names(folder, "node", self.node_names)
+        _write_names(folder, "topic", self.topic_names)
         write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
@@ -142,8 +142,8 @@ def read_instance(path: str | Path) -> Instance:
         instance = instance_from_pairs(
             int64_column(pairs, "node"),
             int64_column(pairs, "topic"),
-            node_names=read_names(folder, "node", meta["nodes"]),
-            topic_names=read_names(folder, "topic", meta["topics"]),
+            node_names=_read_names(folder, "node", meta["nodes"]),
+            topic_names=_read_names(folder, "topic", meta["topics"]),
             node_count=meta.pop("nodes"),
             topic_count=meta.pop("topics"),
         )
@@ -160,13 +160,13 @@ def read_instance_meta(folder: Path) -> Meta:
     return read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
 
 
-def write_names(folder: Path, kind: str, names: Names | None) -> None:
+def _write_names(folder: Path, kind: str, names: Names | None) -> None:
     if names is not None:
         columns = {kind: np.arange(len(names), dtype=np.int64), "name": pa.array(names, pa.string())}
         write_columns(folder / f"{kind}s.parquet", columns)
 
 
-def read_names(folder: Path, kind: str, count: int) -> Names | None:
+def _read_names(folder: Path, kind: str, count: int) -> Names | None:
     path = folder / f"{kind}s.parquet"
     if not path.exists():
         return None

@@ -49,7 +49,7 @@ class Option:
 
 def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overlay:
     """The named overlay, with its making in its meta; an option that is None takes its default."""
-    builder = builder_of(name)
+    builder = _builder_of(name)
     chosen = chosen_options(name, options)
     require_seed(seed)
     if instance.nodes == 0:
@@ -62,19 +62,19 @@ def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overl
     )
 
 
-def builder_of(name: str) -> Builder:
+def _builder_of(name: str) -> Builder:
     if name not in BUILDERS:
         raise WeftError(f"There is no overlay {name!r}: choose one of {', '.join(BUILDERS)}.")
     return BUILDERS[name]
 
 
 def options_of(name: str) -> dict[str, Option]:
-    parameters = inspect.signature(builder_of(name)).parameters.values()
+    parameters = inspect.signature(_builder_of(name)).parameters.values()
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
-    return {p.name: Option(p.name, p.default, choices_of(p.annotation)) for p in keywords}
+    return {p.name: Option(p.name, p.default, _choices_of(p.annotation)) for p in keywords}
 
 
-def choices_of(annotation: Any) -> tuple[str, ...]:
+def _choices_of(annotation: Any) -> tuple[str, ...]:
     return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 

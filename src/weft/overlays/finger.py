@@ -83,12 +83,12 @@ def with_close_fingers(
 ) -> Overlay:
     """The overlay of a table whose empty phases are filled, by contribution and then as is preferred."""
     filling = Fingers(ring_ids, table, empty_phases(table, ring_ids))
-    fill_greedily(instance, filling, rng, preference)
+    _fill_greedily(instance, filling, rng, preference)
     fill(instance, filling, rng, preference)
     return overlay_from_table(ring_ids, table)
 
 
-def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
+def _fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
     """Fill phases as long as a finger contributes; those that the table has already count as links."""
     table, ring_ids = filling.table, filling.ring_ids
     nodes, phases = np.nonzero(table != NO_NODE)
@@ -104,7 +104,7 @@ def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, prefere
     if preference.closeness is not None:
         filling.accept(nearest(filling, preference.closeness.latency))
     if preference.fill == "overlap":
-        filling.accept(closest(instance, filling, rng))
+        filling.accept(_closest(instance, filling, rng))
     filling.accept(anyone)
 
 
@@ -122,7 +122,7 @@ def nearest(filling: Fingers, latency: Latency) -> Int32s:
     return proposed
 
 
-def closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
+def _closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
     """The node of largest overlap in every empty phase, if any overlaps."""
     interest, subscribers = instance.interest, instance.subscribers
     proposed = np.full_like(filling.table, NO_NODE)

@@ -13,6 +13,7 @@ complete by then, and its own leaving would take another second or two.
 
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -67,6 +68,7 @@ _SHORT_OF_MEMORY = (
     "Cannot create",
     "OutOfMemory",
 )
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _OWN_OPTIONS = ("spark.driver.extra", "spark.driver.defaultJavaOptions", "spark.jars", "spark.submit.")
 
 
@@ -90,7 +92,8 @@ def command(master: str, conf: Mapping[str, str]) -> list[str]:
     arguments = ["--master", master, *settings, "pyspark-shell"]
     if "SPARK_HOME" in os.environ or not master.startswith(("local", "spark:")) or any(map(_is_own, conf)):
         return [str(spark_home() / "bin" / "spark-submit"), *arguments]
-    return [*java_command(conf.get("spark.driver.memory", "1g")), "org.apache.spark.deploy.SparkSubmit", *arguments]
+    memory, extra = conf.get("spark.driver.memory", "1g"), shlex.split(conf.get(_JAVA_OPTIONS, ""))
+    return [*java_command(memory), *extra, "org.apache.spark.deploy.SparkSubmit", *arguments]
 
 
 def java_command(memory: str) -> list[str]:
@@ -112,7 +115,7 @@ def spark_home() -> Path:
 
 
 def _is_own(key: str) -> bool:
-    return key.startswith(_OWN_OPTIONS)
+    return key.startswith(_OWN_OPTIONS) and key != _JAVA_OPTIONS
 
 
 def _local_folders(master: str, folder: Path) -> dict[str, str]:

@@ -71,7 +71,7 @@ def without_ring() -> str:
     return " or ".join(name for name, row in ROUTERS.items() if not row.needs_ring)
 
 
-def with_trees() -> str:
+def _with_trees() -> str:
     """The routers that have trees."""
     return " and ".join(name for name, row in ROUTERS.items() if row.has_trees)
 
@@ -80,10 +80,10 @@ def require_options(router: str, fan_out: int | None, trees_given: bool = False)
     row = routing(router)
     if fan_out is not None and not row.has_trees:
         raise WeftError(
-            f"{router} takes no option `fan_out`: only {with_trees()} has trees whose degree it bounds.", "fan_out"
+            f"{router} takes no option `fan_out`: only {_with_trees()} has trees whose degree it bounds.", "fan_out"
         )
     if trees_given and not row.has_trees:
-        raise WeftError(f"{router} has no trees to go by: only {with_trees()} takes them.")
+        raise WeftError(f"{router} has no trees to go by: only {_with_trees()} takes them.")
     if trees_given and fan_out is not None:
         raise WeftError("The trees are woven already: a fan-out is given when they are.")
     if fan_out is not None:

@@ -70,13 +70,13 @@ def routers_of(
 
 
 def places_of(overlay: Overlay, directory: Directory, seed: int = 0, trees: Trees | None = None) -> Iterator[Place]:
-    tables = tables_of(overlay.nodes, trees)
+    tables = _tables_of(overlay.nodes, trees)
     meeting = partial(rendezvous, seed=seed, ring_size=overlay.ring_size or overlay.nodes)
     for node in range(overlay.nodes):
         yield Place(node, directory.view(node), _fingers(overlay, node), meeting, tables[node])
 
 
-def tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
+def _tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
     """Tables of every node, by topic; empty without trees."""
     tables: list[dict[int, frozenset[int]]] = [{} for _ in range(nodes)]
     if trees is not None:

@@ -37,6 +37,11 @@ def alias_table(weights: Floats) -> tuple[Floats, Int32s]:
 
 
 @jit
+def table_of_logarithms(log_weights: Floats) -> tuple[Floats, Int32s]:
+    return alias_table(np.exp(log_weights - log_weights.max()))
+
+
+@jit
 def draw_alias(state: np.uint64, keep: Floats, other: Int32s) -> np.int64:
     """The value that belongs to two states, `state` and the next; `advance` twice before the next draw."""
     column = below(state, len(keep))

@@ -23,29 +23,36 @@ kept.
 """
 
 import numpy as np
-from numba import prange
 
 from weft.arrays import Bools, Floats, Int32s, Int64s
-from weft.kernels.draw.alias import alias_table, draw_alias
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.draw.alias import draw_alias, table_of_logarithms
+from weft.kernels.jit import jit
+from weft.kernels.order import in_order
+from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, stream, unit
 
 CHUNK = 256  # rows that share one array of flags
 
 
-@parallel_jit
 def draw_rows(seed: int, rows: Int64s, count: int, log_weights: Floats) -> Int32s:
     """Draw `count` distinct indices of log_weights for each row number; count is at most their number."""
-    keep, other = alias_table(np.exp(log_weights - log_weights.max()))
+    keep, other = table_of_logarithms(log_weights)
     drawn = np.empty((len(rows), count), dtype=np.int32)
-    for chunk in prange((len(rows) + CHUNK - 1) // CHUNK):
+    in_ranges(draw_chunks, (len(rows) + CHUNK - 1) // CHUNK, seed, rows, drawn, log_weights, keep, other)
+    return drawn
+
+
+@jit
+def draw_chunks(
+    first: int, last: int, seed: int, rows: Int64s, drawn: Int32s, log_weights: Floats, keep: Floats, other: Int32s
+) -> None:
+    for chunk in range(first, last):
         taken = np.zeros(len(log_weights), dtype=np.bool_)
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(rows))):
             draw_row(stream(seed, rows[i]), drawn[i], taken, log_weights, keep, other)
             for value in drawn[i]:
                 taken[value] = False
             drawn[i].sort()
-    return drawn
 
 
 @jit
@@ -72,7 +79,7 @@ def draw_by_keys(state: np.uint64, row: Int32s, taken: Bools, log_weights: Float
     for value in range(len(taken)):
         keys[value] = np.inf if taken[value] else np.log(-np.log1p(-unit(state))) - log_weights[value]
         state = advance(state)
-    last = np.partition(keys, len(row) - 1)[len(row) - 1]
+    last = in_order(keys.copy(), len(row) - 1)
     found = 0
     for value in range(len(taken)):
         if keys[value] <= last and found < len(row):

@@ -1,13 +1,12 @@
 """Pairs grouped by row: a counting sort, for pairs too many to sort at once."""
 
 import numpy as np
-from numba import prange
 
 from weft.arrays import Int32s, Int64s
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 
 
-@jit
 def group(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int32s]:
     """Distinct columns of every row, ascending: offsets into an array of columns, and that array."""
     indptr, grouped = scatter(rows, columns, row_count)
@@ -19,7 +18,8 @@ def scatter(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int3
     indptr = np.zeros(row_count + 1, dtype=np.int64)
     for row in rows:
         indptr[row + 1] += 1
-    indptr = np.cumsum(indptr)
+    for row in range(row_count):
+        indptr[row + 1] += indptr[row]
     free = indptr[:-1].copy()
     grouped = np.empty(len(columns), dtype=np.int32)
     for i in range(len(rows)):
@@ -28,26 +28,35 @@ def scatter(rows: Int32s, columns: Int32s, row_count: int) -> tuple[Int64s, Int3
     return indptr, grouped
 
 
-@parallel_jit
 def sort_rows(indptr: Int64s, grouped: Int32s) -> Int64s:
     """Sort every row in place, its distinct columns first; returns how many they are."""
     counts = np.zeros(len(indptr) - 1, dtype=np.int64)
-    for i in prange(len(counts)):
+    in_ranges(sort_range, len(counts), indptr, grouped, counts)
+    return counts
+
+
+@jit
+def sort_range(first: int, last: int, indptr: Int64s, grouped: Int32s, counts: Int64s) -> None:
+    for i in range(first, last):
         row = grouped[indptr[i] : indptr[i + 1]]
         row.sort()
         for column in row:
             if counts[i] == 0 or row[counts[i] - 1] != column:
                 row[counts[i]] = column
                 counts[i] += 1
-    return counts
 
 
-@parallel_jit
 def compact(indptr: Int64s, grouped: Int32s, counts: Int64s) -> tuple[Int64s, Int32s]:
     """The first `counts[i]` columns of every row, without the gaps."""
     offsets = np.zeros(len(indptr), dtype=np.int64)
     offsets[1:] = np.cumsum(counts)
     kept = np.empty(offsets[-1], dtype=np.int32)
-    for i in prange(len(counts)):
-        kept[offsets[i] : offsets[i + 1]] = grouped[indptr[i] : indptr[i] + counts[i]]
+    in_ranges(copy_range, len(counts), indptr, grouped, offsets, kept)
     return offsets, kept
+
+
+@jit
+def copy_range(first: int, last: int, indptr: Int64s, grouped: Int32s, offsets: Int64s, kept: Int32s) -> None:
+    for i in range(first, last):
+        for k in range(offsets[i + 1] - offsets[i]):
+            kept[offsets[i] + k] = grouped[indptr[i] + k]

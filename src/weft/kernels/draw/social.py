@@ -7,12 +7,12 @@ of every table, and the alias tables of all communities lie one after the other 
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from weft.arrays import Bools, Floats, Int8s, Int32s, Int64s
-from weft.kernels.draw.alias import alias_table
+from weft.kernels.draw.alias import table_of_logarithms
 from weft.kernels.draw.distinct import draw_row
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 from weft.kernels.random import stream, unit
 
 SMALLEST = 3  # members of a community
@@ -53,24 +53,35 @@ def community_bounds(degrees: Floats, spread: float) -> Int64s:
     return np.array(bounds)
 
 
-@parallel_jit
 def alias_tables(bounds: Int64s, log_weights: Floats) -> tuple[Floats, Int32s]:
     """The alias tables of the slices between the bounds, one after the other."""
     keep = np.empty(len(log_weights), dtype=np.float64)
     other = np.empty(len(log_weights), dtype=np.int32)
-    for i in prange(len(bounds) - 1):
-        first, last = bounds[i], bounds[i + 1]
-        slice_keep, slice_other = alias_table(np.exp(log_weights[first:last] - log_weights[first:last].max()))
-        keep[first:last] = slice_keep
-        other[first:last] = slice_other
+    in_ranges(fill_tables, len(bounds) - 1, bounds, log_weights, keep, other)
     return keep, other
 
 
-@parallel_jit
+@jit
+def fill_tables(first: int, last: int, bounds: Int64s, log_weights: Floats, keep: Floats, other: Int32s) -> None:
+    for i in range(first, last):
+        start, end = bounds[i], bounds[i + 1]
+        slice_keep, slice_other = table_of_logarithms(log_weights[start:end])
+        for k in range(end - start):
+            keep[start + k], other[start + k] = slice_keep[k], slice_other[k]
+
+
 def draw_targets(seed: int, places: Int64s, offsets: Int64s, tables: Tables) -> Int32s:
     """The places that places[i] draws, from offsets[i] to offsets[i + 1]: distinct, and never itself."""
     targets = np.empty(offsets[-1], dtype=np.int32)
-    for chunk in prange((len(places) + CHUNK - 1) // CHUNK):
+    in_ranges(draw_chunks, (len(places) + CHUNK - 1) // CHUNK, seed, places, offsets, tables, targets)
+    return targets
+
+
+@jit
+def draw_chunks(
+    first: int, last: int, seed: int, places: Int64s, offsets: Int64s, tables: Tables, targets: Int32s
+) -> None:
+    for chunk in range(first, last):
         taken = np.zeros(len(tables.first), dtype=np.bool_)
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(places))):
             row = targets[offsets[i] : offsets[i + 1]]
@@ -79,7 +90,6 @@ def draw_targets(seed: int, places: Int64s, offsets: Int64s, tables: Tables) -> 
             taken[places[i]] = False
             for target in row:
                 taken[target] = False
-    return targets
 
 
 @jit
@@ -105,7 +115,6 @@ def draw_near_and_far(seed: int, place: int, row: Int32s, taken: Bools, tables: 
     )
 
 
-@parallel_jit
 def fates(seed: int, sources: Int32s, targets: Int32s, standing: Floats, mutual: float, upward: float) -> Int8s:
     """What becomes of each draw, by a hash of the pair: whichever drew the other, and even if both did.
 
@@ -113,7 +122,23 @@ def fates(seed: int, sources: Int32s, targets: Int32s, standing: Floats, mutual:
     probability `upward`. A draw against the direction of its pair is dropped.
     """
     fate = np.empty(len(sources), dtype=np.int8)
-    for i in prange(len(sources)):
+    in_ranges(decide, len(sources), seed, sources, targets, standing, mutual, upward, fate)
+    return fate
+
+
+@jit
+def decide(
+    first: int,
+    last: int,
+    seed: int,
+    sources: Int32s,
+    targets: Int32s,
+    standing: Floats,
+    mutual: float,
+    upward: float,
+    fate: Int8s,
+) -> None:
+    for i in range(first, last):
         low, high = min(sources[i], targets[i]), max(sources[i], targets[i])
         chance = unit(stream(int(stream(seed, -1 - low)), high))  # rows below 0 are no one's draws
         is_upward = standing[sources[i]] < standing[targets[i]]
@@ -123,4 +148,3 @@ def fates(seed: int, sources: Int32s, targets: Int32s, standing: Floats, mutual:
             fate[i] = ONE_WAY
         else:
             fate[i] = DROPPED
-    return fate

@@ -116,7 +116,11 @@ def count_row(tcc: Connectivity, bulk: Bulk, reach: Reach, v: int, state: np.uin
 @jit
 def ties_of(reach: Reach, best: int) -> int:
     """How many links to the bulk contribute the most, which is `best`."""
-    return int(reach.ties[reach.most == best].sum())
+    ties = 0
+    for v in range(len(reach.most)):
+        if reach.most[v] == best:
+            ties += reach.ties[v]
+    return ties
 
 
 @jit

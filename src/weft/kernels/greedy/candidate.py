@@ -10,13 +10,13 @@ part first, those inside after them, both in node order, so that no pair inside 
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.kernels.greedy.connectivity import Connectivity
 from weft.kernels.greedy.constraint import NOBODY, Constraint, owner
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, stream, unit
 
 
@@ -76,8 +76,9 @@ def first_above(nodes: Int32s, low: int, high: int, v: int) -> int:
 @jit
 def row_steps(tcc: Connectivity, index: Index) -> Int64s:
     """What each row costs: its visits to subscribers, and a few steps for every topic."""
-    steps = 4 * np.diff(tcc.indptr)
+    steps = np.empty(len(tcc.indptr) - 1, np.int64)
     for v in range(len(steps)):
+        steps[v] = 4 * (tcc.indptr[v + 1] - tcc.indptr[v])
         for i in range(tcc.indptr[v], tcc.indptr[v + 1]):
             topic = tcc.topic[i]
             start, middle, end = index.start[topic], index.middle[topic], index.start[topic + 1]
@@ -109,12 +110,19 @@ def row_contributions(tcc: Connectivity, index: Index, v: int, counter: Int32s, 
     return count
 
 
-@parallel_jit
 def histogram(tcc: Connectivity, index: Index, constraint: Constraint, bounds: Int64s, top: int) -> Int64s:
     """counts[chunk, c]: how many permitted pairs of the rows of a chunk contribute c, for c from 1 to top."""
-    nodes, chunks = len(tcc.indptr) - 1, len(bounds) - 1
-    counts = np.zeros((chunks, top + 1), np.int64)
-    for chunk in numba.prange(chunks):
+    counts = np.zeros((len(bounds) - 1, top + 1), np.int64)
+    in_ranges(count_pairs, len(counts), tcc, index, constraint, bounds, counts)
+    return counts
+
+
+@jit
+def count_pairs(
+    first: int, last: int, tcc: Connectivity, index: Index, constraint: Constraint, bounds: Int64s, counts: Int64s
+) -> None:
+    nodes = len(tcc.indptr) - 1
+    for chunk in range(first, last):
         counter, found = np.zeros(nodes, np.int32), np.empty(nodes + 1, np.int32)
         for v in range(bounds[chunk], bounds[chunk + 1]):
             for k in range(row_contributions(tcc, index, v, counter, found)):
@@ -122,10 +130,8 @@ def histogram(tcc: Connectivity, index: Index, constraint: Constraint, bounds: I
                 if owner(constraint, v, w, 0) != NOBODY:
                     counts[chunk, counter[w]] += 1
                 counter[w] = 0
-    return counts
 
 
-@parallel_jit
 def fill_pairs(
     tcc: Connectivity,
     index: Index,
@@ -142,14 +148,31 @@ def fill_pairs(
     The latter are drawn at random: with `left` to come and `lacking` still to take, the next one is taken with
     probability lacking / left (Knuth's algorithm S), so that every chunk fills its place exactly.
     """
-    nodes, chunks = len(tcc.indptr) - 1, len(bounds) - 1
-    ends = np.cumsum(counts[:, least + 1 :].sum(axis=1) + wanted)
-    # Not inside prange: numba loses what is written there through a named tuple (numba issue 7135).
+    starts = np.append(0, np.cumsum(counts[:, least + 1 :].sum(axis=1) + wanted))
+    equal = counts[:, least].copy()
+    in_ranges(choose_pairs, len(counts), tcc, index, constraint, bounds, starts, least, equal, wanted, seed, chosen)
+
+
+@jit
+def choose_pairs(
+    first: int,
+    last: int,
+    tcc: Connectivity,
+    index: Index,
+    constraint: Constraint,
+    bounds: Int64s,
+    starts: Int64s,
+    least: int,
+    equal: Int64s,
+    wanted: Int64s,
+    seed: int,
+    chosen: Pairs,
+) -> None:
+    nodes = len(tcc.indptr) - 1
     source, target, contribution = chosen.source, chosen.target, chosen.contribution
-    for chunk in numba.prange(chunks):
+    for chunk in range(first, last):
         counter, found = np.zeros(nodes, np.int32), np.empty(nodes + 1, np.int32)
-        place = ends[chunk - 1] if chunk else 0
-        left, lacking = counts[chunk, least], wanted[chunk]
+        place, left, lacking = starts[chunk], equal[chunk], wanted[chunk]
         state = stream(seed, chunk)
         for v in range(bounds[chunk], bounds[chunk + 1]):
             for k in range(row_contributions(tcc, index, v, counter, found)):

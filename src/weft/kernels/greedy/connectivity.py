@@ -108,13 +108,14 @@ def unfinished(tcc: Connectivity, open_nodes: Bools, topics: int) -> Connectivit
     """Only the subscriptions that a link between two open nodes may still join to another part."""
     first_part = np.full(topics, -1, np.int32)
     divided = np.zeros(topics, np.bool_)
-    for v in np.flatnonzero(open_nodes):
-        for i in range(tcc.indptr[v], tcc.indptr[v + 1]):
-            topic, part = tcc.topic[i], tcc.part[i]
-            if first_part[topic] < 0:
-                first_part[topic] = part
-            elif first_part[topic] != part:
-                divided[topic] = True
+    for v in range(len(open_nodes)):
+        if open_nodes[v]:
+            for i in range(tcc.indptr[v], tcc.indptr[v + 1]):
+                topic, part = tcc.topic[i], tcc.part[i]
+                if first_part[topic] < 0:
+                    first_part[topic] = part
+                elif first_part[topic] != part:
+                    divided[topic] = True
     indptr = np.zeros(len(tcc.indptr), np.int64)
     kept = np.empty(len(tcc.topic), np.int32)
     count = 0

@@ -43,7 +43,9 @@ def eager_links(tcc: Connectivity, index: Index, nodes: int, bulk: Bulk, seed: i
     """
     value = contributions(tcc, index, nodes)
     place = np.empty(len(value), np.int32)
-    node_of = np.repeat(np.arange(len(tcc.indptr) - 1), np.diff(tcc.indptr)).astype(np.int32)
+    node_of = np.empty(len(tcc.topic), np.int32)
+    for node in range(len(tcc.indptr) - 1):
+        node_of[tcc.indptr[node] : tcc.indptr[node + 1]] = node
     reach = unknown_reach(tcc, bulk, nodes)
     one, other = np.empty(len(tcc.topic), np.int32), np.empty(len(tcc.topic), np.int32)  # ends of a link, by topic
     chosen, taken = empty_pairs(len(tcc.topic)), 0
@@ -92,7 +94,8 @@ def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
             if own != index.part[middle]:
                 for place in range(first_above(index.node, middle, end, v), end):
                     row[index.node[place]] += 1
-        value[v * nodes : (v + 1) * nodes] = row[:nodes]
+        for w in range(nodes):
+            value[v * nodes + w] = row[w]
     return value
 
 

@@ -17,6 +17,7 @@ from weft.kernels.greedy.candidate import Pairs, empty_pairs
 from weft.kernels.greedy.connectivity import Connectivity, contribution, join
 from weft.kernels.greedy.constraint import NOBODY, Constraint, owner, use
 from weft.kernels.jit import jit
+from weft.kernels.order import descending
 from weft.kernels.random import advance, below, stream
 
 END = -1
@@ -40,10 +41,11 @@ def drained(
     weights `least` has to be 1.
     """
     size = len(candidates.contribution)
-    buckets = np.empty(size, np.int32)
+    buckets, highest = np.empty(size, np.int32), 0
     for pair in range(size):
         buckets[pair] = bucket_of(candidates.contribution[pair], weight, pair)
-    head = np.full(buckets.max() + 1, END, np.int32)  # of every bucket, a chain of candidates
+        highest = max(highest, buckets[pair])
+    head = np.full(highest + 1, END, np.int32)  # of every bucket, a chain of candidates
     next_in_bucket = np.empty(size, np.int32)
     for pair in range(size):
         put(head, next_in_bucket, buckets[pair], pair)
@@ -54,7 +56,7 @@ def drained(
         count = listed(head, next_in_bucket, value, bucket)
         state = shuffled(bucket[:count], state)
         if len(preference):
-            bucket[:count] = by_preference(bucket[:count], preference)
+            sort_by_preference(bucket[:count], preference)
         for pair in bucket[:count]:
             v, w = candidates.source[pair], candidates.target[pair]
             state = advance(state)
@@ -112,5 +114,11 @@ def shuffled(items: Int32s, state: np.uint64) -> np.uint64:
 
 
 @jit
-def by_preference(items: Int32s, preference: Int32s) -> Int32s:
-    return items[np.argsort(-preference[items], kind="mergesort")]  # stable: ties stay in random order
+def sort_by_preference(items: Int32s, preference: Int32s) -> None:
+    """Sorts in place; ties stay in random order."""
+    before, keys = items.copy(), np.empty(len(items), np.int32)
+    for place in range(len(items)):
+        keys[place] = preference[items[place]]
+    order = descending(keys)
+    for place in range(len(items)):
+        items[place] = before[order[place]]

@@ -1,21 +1,28 @@
 """Overlap: how many topics two nodes share, whatever the links."""
 
-import numba
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.kernels.greedy.constraint import Constraint, phase
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, below, stream
 
 NO_NODE = -1
 
 
-@parallel_jit
 def overlaps(indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s) -> Int32s:
     """Topics that source and target of each pair share."""
     shared = np.zeros(len(sources), np.int32)
-    for pair in numba.prange(len(sources)):
+    in_ranges(count_shared, len(sources), indptr, topics, sources, targets, shared)
+    return shared
+
+
+@jit
+def count_shared(
+    first: int, last: int, indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s, shared: Int32s
+) -> None:
+    for pair in range(first, last):
         i, i_end = indptr[sources[pair]], indptr[sources[pair] + 1]
         j, j_end = indptr[targets[pair]], indptr[targets[pair] + 1]
         while i < i_end and j < j_end:
@@ -27,10 +34,8 @@ def overlaps(indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s) -
                 i += 1
             else:
                 j += 1
-    return shared
 
 
-@parallel_jit
 def closest_fingers(
     indptr: Int64s,
     topics: Int32s,
@@ -42,7 +47,23 @@ def closest_fingers(
     table: Int32s,
 ) -> None:
     """Fills the empty phases of every node in table[node, phase] with the node of largest overlap, if any overlaps."""
-    for chunk in numba.prange(len(bounds) - 1):
+    in_ranges(fill_closest, len(bounds) - 1, indptr, topics, start, subscribers, fingers, bounds, seed, table)
+
+
+@jit
+def fill_closest(
+    first: int,
+    last: int,
+    indptr: Int64s,
+    topics: Int32s,
+    start: Int64s,
+    subscribers: Int32s,
+    fingers: Constraint,
+    bounds: Int64s,
+    seed: int,
+    table: Int32s,
+) -> None:
+    for chunk in range(first, last):
         counter, found = np.zeros(len(table), np.int32), np.empty(len(table) + 1, np.int32)
         for v in range(bounds[chunk], bounds[chunk + 1]):
             if fingers.room[v]:

@@ -31,10 +31,10 @@ def agenda_of(capacity: int) -> Agenda:
 def enlarged(agenda: Agenda) -> Agenda:
     larger = agenda_of(2 * len(agenda.times))
     count = agenda.size[0]
-    larger.times[:count] = agenda.times[:count]
-    larger.sequences[:count] = agenda.sequences[:count]
-    larger.events[:count] = agenda.events[:count]
-    larger.size[:] = agenda.size
+    for slot in range(count):
+        larger.times[slot], larger.sequences[slot] = agenda.times[slot], agenda.sequences[slot]
+        larger.events[slot] = agenda.events[slot]
+    larger.size[0], larger.size[1] = agenda.size[0], agenda.size[1]
     return larger
 
 

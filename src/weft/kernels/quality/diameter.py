@@ -8,29 +8,40 @@ lower bound; in small worlds a few searches settle all.
 A graph in several components has the largest of their diameters.
 """
 
-import numba
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 
 UNSEEN = -1
 UNBOUNDED = np.int32(2**30)
 
 
-@parallel_jit
 def diameters(starts: Int64s, indptr: Int64s, neighbours: Int32s, bounds: Int64s) -> Int32s:
     found = np.zeros(len(starts) - 1, np.int32)
-    largest = 0
-    for graph in range(len(found)):
-        largest = max(largest, starts[graph + 1] - starts[graph])
-    for chunk in numba.prange(len(bounds) - 1):
+    largest = int(np.diff(starts).max(initial=0))
+    in_ranges(find_diameters, len(bounds) - 1, starts, indptr, neighbours, bounds, largest, found)
+    return found
+
+
+@jit
+def find_diameters(
+    first: int,
+    last: int,
+    starts: Int64s,
+    indptr: Int64s,
+    neighbours: Int32s,
+    bounds: Int64s,
+    largest: int,
+    found: Int32s,
+) -> None:
+    for chunk in range(first, last):
         distance, queue = np.full(largest, UNSEEN, np.int32), np.empty(largest, np.int32)
         lower, upper = np.empty(largest, np.int32), np.empty(largest, np.int32)
         for graph in range(bounds[chunk], bounds[chunk + 1]):
-            first, size = starts[graph], starts[graph + 1] - starts[graph]
-            found[graph] = diameter(indptr, neighbours, first, distance, queue, lower[:size], upper[:size])
-    return found
+            start, size = starts[graph], starts[graph + 1] - starts[graph]
+            found[graph] = diameter(indptr, neighbours, start, distance, queue, lower[:size], upper[:size])
 
 
 @jit

@@ -3,31 +3,51 @@
 Written apart from the greedy's kernels, since it is what their overlays are measured with.
 """
 
-import numba
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.kernels.jit import jit, parallel_jit
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
 
 
-@parallel_jit
 def shared_topic_counts(indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s) -> Int64s:
     counts = np.empty(len(sources), np.int64)
-    for link in numba.prange(len(sources)):
-        counts[link] = walk(indptr, topics, sources[link], targets[link], topics[:0], topics[:0])
+    in_ranges(count_topics, len(sources), indptr, topics, sources, targets, counts)
     return counts
 
 
-@parallel_jit
+@jit
+def count_topics(
+    first: int, last: int, indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s, counts: Int64s
+) -> None:
+    for link in range(first, last):
+        counts[link] = walk(indptr, topics, sources[link], targets[link], topics[:0], topics[:0])
+
+
 def shared_subscriptions(
     indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s, offsets: Int64s
 ) -> tuple[Int32s, Int32s]:
     """The subscriptions at both ends of every link, topic by topic; those of a link from its offset to the next."""
     ones, others = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
-    for link in numba.prange(len(sources)):
-        first, last = offsets[link], offsets[link + 1]
-        walk(indptr, topics, sources[link], targets[link], ones[first:last], others[first:last])
+    in_ranges(list_subscriptions, len(sources), indptr, topics, sources, targets, offsets, ones, others)
     return ones, others
+
+
+@jit
+def list_subscriptions(
+    first: int,
+    last: int,
+    indptr: Int64s,
+    topics: Int32s,
+    sources: Int32s,
+    targets: Int32s,
+    offsets: Int64s,
+    ones: Int32s,
+    others: Int32s,
+) -> None:
+    for link in range(first, last):
+        start, end = offsets[link], offsets[link + 1]
+        walk(indptr, topics, sources[link], targets[link], ones[start:end], others[start:end])
 
 
 @jit

@@ -31,8 +31,8 @@ def audience_of(ring: Ring, subscribers: Int32s, slots: Int32s) -> Audience:
     """`slots` is -1 throughout before, and again after `dismiss`."""
     nodes, count = len(ring.fingers), len(subscribers)
     unrolled = np.full(2 * count + 1, 3 * nodes, np.int64)
-    unrolled[:count] = subscribers
-    unrolled[count:-1] = subscribers + np.int64(nodes)
+    for slot in range(count):
+        unrolled[slot], unrolled[count + slot] = subscribers[slot], subscribers[slot] + nodes
     mark(slots, subscribers)
     matched = np.empty((count + 1, ring.fingers.shape[1] + 1), np.int32)
     for slot in range(count):

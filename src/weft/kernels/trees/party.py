@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.order import descending
 
 NOBODY = -1
 
@@ -105,7 +106,7 @@ def adopt_common(indptr: Int64s, neighbours: Int32s, party: Party, count: int, p
     touched = np.empty(len(found), np.int32)
     for k in range(len(found)):
         touched[k] = parts_around(indptr, neighbours, party, found[k])
-    for k in np.argsort(-touched, kind="mergesort"):
+    for k in descending(touched):
         if touched[k] < 2 or parts < 2:
             break
         if parts_around(indptr, neighbours, party, found[k]) == touched[k]:  # else it waits for the next round

@@ -22,6 +22,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
+from weft.kernels.order import descending
 from weft.kernels.trees.party import NOBODY, Party
 
 CONNECTED = 8  # roots tried that are the best connected
@@ -71,7 +72,9 @@ def short_tree(graph: Graph, subscribers: int, fan_out: int) -> Tree:
     """A tree of all members, who are connected; the first of them are the subscribers."""
     count = len(graph.starts) - 1
     distances, best, trial = np.empty(count, np.float64), empty_tree(count), empty_tree(count)
-    connected = np.argsort(-np.diff(graph.starts), kind="mergesort")[:CONNECTED]
+    for member in range(count):
+        trial.degrees[member] = graph.starts[member + 1] - graph.starts[member]
+    connected = descending(trial.degrees)[:CONNECTED]
     find_ways(graph, connected[0], trial, distances)
     find_ways(graph, int(np.argmax(distances)), trial, distances)
     cost = grow(graph, middle(trial, distances), subscribers, best, distances)
@@ -142,8 +145,9 @@ def arrange(tree: Tree) -> None:
     ends = np.zeros(count + 1, np.int32)  # of the children of each member, in a list of all children
     for parent in tree.parents:
         ends[parent + 1] += 1  # those of nobody, the root alone, come first
-    tree.degrees[:] = ends[1:]
-    ends = np.cumsum(ends).astype(np.int32)
+    for member in range(count):
+        tree.degrees[member] = ends[member + 1]
+        ends[member + 1] += ends[member]
     children = np.empty(count, np.int32)
     for member in range(count - 1, -1, -1):
         ends[tree.parents[member] + 1] -= 1

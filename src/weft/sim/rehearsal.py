@@ -1,0 +1,81 @@
+"""Rehearsals: small runs of what the common commands do, after which their kernels need not be compiled any more.
+
+Each stands for itself, so that processes can rehearse side by side; what two of them need is compiled by both, if they
+come to it at once. The dearest come first, so that no process is left alone with one of them in the end.
+"""
+
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing import active_children, get_context
+
+import numpy as np
+
+from weft.ending import Order, at_stop
+from weft.model.instance import Instance, instance_from_pairs
+from weft.model.overlay import Overlay
+from weft.model.publication import Publications
+from weft.overlays.catalog import design
+from weft.overlays.quality import link_quality, quality
+from weft.sim.bulk import evaluate
+from weft.trees.weave import weave
+from weft.workloads.catalog import generate
+
+NODES, TOPICS, SUBSCRIPTIONS = 60, 20, 240
+
+
+def _instance() -> Instance:
+    """Subscriptions drawn without any kernel."""
+    pairs = np.random.default_rng(1).choice(NODES * TOPICS, SUBSCRIPTIONS, replace=False)
+    return instance_from_pairs(*np.divmod(pairs, TOPICS), node_count=NODES, topic_count=TOPICS)
+
+
+@cache
+def _overlay() -> Overlay:
+    return design(_instance(), "random", seed=1)
+
+
+def _design(name: str) -> None:
+    link_quality(_instance(), design(_instance(), name, seed=1))
+
+
+def _evaluate(router: str) -> None:
+    instance = _instance()
+    nodes = np.arange(NODES, dtype=np.int32)
+    evaluate(instance, _overlay(), router, Publications(nodes % np.int32(TOPICS), nodes), seed=1)
+
+
+REHEARSALS: dict[str, Callable[[], object]] = {
+    "weave": lambda: weave(_instance(), _overlay()),
+    "generate social": lambda: generate("social", nodes=300, seed=1),
+    "design swico-sl": lambda: _design("swico-sl"),
+    "design dc": lambda: _design("dc"),
+    "evaluate pie": lambda: _evaluate("pie"),
+    "inspect": lambda: quality(_instance(), _overlay()),
+    "evaluate scribe": lambda: _evaluate("scribe"),
+    "design gm": lambda: _design("gm"),
+    "generate zipf": lambda: generate("zipf", nodes=60, topics=20, subscriptions=4, seed=1),
+    "evaluate weave": lambda: _evaluate("weave"),
+}
+
+
+def rehearse(name: str) -> None:
+    REHEARSALS[name]()
+
+
+def rehearsed(processes: int) -> Iterator[str]:
+    """The names of rehearsals, each when it is over."""
+    with (
+        at_stop(Order.PROCESSES, lambda: [child.kill() for child in active_children()]),
+        ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_leave_signals) as pool,
+    ):
+        running = {pool.submit(rehearse, name): name for name in REHEARSALS}
+        for done in as_completed(running):
+            done.result()
+            yield running[done]
+
+
+def _leave_signals() -> None:
+    """A terminal sends Ctrl-C to all processes; the one that waits for the others ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
