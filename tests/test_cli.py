@@ -417,7 +417,7 @@ def test_version(run: Run) -> None:
 
 
 OUTPUTS = {
-    "design": ["design", "i", "--overlay", "chord", "--latency", "h.txt", "--out"],
+    "design": ["design", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
     "sample": ["sample", "i", "--nodes", "5", "--out"],
     "ingest": ["ingest", "e.txt", "--as", "edges", "--out"],
     "publish": ["publish", "i", "--count", "5", "--out"],

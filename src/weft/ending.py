@@ -110,6 +110,7 @@ def _end(reader: int) -> None:
     _ending.stopping.set()
     try:
         _ending.still.wait(PATIENCE)
+        _end_processes()
         for _, undo in sorted(_ending.undo, key=lambda entry: entry[0]):
             with suppress(OSError):  # the others still are to be undone
                 undo()
@@ -117,6 +118,22 @@ def _end(reader: int) -> None:
             os.write(2, f"weft: Stopped; {_remark()}.\n".encode())
     finally:
         os._exit(128 + number)
+
+
+def _end_processes() -> None:
+    """End all processes below this one, where the system shows them."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    ahead = [os.getpid()]
+    while ahead:
+        parent = ahead.pop()
+        below = [pid for pid, its_parent in parents.items() if its_parent == parent]
+        ahead += below
+        for pid in below:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _remark() -> str:

@@ -98,21 +98,24 @@ def _replace(partial: Path, path: Path, force: bool) -> None:
 def _sweep(path: Path) -> None:
     if not path.parent.is_dir():
         return
-    leftover = re.compile(rf"\.{re.escape(path.name)}\.(?:partial|replaced|scratch)-(\d+)")
+    leftover = re.compile(rf"\.{re.escape(path.name)}\.(partial|replaced|scratch)-(\d+)")
     for sibling in path.parent.iterdir():
         match = leftover.fullmatch(sibling.name)
-        if match and not _alive(int(match[1])):
+        if match and not _in_use(match[1], int(match[2])):
             remove(sibling)
 
 
-def _alive(pid: int) -> bool:
+def _in_use(kind: str, pid: int) -> bool:
+    """Whether the process that made it needs it still; this one has no two partial outputs of one name."""
+    if pid == os.getpid():
+        return kind == "scratch"
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return pid != os.getpid()
+    return True
 
 
 def remove(path: Path) -> None:

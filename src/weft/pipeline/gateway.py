@@ -76,6 +76,7 @@ _OWN_OPTIONS = ("spark.driver.extra", "spark.driver.defaultJavaOptions", "spark.
 def java_for(master: str, conf: Mapping[str, str]) -> Iterator[None]:
     """Java with a gateway that PySpark connects to; it ends with the block."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it reports what the exception says as well
+    logging.getLogger().addFilter(_is_not_py4j)  # some of it under no name
     provide_java()
     folder = Path(tempfile.mkdtemp(prefix="weft-spark-"))
     with at_stop(Order.FILES, lambda: remove(folder)):
@@ -99,7 +100,7 @@ def command(master: str, conf: Mapping[str, str]) -> list[str]:
 def java_command(memory: str) -> list[str]:
     """Java with Spark's classes, and the archive of them if `weft warm` has made one."""
     java, archive = Path(os.environ["JAVA_HOME"]) / "bin" / "java", archive_file()
-    shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+    shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() and archive.stat().st_size else []
     logs = f"-Dlog4j2.configurationFile={(CONF / 'log4j2.properties').as_uri()}"
     classes = f"{spark_home()}/jars/*"  # no folder beside it, which an archive cannot have
     return [str(java), "-cp", classes, f"-Xmx{memory}", *NEEDED, *SHORT_RUN, *shared, logs]
@@ -140,9 +141,19 @@ def _started(words: list[str], folder: Path, conf: Mapping[str, str]) -> "Iterat
         try:
             yield java
         finally:
+            _disconnect()
             _kill(java)
-            # PySpark would give the next session the connection to this Java.
-            SparkContext._gateway = SparkContext._jvm = None
+
+
+def _disconnect() -> None:
+    """Let nobody speak to this Java any more: neither PySpark's next session, nor the collector of lost objects."""
+    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+    if gateway is not None:
+        gateway._gateway_client.is_connected = False
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    return record.msg != "Exception while sending command."
 
 
 def _kill(java: "subprocess.Popen[bytes]") -> None:

@@ -47,9 +47,9 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
             yield active
         return
     require_master(master)
-    settings = {**SETTINGS, **_surroundings(master), **(conf or {})}
+    settings = {**SETTINGS, **surroundings(master), **(conf or {})}
     with java_for(master, settings):
-        spark = _connected(master, settings)
+        spark = connected(master, settings)
         try:
             with _told():
                 yield spark
@@ -101,7 +101,7 @@ def _unreachable(address: str) -> str | None:
     return None
 
 
-def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
+def connected(master: str, settings: Mapping[str, str]) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("weft").master(master)
     for key, value in settings.items():
@@ -120,7 +120,7 @@ def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
             signal.signal(signal.SIGINT, handler)
 
 
-def _surroundings(master: str) -> dict[str, str]:
+def surroundings(master: str) -> dict[str, str]:
     """Settings that only make sense where the executors are this process's own."""
     if not master.startswith("local"):
         return {}

@@ -8,11 +8,10 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
 
 import numpy as np
 
-from weft.ending import Order, at_stop
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
@@ -66,10 +65,8 @@ def rehearse(name: str) -> None:
 
 def rehearsed(processes: int) -> Iterator[str]:
     """The names of rehearsals, each when it is over."""
-    with (
-        at_stop(Order.PROCESSES, lambda: [child.kill() for child in active_children()]),
-        ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_leave_signals) as pool,
-    ):
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=spawn, initializer=_leave_signals) as pool:
         running = {pool.submit(rehearse, name): name for name in REHEARSALS}
         for done in as_completed(running):
             done.result()
