@@ -1,7 +1,6 @@
 """The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import short_lived
 import weft
-from weft import cli
+from weft import cli, ending
 from weft.cli import options
 from weft.cli.generate import generate
 from weft.cli.output import print_result
@@ -48,7 +47,7 @@ class Done:
 def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """`weft` in this process, in an empty folder, with the tests' Spark session instead of one of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(ending, "watch", lambda: None)
 
     def call(*arguments: object) -> Done:
         monkeypatch.setattr(sys, "argv", ["weft", *map(str, arguments)])
@@ -370,7 +369,7 @@ MISTAKES = {
     "rows without a meaning": (["ingest", "e.txt", "--out", "o"], "--as edges, --as follows or --as subscriptions"),
     "an unknown meaning": (["ingest", "e.txt", "--as", "friends", "--out", "o"], "'friends' is not one of"),
     "one column": (["ingest", "e.txt", "--as", "edges", "--columns", "a", "--out", "o"], "name two columns"),
-    "output that exists": (["ingest", "e.txt", "--as", "edges", "--out", "e.txt"], "e.txt exists already"),
+    "output that exists": (["ingest", "e.txt", "--as", "edges", "--out", "i"], "i exists already"),
     "a setting without a value": (["ingest", "e.txt", "--as", "edges", "--conf", "x", "--out", "o"], "not KEY=VALUE"),
     "no nodes": (["generate", "unif", "--nodes", "0", "--out", "o"], "--nodes"),
     "negative nodes": (["generate", "unif", "--nodes", "-5", "--out", "o"], "--nodes"),
@@ -388,7 +387,27 @@ MISTAKES = {
     "closure without users": (["sample", "i", "--nodes", "5", "--method", "closure", "--out", "o"], "social"),
     "an instance that is none": (["inspect", "."], "is not an instance or an overlay: it has no meta.json"),
     "an instance that is not there": (["publish", "nope", "--count", "1", "--out", "o"], "nope does not exist"),
-    "no publications": (["publish", "i", "--count", "-1", "--out", "o"], "--count"),
+    "fewer publications than none": (["publish", "i", "--count", "-1", "--out", "o"], "--count -1 is out of range"),
+    "no publications": (["publish", "i", "--count", "0", "--out", "o"], "--count 0 is out of range"),
+    "nothing to evaluate": (["evaluate", "i", "chord", "--router", "pie", "--publications", "0"], "is out of range"),
+    "a degree of none": (["design", "i", "--overlay", "gm", "--maximum-degree", "0", "--out", "o"], "from 1"),
+    "a setting of Spark without it": (
+        ["design", "i", "--overlay", "chord", "--conf", "a=b", "--out", "o"],
+        "--conf is for Spark, and --engine is local",
+    ),
+    "a master without Spark": (
+        ["ingest", "e.txt", "--as", "edges", "--engine", "local", "--master", "local[2]", "--out", "o"],
+        "--master is for Spark, and --engine is local",
+    ),
+    "a column that is not there": (
+        ["ingest", "e.txt", "--as", "edges", "--format", "csv", "--columns", "a,b", "--out", "o"],
+        "has no column 'a'",
+    ),
+    "a column that is not there, in a run": (
+        ["run", "e.txt", "--as", "edges", "--format", "csv", "--columns", "a,b", "--out", "o"],
+        "has no column 'a'",
+    ),
+    "latencies in a folder": (["run", "i", "--latency", "i", "--out", "o"], "i is a folder: give a file"),
     "an option of another overlay": (
         ["design", "i", "--overlay", "chord", "--tie", "overlap", "--out", "o"],
         "takes no option --tie",
@@ -432,8 +451,8 @@ MISTAKES = {
         "scribe takes no option --fan-out",
     ),
     "latencies that are not there": (["run", "i", "--latency", "l.txt", "--out", "r"], "l.txt does not exist"),
-    "a run in a folder of something else": (["run", "i", "--out", "i"], "is not a run of weft"),
-    "a run of fewer publications than none": (["run", "i", "--publications", "-1", "--out", "o"], "--publications -1"),
+    "a run in a folder of something else": (["run", "i", "--out", "j"], "is not a run of weft"),
+    "a run of no publications": (["run", "i", "--publications", "0", "--out", "o"], "--publications 0 is out of range"),
     "a run by a ring that is not there": (
         ["run", "i", "--overlay", "gm", "--router", "pie", "--out", "o"],
         "pie goes by a ring, which gm does not have",
@@ -483,6 +502,67 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"weft {weft.__version__}\n"
 
 
+OUTPUTS = {
+    "design": ["design", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
+    "sample": ["sample", "i", "--nodes", "5", "--out"],
+    "ingest": ["ingest", "e.txt", "--as", "edges", "--out"],
+    "publish": ["publish", "i", "--count", "5", "--out"],
+    "weave": ["weave", "i", "chord", "--out"],
+    "evaluate": [
+        "evaluate",
+        "i",
+        "chord",
+        "--router",
+        "weave",
+        "--trees",
+        "t.parquet",
+        "--publications",
+        "p.parquet",
+        "--topics",
+    ],
+    "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
+    "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
+    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
+}
+
+
+@pytest.mark.parametrize("command", OUTPUTS)
+def test_no_command_writes_over_what_it_reads(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "e.txt").write_text("1 2\n")
+    (tmp_path / "h.txt").write_text(HOSTS)
+    run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i")
+    run("design", "i", "--overlay", "chord", "--out", "chord")
+    run("weave", "i", "chord", "--out", "t.parquet")
+    run("publish", "i", "--count", 5, "--out", "p.parquet")
+    (tmp_path / "alias").symlink_to("i")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments = OUTPUTS[command]
+    inputs = [name for name in ("e.txt", "h.txt", "i", "chord", "t.parquet", "p.parquet") if name in arguments]
+    for given in inputs:
+        inside = [f"{given}/meta.json", f"{given}/new"] if (tmp_path / given).is_dir() else []
+        for out in (
+            given,
+            f"./x/../{given}",
+            *inside,
+            *(["alias", "alias/interest.parquet"] if given == "i" else []),
+            ".",
+        ):
+            for force in ([], ["--force"] if command != "run" else []):
+                done = run(*arguments, out, *force)
+                assert (done.code, ", which is read" in done.err) == (2, True), (out, done)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_union_and_an_overlay_in_one_place_are_refused_before_any_work(run: Run, tmp_path: Path) -> None:
+    run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i")
+    run("design", "i", "--overlay", "gm", "--out", "gm")
+    common = ("join", "gm", "--instance", "i", "--union", "same", "--out")
+    for out in ("same", "x/../same", "same/inside"):
+        done = run(*common, out)
+        assert (done.code, "and both are written" in done.err) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gm", "i"]
+
+
 RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json", "trees.parquet"]
 
 
@@ -500,23 +580,22 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path, sign: signal.Signals) -> None:
+def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
     killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
-    killed.send_signal(sign)
+    second = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
+    assert f"r is being written by process {killed.pid} (weft run e.txt" in second.communicate()[1].decode()
+    assert second.returncode == 2
+    killed.kill()
     killed.communicate()
-    assert killed.returncode == (-sign if sign == signal.SIGKILL else 128 + sign)
     assert not (tmp_path / "r" / "instance").exists()
-    if sign == signal.SIGTERM:
-        assert list((tmp_path / "r").iterdir()) == []
-        return
     resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     out, err = resumed.communicate()
     assert resumed.returncode == 0, err.decode()
     assert b"nodes 2,001" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 
 
 def test_too_much_for_the_memory_is_told(run: Run) -> None:

@@ -72,25 +72,49 @@ def test_oversim_coordinates(tmp_path: Path) -> None:
     [
         ("m.txt", "\n", "it is empty"),
         ("m.txt", "0 1\n", "square; this one is 1 by 2"),
-        ("m.txt", "0 x\n1 0\n", "cannot be read as latencies"),
-        ("m.txt", "0 -1\n1 0\n", "finite times of at least 0"),
-        ("n.xml", "<nodelist>", "cannot be read as latencies"),
+        ("m.txt", "0 x\n1 0\n", "line 1: 'x' is not a number of milliseconds"),
+        ("m.txt", "0 -1\n1 0\n", "line 1: -1 is no round-trip time"),
+        ("n.xml", "<nodelist>", "cannot be read as OverSim's nodes"),
         ("n.xml", "<nodelist></nodelist>", "of at least one node"),
         ("n.xml", "<nodelist><node><coord/></node></nodelist>", "coordinates must be finite"),
-        ("m.txt.gz", "not gzip", "cannot be read as latencies"),
-        ("x.ping.bin", "12345678", "cannot be read as latencies"),
+        ("m.txt.gz", "not gzip", "m.txt.gz: it is not gzip, is damaged, or is cut short"),
+        ("x.ping.bin", "12345678", "8 bytes are no square of hosts"),
+        ("x.ping.bin", "\xff" * 16, "a round-trip time of .* ms: it is damaged"),
+        ("n.xml", "<nodelist><node><coord>1</coord></node><node/></nodelist>", "different numbers of coordinates"),
+        ("n.xml", "<nodelist><node><coord>x</coord></node></nodelist>", "cannot be read as OverSim's nodes"),
+        ("m.txt", "0 1\n\n2\n", "m.txt: line 3 has 1 numbers, and line 1 has 2"),
+        ("m.csv", "0,1\n1,0,5\n", "m.csv: line 2 has 3 numbers, and line 1 has 2"),
+        ("m.txt", "0 1\n1e300 0\n", "line 2: 1e300 is no round-trip time: those are from 0 to 3,600,000 ms"),
+        ("m.txt", "0 nan\n1 0\n", "line 1: nan is no round-trip time"),
+        ("m.csv", "a,b\n0,1\n", "line 1: 'a' is not a number of milliseconds"),
+        ("m.csv", "0;1,5\n1,5;0\n", "line 1: '1,5' is not a number"),
     ],
 )
 def test_bad_files_are_told(tmp_path: Path, name: str, content: str, sentence: str) -> None:
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_text(content, encoding="latin-1" if name.endswith("bin") else "utf-8")
     with pytest.raises(WeftError, match=sentence):
         read_latency(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "text", ["0 1.5\n2 0", "0,1.5\n2,0\n", "\ufeff0, 1.5\r\n2, 0\r\n", "0;1.5\n2;0", "# hosts\n0\t1.5 # a\n2\t0\n"]
+)
+def test_a_matrix_is_read_however_it_is_written(tmp_path: Path, text: str) -> None:
+    (tmp_path / "m.csv").write_bytes(text.encode())
+    found = read_latency(tmp_path / "m.csv")
+    assert isinstance(found, MatrixLatency)
+    assert found.matrix.tolist() == [[0, 1.5], [2, 0]]
+
+
+def test_a_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="is a folder: give a file of latencies"):
+        read_latency(tmp_path)
 
 
 def test_a_corrupt_archive_is_told(tmp_path: Path) -> None:
     whole = gzip.compress(np.random.default_rng(1).bytes(400))
     (tmp_path / "m.txt.gz").write_bytes(whole[:12] + b"\xff" * 40 + whole[52:])
-    with pytest.raises(WeftError, match="cannot be read as latencies"):
+    with pytest.raises(WeftError, match="is not gzip, is damaged, or is cut short"):
         read_latency(tmp_path / "m.txt.gz")
 
 
@@ -133,10 +157,10 @@ NAMES_AMISS = {
     "a pair that is missing": ("a,b,1\nb,c,2\n", "no time between 'a' and 'c'"),
     "a pair given twice": ("a,b,1\na,b,2\n", "line 2 gives the time from 'a' to 'b' again"),
     "two fields": ("a,b,1\nb,c\n", "line 2 has 2 fields"),
-    "a word for a time": ("a,b,1\nb,a,soon\n", "line 2 has 'soon' where a time"),
+    "a word for a time": ("a,b,1\nb,a,soon\n", "line 2: 'soon' is not a number of milliseconds"),
     "a short row of a matrix": (",a,b\na,0,1\nb,1\n", "line 3 has 1 times, and there are 2 names"),
     "a name twice": (",a,a\na,0,1\na,1,0\n", "names 'a' more than once"),
-    "a time before now": ("a,b,-1\n", "finite times of at least 0"),
+    "a time before now": ("a,b,-1\n", "line 1: -1 is no round-trip time"),
     "some of the nodes": ("oslo,rome,1\n", "times of 2 of the 3 nodes, and none of 'bern'"),
     "nothing": ("\n", "it is empty"),
 }

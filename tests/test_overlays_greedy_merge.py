@@ -31,7 +31,7 @@ def test_one_node_for_all_topics_makes_a_star():
     assert degrees(overlay).tolist() == [1] * 6 + [6]
 
 
-@given(INSTANCES, st.integers(0, 2**32), st.sampled_from([0, 0.5, 1, 2.3, 5]))
+@given(INSTANCES, st.integers(0, 2**32), st.sampled_from([0.01, 0.5, 1, 2.3, 5]))
 @settings(deadline=None, max_examples=40)
 def test_gpa_keeps_to_the_average_degree_and_the_curve_tells_what_it_buys(instance, seed, average):
     overlay = design(instance, "gm", seed=seed, average_degree=average)
@@ -44,7 +44,7 @@ def test_gpa_keeps_to_the_average_degree_and_the_curve_tells_what_it_buys(instan
         assert curve.average_degree[overlay.links + 1] > average
 
 
-@given(INSTANCES, st.integers(0, 2**32), st.integers(0, 5))
+@given(INSTANCES, st.integers(0, 2**32), st.integers(1, 5))
 @settings(deadline=None, max_examples=40)
 def test_gpm_keeps_to_the_maximum_degree(instance, seed, maximum):
     overlay = design(instance, "gm", seed=seed, maximum_degree=maximum)
@@ -57,6 +57,8 @@ def test_gpm_keeps_to_the_maximum_degree(instance, seed, maximum):
     ("options", "sentence"),
     [
         ({"average_degree": -1}, "`average_degree` -1 is out of range"),
+        ({"average_degree": 0}, "`average_degree` 0 is out of range"),
+        ({"maximum_degree": 0}, "`maximum_degree` 0 is out of range"),
         ({"average_degree": float("nan")}, "`average_degree` nan is out of range"),
         ({"maximum_degree": -2}, "`maximum_degree` -2 is out of range"),
         ({"long": "chord"}, "its options are `tie`, `average_degree`, `maximum_degree`"),

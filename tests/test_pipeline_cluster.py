@@ -13,8 +13,8 @@ import pytest
 
 import short_lived
 import weft
+from weft.pipeline.gateway import CONF
 from weft.pipeline.java import provide_java
-from weft.pipeline.session import CONF
 from weft.workloads.sample import Sampling, sample
 
 

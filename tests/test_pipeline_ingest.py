@@ -1,9 +1,10 @@
-"""Ingest against a plain reading of the same rows in Python."""
+"""Ingest against a plain reading of the same rows in Python; every test runs both engines, and compares them."""
 
 import gzip
 import json
 import random
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,54 @@ from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
 from weft.model.instance import Instance, read_instance
-from weft.pipeline.ingest import Ingested, ingest
-from weft.pipeline.source import Kind, Source
+from weft.pipeline.ingest import ingest as ingest_on_spark
+from weft.pipeline.session import spark_session
+from weft.raw.ingest import Ingested, check
+from weft.raw.ingest import ingest as ingest_here
+from weft.raw.source import Kind, Source
 
 Pair = tuple[str, str]
+
+
+def ingest(spark: SparkSession, source: Source, out: Path) -> Ingested:
+    """On Spark, and in this process: the counts, or the error, must be the same, and so must be the files."""
+    told: list[Ingested | str] = []
+    for work, folder in (
+        (lambda path: ingest_here(source, path), out.with_name("here")),
+        (on_spark(spark, source), out),
+    ):
+        try:
+            told.append(work(folder))
+        except WeftError as error:
+            told.append(str(error))
+    assert told[0] == told[1]
+    if isinstance(told[1], str):
+        raise WeftError(told[1])
+    here, there = read_instance(out.with_name("here")), read_instance(out)
+    assert here.fingerprint == there.fingerprint
+    assert here.meta == there.meta
+    for one, other in ((here.node_names, there.node_names), (here.topic_names, there.topic_names)):
+        assert one is not None
+        assert other is not None
+        assert one.tolist() == other.tolist()
+    assert files(out.with_name("here")) == files(out)
+    shutil.rmtree(out.with_name("here"))
+    return told[1]
+
+
+def on_spark(spark: SparkSession, source: Source) -> Callable[[Path], Ingested]:
+    def work(path: Path) -> Ingested:
+        with spark_session():  # for its sentences
+            return ingest_on_spark(spark, source, path)
+
+    return work
+
+
+def files(folder: Path) -> dict[str, object]:
+    """The names of an instance's files, and what was rejected."""
+    rejected = folder / "rejected.parquet"
+    rows = pq.read_table(rejected).to_pylist() if rejected.exists() else []
+    return {**{path.name: None for path in folder.iterdir()}, "rejected.parquet": rows}
 
 
 def in_order(names: set[str]) -> list[str]:
@@ -43,7 +88,7 @@ def named_pairs(instance: Instance) -> set[Pair]:
     return set(zip(instance.node_names[rows], instance.topic_names[instance.interest.indices], strict=True))
 
 
-def check(
+def verify(
     spark: SparkSession, rows: Sequence[Pair], kind: Kind, tmp_path: Path, file: Path, **options: Any
 ) -> Ingested:
     result = ingest(spark, Source((str(file),), kind, **options), tmp_path / "out")
@@ -70,20 +115,20 @@ def test_edge_lists_are_cleaned_and_counted(
 ) -> None:
     lines = ["# a comment", "% another", "", *(f"{u}\t {v} " for u, v in ROWS)]
     (tmp_path / "e.txt").write_bytes("\r\n".join(lines).encode())
-    result = check(spark, ROWS, kind, tmp_path, tmp_path / "e.txt")
-    assert result == Ingested(result.nodes, result.topics, result.subscriptions, len(ROWS), loops, duplicates, 0)
+    result = verify(spark, ROWS, kind, tmp_path, tmp_path / "e.txt")
+    assert result == Ingested(result.nodes, result.topics, result.subscriptions, len(ROWS), loops, duplicates, 0, 0)
 
 
 def test_ids_may_be_any_text(spark: SparkSession, tmp_path: Path) -> None:
     rows = [("007", "7"), ("7", "+7"), ("ä", "z"), ("9" * 30, "7"), ("1e3", "a,b")]
     (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
-    check(spark, rows, "follows", tmp_path, tmp_path / "e.txt")
+    verify(spark, rows, "follows", tmp_path, tmp_path / "e.txt")
 
 
 def test_integers_on_one_side_only(spark: SparkSession, tmp_path: Path) -> None:
     rows = [("10", "sport"), ("9", "news"), ("9", "10")]
     (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
-    check(spark, rows, "subscriptions", tmp_path, tmp_path / "e.txt")
+    verify(spark, rows, "subscriptions", tmp_path, tmp_path / "e.txt")
 
 
 def write_as(form: str, path: Path, rows: Sequence[Pair]) -> tuple[Path, dict[str, Any]]:
@@ -151,7 +196,7 @@ def write_as(form: str, path: Path, rows: Sequence[Pair]) -> tuple[Path, dict[st
 )
 def test_formats(spark: SparkSession, tmp_path: Path, form: str) -> None:
     file, options = write_as(form, tmp_path, ROWS)
-    check(spark, ROWS, "follows", tmp_path, file, **options)
+    verify(spark, ROWS, "follows", tmp_path, file, **options)
 
 
 def test_many_files_are_one_graph(spark: SparkSession, tmp_path: Path) -> None:
@@ -165,7 +210,7 @@ def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Pa
     draw = random.Random(1)
     rows = [(str(draw.randrange(60)), str(draw.randrange(60))) for _ in range(1000)]
     (tmp_path / "e.txt").write_text("\n".join(f"{u} {v}" for u, v in rows))
-    check(spark, rows, "edges", tmp_path, tmp_path / "e.txt")
+    verify(spark, rows, "edges", tmp_path, tmp_path / "e.txt")
 
 
 @pytest.mark.parametrize(
@@ -174,17 +219,33 @@ def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Pa
         ("e.txt", "1 2\n# x\n\n3\n4 5", r"e.txt, line 4: 2 fields are expected, not 1: '3'\. Mend it"),
         ("e.txt", "1 2\n1 2 3\n4\n", r"line 2: 2 fields are expected, not 3: '1 2 3' \(2 such rows in all\)"),
         ("e.txt", b"1 2\n\xff\xfe 3\n", "line 2: it is not UTF-8"),
-        ("f.csv", "a,b\n1,2\n1\n", "f.csv, line 3: 2 fields are expected: '1'"),
+        ("f.csv", "a,b\n1,2\n1\n", "f.csv, line 3: 2 fields are expected, not 1: '1'"),
+        ("f.csv", 'a,b\n1,2\n"1,2\n', "line 3: a quote is out of place, or not closed on its line"),
+        ("f.csv", "a;b\n1;2\n", "has one column, 'a;b': if ';' separates two, say so with `delimiter` ';'"),
+        ("f.csv", b"a,b\n\xff,2\n", "line 2: it is not UTF-8. Mend it"),
+        ("f.csv", b"a,b\n1,\0\0\n", "f.csv is binary, not text"),
+        ("f.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "f.txt is binary, not text"),
+        ("f.txt", gzip.compress(b"1 2\n"), "f.txt is not text but gzip: name it .gz"),
+        ("f.csv", "a,b\n1,2\n".encode("utf-16"), "f.csv is not text but UTF-16"),
+        ("f.parquet", b"PAR1 and no more", "f.parquet cannot be read as Parquet"),
+        ("e.txt.gz", gzip.compress(b"1 2\n" * 999)[:-9], "e.txt.gz is not gzip, is damaged, or is cut short"),
+        ("f.json", '{"a": ["x"], "b": 3}', "f.json, line 1: its value is not a list: '\"b\": 3'"),
+        ("f.json", '{\n"a": ["x"],\n"b": [["y"]]}', "line 3: the second id is neither text nor an integer"),
+        ("f.json", '{\n"a": ["x"],\n"b": ["y"}', "line 3: it is not JSON"),
+        ("f.json", "[1, 2]", "line 1: it is not a JSON map of lists"),
+        ("f.jsonl", '{"a": ["x"], "b": 3}\n', "line 1: the first id is neither text nor an integer"),
+        ("f.jsonl", '{"a": 1.5, "b": 3}\n', "line 1: the first id is neither text nor an integer"),
+        ("f.jsonl", '{"a": 1, "b": true}\n', "line 1: the second id is neither text nor an integer"),
         ("f.csv", "a,b\n1,\n", "line 2: the second id is missing"),
         ("f.csv", "a,b,c\n1,2,3\n", "has the columns a, b, c: name the two that matter with `columns`"),
         ("f.jsonl", '{"a": 1, "b": 2}\n{"a": 1', "line 2: it is not a JSON object like the first"),
         ("f.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1}\n', "line 3: the second id is missing"),
         ("f.jsonl", "7\n", "line 1: it is not a JSON object"),
-        ("f.json", '{"a": ["b"', "line 1: it is not a JSON map of lists"),
+        ("f.json", '{"a": ["b"', "line 1: it is not JSON"),
         ("e.txt", "# nothing\n", "Nothing is left of .*e.txt: no subscriptions"),
         ("e.txt", "1 1\n", "Nothing is left"),
         ("f.csv", "", "f.csv is empty"),
-        ("e.txt.gz", "not gzip", "gzip"),
+        ("e.txt.gz", "not gzip", "e.txt.gz is not gzip"),
         ("e.dat", "1 2", "does not show its format"),
     ],
 )
@@ -192,22 +253,20 @@ def test_bad_input_is_told_and_leaves_nothing(
     spark: SparkSession, tmp_path: Path, name: str, content: str | bytes, sentence: str
 ) -> None:
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    from weft.pipeline.session import spark_session
-
-    with pytest.raises(WeftError, match=sentence), spark_session():
+    with pytest.raises(WeftError, match=sentence):
         ingest(spark, Source((str(tmp_path / name),), "follows"), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_bad_rows_can_be_left_out_and_kept_aside(spark: SparkSession, tmp_path: Path) -> None:
-    for name in ("a.txt", "b.txt"):
+    for name in ("a.txt", "b + %20.txt"):
         (tmp_path / name).write_text("1 2\nx\n3 4\n\n1 2 3\n")
-    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b.txt")), "follows", on_bad_row="skip")
+    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b + %20.txt")), "follows", on_bad_row="skip")
     result = ingest(spark, source, tmp_path / "out")
     assert (result.rows, result.rejected, result.subscriptions) == (4, 4, 2)
     rejected = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     places = [(row["file"].rpartition("/")[2], row["line"], row["content"]) for row in rejected]
-    assert places == [("a.txt", 2, "x"), ("a.txt", 5, "1 2 3"), ("b.txt", 2, "x"), ("b.txt", 5, "1 2 3")]
+    assert places == [("a.txt", 2, "x"), ("a.txt", 5, "1 2 3"), ("b + %20.txt", 2, "x"), ("b + %20.txt", 5, "1 2 3")]
     read_instance(tmp_path / "out")
 
 
@@ -233,6 +292,59 @@ def test_a_parquet_column_of_another_type_is_told(spark: SparkSession, tmp_path:
         ingest(spark, Source((str(tmp_path / "f.parquet"),), "follows"), tmp_path / "out")
 
 
+def test_blanks_around_names_are_no_part_of_them_and_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text('user, topic\nann,x\n ann ,x\nann\t,"y "\nbob, x\n')
+    result = verify(spark, [("ann", "x"), ("ann", "y"), ("bob", "x")], "subscriptions", tmp_path, tmp_path / "f.csv")
+    assert (result.trimmed, result.duplicates) == (4, 1)
+
+
+@pytest.mark.parametrize("columns", [("2", "3"), ("to", "from"), ("2", "from")])
+def test_columns_are_named_or_numbered_whether_or_not_there_is_a_header(
+    spark: SparkSession, tmp_path: Path, columns: Pair
+) -> None:
+    (tmp_path / "f.csv").write_text("n,to,from\n0,a,b\n1,b,c\n")
+    verify(spark, [("a", "b"), ("b", "c")], "follows", tmp_path, tmp_path / "f.csv", columns=columns)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_lines_end_in_any_way(spark: SparkSession, tmp_path: Path, ends: str) -> None:
+    (tmp_path / "f.csv").write_bytes(ends.join(["\ufeffa,b", "1,2", "", "2,3"]).encode())
+    verify(spark, [("1", "2"), ("2", "3")], "follows", tmp_path, tmp_path / "f.csv")
+
+
+def test_numbers_at_the_edge_of_what_64_bits_hold(spark: SparkSession, tmp_path: Path) -> None:
+    edge = [str(2**63 - 1), str(-(2**63)), str(2**63 - 2)]
+    (tmp_path / "a.txt").write_text(f"{edge[0]} {edge[1]}\n{edge[1]} {edge[2]}\n")
+    verify(spark, [(edge[0], edge[1]), (edge[1], edge[2])], "follows", tmp_path, tmp_path / "a.txt")
+    (tmp_path / "b.txt").write_text(f"{2**63} {edge[0]}\n")
+    shutil.rmtree(tmp_path / "out")
+    verify(spark, [(str(2**63), edge[0])], "follows", tmp_path, tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "sentence"),
+    [
+        ("f.csv", "a,b\n1,2\n", {"columns": ("a", "c")}, "has no column 'c'; it has a, b"),
+        ("f.csv", "a;b\n1;2\n", {}, "say so with `delimiter` ';'"),
+        ("e.txt", "1 2\n3\n4\n", {}, r"line 2: 2 fields are expected, not 1: '3'\. Mend it"),
+        ("e.dat", "1 2\n", {}, "give one with `format`"),
+        ("f.bin", b"\0\1", {"format": "csv"}, "is binary"),
+        ("f.jsonl", "7\n", {}, "it is not a JSON object"),
+    ],
+)
+def test_what_the_first_lines_show_is_told_without_spark(
+    tmp_path: Path, name: str, content: str | bytes, options: dict[str, Any], sentence: str
+) -> None:
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(WeftError, match=sentence):
+        check(Source((str(tmp_path / name),), "follows", **options))
+
+
+def test_bad_rows_that_are_to_be_skipped_do_not_stop_the_check(tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("1 2\n3\n")
+    check(Source((str(tmp_path / "e.txt"),), "follows", on_bad_row="skip"))
+
+
 def test_a_column_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("a,b\n1,2\n")
     with pytest.raises(WeftError, match="has no column 'c'; it has a, b"):
@@ -253,7 +365,7 @@ def test_ego_facebook(spark: SparkSession, tmp_path: Path, data: Path) -> None:
 
 def test_ego_twitter(spark: SparkSession, tmp_path: Path, data: Path) -> None:
     result = ingest(spark, Source((str(data / "social/twitter_combined.txt.gz"),), "follows"), tmp_path / "tw")
-    assert result == Ingested(81_306, 81_306, 1_768_135, 1_768_149, 14, 0, 0)
+    assert result == Ingested(81_306, 81_306, 1_768_135, 1_768_149, 14, 0, 0, 0)
 
 
 def test_genres(spark: SparkSession, tmp_path: Path, data: Path) -> None:

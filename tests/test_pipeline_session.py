@@ -1,3 +1,6 @@
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -5,9 +8,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from weft.errors import SurroundingsError
+from weft.errors import WeftError
 from weft.pipeline import session
-from weft.pipeline.session import MASTERS, spark_session, spark_when_needed
+from weft.pipeline.session import MASTERS, require_master, spark_session, spark_when_needed
 
 
 @pytest.mark.parametrize(
@@ -15,13 +18,17 @@ from weft.pipeline.session import MASTERS, spark_session, spark_when_needed
     [
         ("java.io.IOException: No space left on device", "No space left on the disk that Spark works on"),
         ("java.io.IOException: not a gzip file", "A file named .gz is not gzip, is damaged, or is cut short"),
+        (
+            "[X] Encountered error while reading file file:///a/b.txt.gz. x\nUnexpected end of input stream",
+            "^/a/b.txt.gz is not gzip, is damaged, or is cut short: get it again",
+        ),
         ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
         ("[SOME_ERROR] It went wrong.\nmore", r"Spark failed: \[SOME_ERROR\] It went wrong\.$"),
     ],
 )
 def test_failures_of_spark_are_told_in_a_sentence(spark: SparkSession, told: str, sentence: str) -> None:
-    with pytest.raises(SurroundingsError, match=sentence), spark_session():
+    with pytest.raises(WeftError, match=sentence), spark_session():
         raise PySparkException(told)
 
 
@@ -48,6 +55,56 @@ def test_a_session_starts_when_it_is_first_asked_for_and_once(monkeypatch: pytes
         story.append("worked again")
         assert spark() is spark()
     assert story[1:] == ["worked again", "started local[2]", "stopped"]
+
+
+TWICE = """
+from weft.pipeline.session import spark_session
+for _ in "ab":
+    with spark_session("local[1]") as spark:
+        print(spark.range(3).count())
+"""
+
+
+def port_of_nobody() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "address", ["spark://127.0.0.1:{}", "k8s://https://127.0.0.1:{}", "spark://127.0.0.1:{0},127.0.0.1:{0}"]
+)
+def test_a_master_that_is_not_there_is_told_before_java_starts(address: str) -> None:
+    with pytest.raises(
+        WeftError, match=r"No Spark master answers at .*: Connection refused\. Start it, or mend `master`"
+    ):
+        require_master(address.format(port_of_nobody()))
+
+
+@pytest.mark.parametrize(
+    "address", ["spark://no-such-host.invalid:7077", "spark://127.0.0.1", "spark://127.0.0.1:99999"]
+)
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    with pytest.raises(WeftError, match="No Spark master answers"):
+        require_master(address)
+
+
+def test_one_master_of_several_is_enough() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        require_master(f"spark://127.0.0.1:{port_of_nobody()},127.0.0.1:{listener.getsockname()[1]}")
+
+
+def test_yarn_without_its_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(WeftError, match="HADOOP_CONF_DIR"):
+        require_master("yarn")
+
+
+def test_a_second_session_has_a_java_of_its_own() -> None:
+    """In a process of its own: this one has a session already."""
+    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """The command line: one file a command. A command parses its options, calls the library, and prints the result."""
 
-import signal
 import sys
 from typing import Annotated
 
 import typer
 
 import weft
+from weft import ending
 from weft.cli import (
     compare,
     demo,
@@ -28,6 +28,7 @@ from weft.cli import (
 )
 from weft.cli.output import sentence_of
 from weft.errors import WeftError
+from weft.memory import SHORTAGE, is_shortage, require_memory
 
 app = typer.Typer(
     help="Publish/subscribe whose broker network is woven from who listens to what.",
@@ -75,21 +76,23 @@ def _root(
 
 
 def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    ending.watch()
     try:
+        require_memory()
         app()
     except WeftError as error:
         typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
+        if is_shortage(error):
+            typer.echo(f"weft: {SHORTAGE}", err=True)
+            sys.exit(1)
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
         sys.exit(1)
-    except MemoryError:
-        typer.echo("weft: There is not enough memory for this: ask for less, or take a larger machine.", err=True)
+    except (MemoryError, ImportError, RuntimeError, SystemError) as error:
+        if not is_shortage(error):
+            raise
+        typer.echo(f"weft: {SHORTAGE}", err=True)
         sys.exit(1)
-
-
-def _stop(number: int, _: object) -> None:
-    """Leave through all the clean-up that is under way."""
-    sys.exit(128 + number)
+    finally:
+        ending.stand_still_if_stopping()

@@ -37,20 +37,18 @@ def compare(
 ) -> None:
     """Compare every pair of an overlay and a router: means over seeds, with 95 % confidence intervals."""
     from weft.model.instance import read_instance
-    from weft.model.storage import require_absent
+    from weft.model.output import claimed
     from weft.report.trial import write_trials
     from weft.sim.trial import compare as compare_here
 
-    if out is not None:
-        require_absent(out, force)
-    given = read_instance(instance)
-    wanted = [name.strip() for name in overlays.split(",")], [name.strip() for name in routers.split(",")]
-    done = _SeedsDone()
-    with ConsoleProgress().step(f"Comparing under {seeds} seeds", lambda: (done.count, seeds)):
-        trials = compare_here(given, *wanted, seeds=seeds, publications=publications, each_seed=done)
-    if out is not None:
-        meta = {"instance": given.fingerprint, "seeds": seeds, "publications": publications}
-        write_trials(trials, out, meta, force=force)
+    with claimed(*o.given(out), inputs=[instance], force=force):
+        given, done = read_instance(instance), _SeedsDone()
+        wanted = [name.strip() for name in overlays.split(",")], [name.strip() for name in routers.split(",")]
+        with ConsoleProgress().step(f"Comparing under {seeds} seeds", lambda: (done.count, seeds)):
+            trials = compare_here(given, *wanted, seeds=seeds, publications=publications, each_seed=done)
+        if out is not None:
+            meta = {"instance": given.fingerprint, "seeds": seeds, "publications": publications}
+            write_trials(trials, out, meta, force=force)
     if json:
         print_result({"systems": trials.summary(), "left_out": trials.left_out}, json)
     else:

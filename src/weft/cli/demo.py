@@ -15,7 +15,7 @@ def demo(
     out: OutRun = Path("demo"),
     nodes: Annotated[int, typer.Option(help="How many users to make.")] = 2000,
     seed: o.Seed = 1,
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     json: o.Json = False,
 ) -> None:

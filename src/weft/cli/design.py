@@ -1,7 +1,5 @@
 """weft design"""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -49,7 +47,7 @@ def design(
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
@@ -57,7 +55,8 @@ def design(
     """Design an overlay for an instance."""
     from weft.model.instance import read_instance
     from weft.model.latency import placed_latency
-    from weft.model.storage import require_absent
+    from weft.model.output import claimed
+    from weft.model.storage import scratch_folder
     from weft.overlays.catalog import chosen_options
     from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
@@ -77,25 +76,23 @@ def design(
     chosen_options(overlay, {**options, "latency": latency})
     if closeness is not None and latency is None:
         raise WeftError("--closeness says how much round-trip times count: give them with --latency.")
-    require_absent(out, force)
-    given, progress = read_instance(instance), ConsoleProgress()
-    if engine == "spark":
-        from weft.pipeline.design import design as design_on_spark
-        from weft.pipeline.session import spark_session
+    settings = o.spark_settings(engine, master, conf)
+    with claimed(out, inputs=o.given(instance, latency), force=force):
+        given, progress = read_instance(instance), ConsoleProgress()
+        if engine == "spark":
+            from weft.pipeline.design import design as design_on_spark
+            from weft.pipeline.session import spark_session
 
-        with (
-            spark_session(master, o.spark_conf(conf)) as spark,
-            TemporaryDirectory(dir=o.existing_parent(out)) as scratch,
-        ):
-            made = design_on_spark(
-                spark, instance, overlay, Path(scratch), seed=seed, latency=latency, progress=progress, **options
-            )
-    else:
-        placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
-        with progress.step(f"Designing {overlay}"):
-            made = design_here(given, overlay, seed=seed, latency=placed, **options)
-    with progress.step("Measuring it"):
-        made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
-    made.write(out, force=force, names=given.node_names)
+            with spark_session(*settings) as spark, scratch_folder(out) as scratch:
+                made = design_on_spark(
+                    spark, instance, overlay, scratch, seed=seed, latency=latency, progress=progress, **options
+                )
+        else:
+            placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
+            with progress.step(f"Designing {overlay}"):
+                made = design_here(given, overlay, seed=seed, latency=placed, **options)
+        with progress.step("Measuring it"):
+            made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
+        made.write(out, force=force, names=given.node_names)
     result = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
     print_result({**result, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

@@ -29,7 +29,7 @@ def evaluate(
     seed: o.Seed = 1,
     topics: Annotated[Path | None, typer.Option(help="File for the figures of every topic.")] = None,
     engine: o.Engine = "local",
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
@@ -37,35 +37,37 @@ def evaluate(
     """Publish over an overlay, check every delivery, and print what it cost."""
     from weft.model.instance import read_instance
     from weft.model.latency import latency_for
+    from weft.model.output import claimed
     from weft.model.overlay import read_overlay
-    from weft.model.storage import new_path, require_absent, write_columns
+    from weft.model.storage import new_path, write_columns
     from weft.model.tree import read_trees
     from weft.sim.bulk import evaluate as evaluate_here
     from weft.sim.catalog import require_options
     from weft.sim.evaluation import figures_of, with_names
 
     require_options(router, fan_out, trees is not None)
-    if topics is not None:
-        require_absent(topics, force)
-    made, built = read_instance(instance), read_overlay(overlay)
-    placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
-    drawn = _publications(publications, made, seed)
-    options: dict[str, Any] = {"seed": seed, "per_topic": topics is not None, "fan_out": fan_out}
-    progress = ConsoleProgress()
-    if engine == "spark":
-        from weft.pipeline.evaluate import evaluate as evaluate_on_spark
-        from weft.pipeline.session import spark_session
+    settings = o.spark_settings(engine, master, conf)
+    file = None if publications.isdecimal() else publications
+    with claimed(*o.given(topics), inputs=o.given(instance, overlay, trees, latency, file), force=force):
+        made, built = read_instance(instance), read_overlay(overlay)
+        placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+        drawn = _publications(publications, made, seed)
+        options: dict[str, Any] = {"seed": seed, "per_topic": topics is not None, "fan_out": fan_out}
+        progress = ConsoleProgress()
+        if engine == "spark":
+            from weft.pipeline.evaluate import evaluate as evaluate_on_spark
+            from weft.pipeline.session import spark_session
 
-        with spark_session(master, o.spark_conf(conf)) as spark:
-            given = spark, instance, overlay, router, drawn
-            result = evaluate_on_spark(*given, latency=latency, trees=trees, progress=progress, **options)
-    else:
-        woven = None if trees is None else read_trees(trees, made, built)
-        with progress.step(f"Routing {len(drawn):,} publications by {router}"):
-            result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
-    if topics is not None and result.topics is not None:
-        with new_path(topics, force=force) as partial:
-            write_columns(partial, with_names(result.topics, made))
+            with spark_session(*settings) as spark:
+                given = spark, instance, overlay, router, drawn
+                result = evaluate_on_spark(*given, latency=latency, trees=trees, progress=progress, **options)
+        else:
+            woven = None if trees is None else read_trees(trees, made, built)
+            with progress.step(f"Routing {len(drawn):,} publications by {router}"):
+                result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
+        if topics is not None and result.topics is not None:
+            with new_path(topics, force=force) as partial:
+                write_columns(partial, with_names(result.topics, made))
     print_result(figures_of(result, made), json)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
+from weft.ending import CONTINUES, remark
 from weft.errors import SurroundingsError, WeftError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def experiment(
         Path | None, typer.Option(help="Folder with the data sets of docs/experiments.md. Default: generate them.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Make all runs again.")] = False,
     json: o.Json = False,
@@ -45,19 +46,23 @@ def experiment(
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
     from weft.experiments.engine.execution import execute, files_in, journal_in
+    from weft.model.output import claimed
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
     from weft.report.reproduction import write_reproduction
 
     files = {} if data is None else files_in(data, wanted)
-    journal_in(out, force=force)
-    with spark_when_needed(master, o.spark_conf(conf)) as session:
-        done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
-    verdicts = {}
-    for results in done:
-        comparisons = write_experiment(results, out / results.experiment.name, force=True)
-        verdicts[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
-    path = write_reproduction(out)
+    settings = o.spark_settings("spark", master, conf)
+    with claimed(out, inputs=files.values(), resumes=True):
+        journal_in(out, force=force)
+        remark(CONTINUES)
+        with spark_when_needed(*settings) as session:
+            done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
+        verdicts = {}
+        for results in done:
+            comparisons = write_experiment(results, out / results.experiment.name, force=True)
+            verdicts[results.experiment.name] = Counter(comparison.verdict for comparison in comparisons)
+        path = write_reproduction(out)
     print_result(verdicts if json else {**verdicts, "report": str(path)}, json)
     _report_failures(done)
 

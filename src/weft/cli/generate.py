@@ -32,13 +32,13 @@ def generate(
     reciprocity: Annotated[float | None, typer.Option(help="Of social: the share of follows that are mutual.")] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Make an instance: a workload by name, size and seed."""
-    from weft.model.storage import require_absent
+    from weft.model.output import claimed
     from weft.workloads.catalog import generate as generate_locally
     from weft.workloads.catalog import workload as checked
 
@@ -52,19 +52,18 @@ def generate(
         "like": like,
         "reciprocity": reciprocity,
     }
-    require_absent(out, force)
     checked(workload, nodes=nodes, **options)
-    if engine == "spark":
-        from weft.pipeline.generate import generate as generate_on_spark
-        from weft.pipeline.session import spark_session
+    settings = o.spark_settings(engine, master, conf)
+    with claimed(out, force=force):
+        if engine == "spark":
+            from weft.pipeline.generate import generate as generate_on_spark
+            from weft.pipeline.session import spark_session
 
-        with spark_session(master, o.spark_conf(conf)) as spark:
-            progress = ConsoleProgress()
-            counts = generate_on_spark(
-                spark, workload, out, nodes=nodes, seed=seed, force=force, progress=progress, **options
-            )
-    else:
-        instance = generate_locally(workload, nodes=nodes, seed=seed, **options)
-        instance.write(out, force=force)
-        counts = instance.counts
+            with spark_session(*settings) as spark:
+                size: dict[str, Any] = {"nodes": nodes, "seed": seed, "force": force, "progress": ConsoleProgress()}
+                counts = generate_on_spark(spark, workload, out, **size, **options)
+        else:
+            instance = generate_locally(workload, nodes=nodes, seed=seed, **options)
+            instance.write(out, force=force)
+            counts = instance.counts
     print_result({"instance": str(out), **counts}, json)

@@ -20,20 +20,30 @@ def ingest(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
-    master: o.Master = "local[*]",
+    engine: o.Engine = "spark",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
-    """Turn raw data into an instance, on Spark: clean it, and number nodes and topics densely."""
-    from weft.model.storage import require_absent
+    """Turn raw data into an instance, on Spark by default: clean it, and number nodes and topics densely."""
+    from weft.model.output import claimed
+    from weft.raw.ingest import check
+    from weft.raw.ingest import ingest as ingest_here
 
-    source = o.source_of(files, kind, format, columns, delimiter, header, on_bad_row)
-    require_absent(out, force)
+    source, settings = (
+        o.source_of(files, kind, format, columns, delimiter, header, on_bad_row),
+        o.spark_settings(engine, master, conf),
+    )
+    with claimed(out, inputs=files, force=force):
+        check(source)
+        if engine == "spark":
+            from weft.pipeline.ingest import ingest as ingest_on_spark
+            from weft.pipeline.session import spark_session
 
-    from weft.pipeline.ingest import ingest as ingest_on_spark
-    from weft.pipeline.session import spark_session
-
-    with spark_session(master, o.spark_conf(conf)) as spark:
-        result = ingest_on_spark(spark, source, out, force=force, progress=ConsoleProgress())
+            with spark_session(*settings) as spark:
+                result = ingest_on_spark(spark, source, out, force=force, progress=ConsoleProgress())
+        else:
+            with ConsoleProgress().step("Reading rows"):
+                result = ingest_here(source, out, force=force)
     print_result({"instance": str(out), **asdict(result)}, json)

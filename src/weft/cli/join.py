@@ -1,13 +1,17 @@
 """weft join"""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.model.instance import Instance
+    from weft.model.overlay import Overlay
 
 EXAMPLE = "weft join east-gm west-gm --instance east --instance west --union both --out both-tco"
 
@@ -29,24 +33,30 @@ def join(
 ) -> None:
     """Join topic-connected overlays of disjoint nodes to one, by links between them. All links that they have stay."""
     from weft.model.instance import read_instance
+    from weft.model.output import claimed
     from weft.model.overlay import read_overlay
-    from weft.model.storage import require_absent
+    from weft.model.storage import new_folder
     from weft.model.union import union as united
     from weft.overlays.join import join as joined
 
     if len(instance) != len(overlays):
         raise WeftError(f"{len(overlays)} overlays need {len(overlays)} times --instance, in their order.")
-    for path in (union, out):
-        require_absent(path, force)
-    given, built = [read_instance(path) for path in instance], [read_overlay(path) for path in overlays]
-    for path, one, other in zip(overlays, built, given, strict=True):
-        if one.meta.get("instance", other.fingerprint) != other.fingerprint:
-            raise WeftError(f"{path} was made for another instance than the one given: give --instance in their order.")
-    whole = united(given)
-    with ConsoleProgress().step("Joining"):
-        result = joined(whole, built, seed=seed, method=method)
-    made = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed, "instance": whole.fingerprint}
-    whole.write(union, force=force)
-    result.with_meta(**made, of=[str(path) for path in overlays]).write(out, force=force, names=whole.node_names)
+    with claimed(union, out, inputs=[*instance, *overlays], force=force):
+        given, built = [read_instance(path) for path in instance], [read_overlay(path) for path in overlays]
+        _require_in_order(overlays, built, given)
+        whole = united(given)
+        with ConsoleProgress().step("Joining"):
+            result = joined(whole, built, seed=seed, method=method)
+        about = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed}
+        result = result.with_meta(**about, instance=whole.fingerprint, of=[str(path) for path in overlays])
+        with new_folder(union, force=force) as instance_folder, new_folder(out, force=force) as overlay_folder:
+            whole.write_into(instance_folder)  # both appear, or neither
+            result.write_into(overlay_folder, whole.node_names)
     figures = {"overlay": str(out), "instance": str(union), "nodes": result.nodes, "links": result.links}
     print_result({**figures, "links_across": result.meta["links_across"]}, json)
+
+
+def _require_in_order(paths: list[Path], overlays: "list[Overlay]", instances: "list[Instance]") -> None:
+    for path, overlay, instance in zip(paths, overlays, instances, strict=True):
+        if overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
+            raise WeftError(f"{path} was made for another instance than the one given: give --instance in their order.")

@@ -61,9 +61,10 @@ def node(
 ) -> None:
     """Run a broker for MQTT 3.1, 3.1.1 and 5. It prints `ready` when clients can connect; Ctrl-C ends it."""
     given = {name: value for name, value in locals().items() if name != "config"}
-    from weft import __version__
+    from weft import __version__, ending
     from weft.live.node import run
     from weft.live.settings import read_settings
 
     settings = read_settings(config, given)
+    ending.release()  # a node ends in order, by its event loop
     run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)

@@ -7,7 +7,9 @@ import typer
 
 from weft.errors import WeftError
 from weft.model.seed import require_seed
-from weft.pipeline.source import Format, Kind, OnBadRow, Source, sample_of
+from weft.raw.source import Format, Kind, OnBadRow, Source, sample_of
+
+LOCAL = "local[*]"
 
 Seed = Annotated[int, typer.Option(help="Same seed, same result.", callback=require_seed)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
@@ -80,7 +82,12 @@ Engine = Annotated[
     Literal["local", "spark"],
     typer.Option(metavar="local|spark", help="In this process, or on Spark; both give the same result."),
 ]
-Master = Annotated[str, typer.Option(help="Spark master: local[*], spark://host:7077, yarn, k8s://...")]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        help="Spark master: local[*], spark://host:7077, yarn, k8s://... Default: local[*].", show_default=False
+    ),
+]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
 
 # How raw files are read.
@@ -140,10 +147,18 @@ def spark_conf(pairs: list[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
+def spark_settings(engine: str, master: str | None, pairs: list[str]) -> tuple[str, dict[str, str]]:
+    """Master and settings of a session; an error where they are given and no Spark runs."""
+    if engine != "spark" and (master is not None or pairs):
+        flag = "--conf" if master is None else "--master"
+        raise WeftError(f"{flag} is for Spark, and --engine is {engine}: give --engine spark, or leave {flag} out.")
+    return master or LOCAL, spark_conf(pairs)
+
+
+def given(*paths: "Path | str | None") -> list[Path]:
+    """Those of the paths that were given."""
+    return [Path(path) for path in paths if path is not None]
+
+
 def is_instance(paths: list[str]) -> bool:
     return len(paths) == 1 and (Path(paths[0]) / "meta.json").is_file()
-
-
-def existing_parent(out: Path) -> Path:
-    """A place for scratch files on the disk of the output, which a cluster's executors share too."""
-    return next(parent for parent in out.absolute().parents if parent.is_dir())

@@ -29,9 +29,11 @@ def publish(
 ) -> None:
     """Draw publications: which topic, from which node."""
     from weft.model.instance import read_instance
+    from weft.model.output import claimed
     from weft.workloads.publication import publications
 
-    given = read_instance(instance)
-    drawn = publications(given, count, seed, by=by or ("topic" if given.publishers is None else "publisher"))
-    drawn.write(out, force=force, instance=given)
+    with claimed(out, inputs=[instance], force=force):
+        given = read_instance(instance)
+        drawn = publications(given, count, seed, by=by or ("topic" if given.publishers is None else "publisher"))
+        drawn.write(out, force=force, instance=given)
     print_result({"publications": str(out), "count": len(drawn)}, json)

@@ -7,11 +7,12 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result, readable
+from weft.ending import CONTINUES, remark
 
 if TYPE_CHECKING:
     from weft.pipeline.run import Generated, Proof
-    from weft.pipeline.source import Source
     from weft.pipeline.stages import Outcome
+    from weft.raw.source import Source
     from weft.workloads.sample import Sampling
 
 EXAMPLE = "weft run twitter_combined.txt.gz --as follows --nodes 10000 --out twitter-run"
@@ -40,12 +41,14 @@ def run(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on Spark. A finished stage is not run again, so a killed run continues."""
     from weft.pipeline.run import Proof
+    from weft.raw.ingest import check
+    from weft.raw.source import Source
     from weft.workloads.sample import Sampling
 
     given: Path | Source = Path(source[0])
@@ -55,6 +58,8 @@ def run(
     by_topic = None if rates is None else str(rates)
     proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
     proof.check()
+    if isinstance(given, Source):
+        check(given)
     run_pipeline(given, sampling, proof, out, master, conf, json)
 
 
@@ -63,20 +68,25 @@ def run_pipeline(
     sampling: "Sampling | None",
     proof: "Proof",
     out: Path,
-    master: str,
+    master: str | None,
     conf: list[str],
     json: bool,
 ) -> None:
+    from weft.model.output import claimed
     from weft.pipeline.run import instance_stages, proof_stages
     from weft.pipeline.session import spark_when_needed
     from weft.pipeline.stages import Stage, run_stages
+    from weft.raw.source import Source
     from weft.report.run import verdict_lines, write_run_report
 
-    with spark_when_needed(master, o.spark_conf(conf)) as session:
+    settings = o.spark_settings("spark", master, conf)
+    inputs = given.paths if isinstance(given, Source) else o.given(given if isinstance(given, Path) else None)
+    with claimed(out, inputs=[*inputs, *o.given(proof.latency)], resumes=True), spark_when_needed(*settings) as session:
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
         stages += proof_stages(session, instance, proof, out, progress)
         stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
+        remark(CONTINUES)
         outcomes = []
         for outcome in run_stages(out, stages):
             outcomes.append(outcome)

@@ -22,7 +22,7 @@ def weave(
     latency: o.Latency = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
-    master: o.Master = "local[*]",
+    master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
@@ -30,9 +30,9 @@ def weave(
     """Weave a tree of the overlay's links for every topic, for the router weave. The seed places nodes on hosts."""
     from weft.model.instance import read_instance
     from weft.model.latency import latency_for
+    from weft.model.output import claimed
     from weft.model.overlay import read_overlay, require_made_for
     from weft.model.publication import read_rates
-    from weft.model.storage import require_absent
     from weft.trees.load import LOAD_WEIGHT, require_load_weight
     from weft.trees.weave import FAN_OUT, figures, require_fan_out
     from weft.trees.weave import weave as weave_here
@@ -41,25 +41,26 @@ def weave(
     require_fan_out(bound)
     weight = LOAD_WEIGHT if load_weight is None else load_weight
     require_load_weight(weight)
-    require_absent(out, force)
-    made, built = read_instance(instance), read_overlay(overlay)
-    require_made_for(made, built)
-    placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
-    by_topic = None if rates is None else read_rates(rates, made)
-    options: dict[str, Any] = {"fan_out": bound, "load_weight": weight}
-    progress, start = ConsoleProgress(), time.perf_counter()
-    if engine == "spark":
-        from weft.pipeline.session import spark_session
-        from weft.pipeline.weave import weave as weave_on_spark
+    settings = o.spark_settings(engine, master, conf)
+    with claimed(out, inputs=o.given(instance, overlay, latency, rates), force=force):
+        made, built = read_instance(instance), read_overlay(overlay)
+        require_made_for(made, built)
+        placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+        by_topic = None if rates is None else read_rates(rates, made)
+        options: dict[str, Any] = {"fan_out": bound, "load_weight": weight}
+        progress, start = ConsoleProgress(), time.perf_counter()
+        if engine == "spark":
+            from weft.pipeline.session import spark_session
+            from weft.pipeline.weave import weave as weave_on_spark
 
-        with spark_session(master, o.spark_conf(conf)) as spark:
-            options |= {"rates": None if rates is None else str(rates), "latency": latency, "seed": seed}
-            trees = weave_on_spark(spark, instance, overlay, progress=progress, **options)
-    else:
-        with progress.step(f"Weaving {made.topics:,} topics"):
-            trees = weave_here(made, built, rates=by_topic, latency=placed, **options)
-    seconds = round(time.perf_counter() - start, 3)
-    trees.write(out, force=force)
+            with spark_session(*settings) as spark:
+                options |= {"rates": None if rates is None else str(rates), "latency": latency, "seed": seed}
+                trees = weave_on_spark(spark, instance, overlay, progress=progress, **options)
+        else:
+            with progress.step(f"Weaving {made.topics:,} topics"):
+                trees = weave_here(made, built, rates=by_topic, latency=placed, **options)
+        seconds = round(time.perf_counter() - start, 3)
+        trees.write(out, force=force)
     print_result(
         {"file": str(out), "fan_out": bound, "load_weight": weight, "seconds": seconds, **figures(made, trees)}, json
     )

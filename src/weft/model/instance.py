@@ -133,12 +133,15 @@ class Instance(Table):
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            write_columns(folder / "interest.parquet", self.columns)
-            _write_names(folder, "node", self.node_names)
-            _write_names(folder, "topic", self.topic_names)
-            if self.publishers is not None:
-                self.publishers.write(folder)
-            write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
+            self.write_into(folder)
+
+    def write_into(self, folder: Path) -> None:
+        write_columns(folder / "interest.parquet", self.columns)
+        _write_names(folder, "node", self.node_names)
+        _write_names(folder, "topic", self.topic_names)
+        if self.publishers is not None:
+            self.publishers.write(folder)
+        write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
 def instance_from_pairs(

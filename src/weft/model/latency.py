@@ -17,7 +17,7 @@ import numpy as np
 from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
 from weft.model.instance import Names
-from weft.model.latency_file import read_named_times
+from weft.model.latency_file import LONGEST, has_names, read_named_times, time_of
 from weft.model.overlay import Overlay
 
 
@@ -154,41 +154,88 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 
 
 def read_latency(path: str | Path) -> Latency:
-    """Latencies by file name: named CSV (.csv), a matrix (.txt), WonderProxy's (.ping.bin), OverSim's nodes (.xml).
+    """Latencies by file name: CSV (.csv), a matrix as text, WonderProxy's (.ping.bin), OverSim's nodes (.xml).
 
-    All of them may be gzipped (.gz). CSV has a row a pair, `a,b,ms`, or a matrix with the names above and beside it.
+    All of them may be gzipped (.gz). CSV has a row a pair, `a,b,ms`, or a matrix with the names above and beside it, or
+    without names.
     """
     path = Path(path)
+    if path.is_dir():
+        raise WeftError(f"{path} is a folder: give a file of latencies.")
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")
-    kind = path.name.removesuffix(".gz")
+    try:
+        return _latency_of(path, _content(path))
+    except WeftError as error:
+        raise WeftError(f"{path}: {error}", *error.options) from error
+
+
+def _content(path: Path) -> bytes:
     try:
         data = gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-        if not data.strip():
-            raise WeftError("it is empty.")
-        if kind.endswith(".ping.bin"):
-            return MatrixLatency(_wonderproxy(data), str(path))
-        if kind.endswith(".csv"):
-            matrix, names = read_named_times(data.decode("utf-8-sig"))
-            return MatrixLatency(matrix, str(path), names)
-        if kind.endswith(".xml"):
-            return CoordinateLatency(_oversim(data), source=str(path))
-        return MatrixLatency(np.loadtxt(data.decode().splitlines(), ndmin=2), str(path))
-    except (ValueError, ET.ParseError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise WeftError(f"{path} cannot be read as latencies: {str(error).rstrip('.')}.") from error
-    except WeftError as error:
-        raise WeftError(f"{path}: {error}") from error
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise WeftError("it is not gzip, is damaged, or is cut short: get it again.") from error
+    if not data.strip():
+        raise WeftError("it is empty.")
+    return data
+
+
+def _latency_of(path: Path, data: bytes) -> Latency:
+    kind = path.name.removesuffix(".gz")
+    if kind.endswith(".ping.bin"):
+        return MatrixLatency(_wonderproxy(data), str(path))
+    if kind.endswith(".xml"):
+        return CoordinateLatency(_oversim(data), source=str(path))
+    lines = _lines(data)
+    if kind.endswith(".csv") and has_names(lines):
+        times, names = read_named_times(lines)
+        return MatrixLatency(times, str(path), names)
+    return MatrixLatency(_matrix(lines), str(path))
+
+
+def _lines(data: bytes) -> list[str]:
+    try:
+        return data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise WeftError("it is neither text nor named for what it is: .ping.bin, .xml, or .gz of them.") from error
+
+
+def _matrix(lines: list[str]) -> Floats:
+    """Round-trip times in milliseconds, a row a host: numbers with white space, commas or semicolons between them."""
+    rows = [(number, _times(line, number)) for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
+    for number, row in rows:
+        if len(row) != len(rows[0][1]):
+            raise WeftError(f"line {number} has {len(row)} numbers, and line {rows[0][0]} has {len(rows[0][1])}.")
+    return np.array([row for _, row in rows])
+
+
+def _times(line: str, number: int) -> list[float]:
+    text = line.partition("#")[0]
+    separator = next((mark for mark in ";,\t" if mark in text), None)
+    return [time_of(word.strip(), number) for word in text.strip().split(separator)]
 
 
 def _wonderproxy(data: bytes) -> Floats:
     """Latencies from u32[n][n][4] of minimum, average, maximum and deviation in microseconds; the average is taken."""
-    records = np.frombuffer(data, "<u4").reshape(-1, 4)
-    hosts = round(len(records) ** 0.5)
-    return records[:, 1].reshape(hosts, hosts) / 1000.0
+    hosts = round((len(data) / 16) ** 0.5)
+    if len(data) != 16 * hosts * hosts:
+        raise WeftError(
+            f"{len(data)} bytes are no square of hosts with 16 bytes a pair: it is cut short, or something else."
+        )
+    times: Floats = np.frombuffer(data, "<u4").reshape(hosts, hosts, 4)[:, :, 1] / 1000.0
+    if times.max() > LONGEST:
+        raise WeftError(f"it has a round-trip time of {times.max():,.0f} ms: it is damaged, or something else.")
+    return times
 
 
 def _oversim(data: bytes) -> Floats:
-    rows = [[float(c.text or "nan") for c in node.iter("coord")] for node in ET.fromstring(data).iter("node")]
+    try:
+        nodes = list(ET.fromstring(data).iter("node"))
+        rows = [[float(c.text or "nan") for c in node.iter("coord")] for node in nodes]
+    except (ET.ParseError, ValueError) as error:
+        raise WeftError(f"it cannot be read as OverSim's nodes: {error}.") from error
+    if len({len(row) for row in rows}) > 1:
+        raise WeftError("its nodes have different numbers of coordinates.")
     return np.array(rows)
 
 

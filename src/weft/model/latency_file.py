@@ -4,28 +4,32 @@ A pair that is given one way only takes as long the other way. Every pair must b
 """
 
 import csv
-from collections.abc import Iterator
 
 import numpy as np
 
 from weft.arrays import Floats
 from weft.errors import WeftError
 
+LONGEST = 3_600_000  # milliseconds that a round trip takes at most
+
 Rows = list[tuple[int, list[str]]]  # the line of the file, and its fields
 
 
-def read_named_times(text: str) -> tuple[Floats, tuple[str, ...]]:
+def has_names(lines: list[str]) -> bool:
+    """Whether it is not a bare matrix: as many numbers in a row as there are rows."""
+    rows = _rows(lines)
+    return not all(len(row) == len(rows) and all(map(_is_number, row)) for _, row in rows)
+
+
+def read_named_times(lines: list[str]) -> tuple[Floats, tuple[str, ...]]:
     """The matrix of times, and the names of its rows and columns."""
-    rows = [(line, [field.strip() for field in row]) for line, row in _lines(text) if any(map(str.strip, row))]
-    if not rows:
-        raise WeftError("it has no rows.")
+    rows = _rows(lines)
     return _from_matrix(rows) if _is_matrix(rows) else _from_pairs(rows)
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(text.splitlines())
-    for row in reader:
-        yield reader.line_num, row
+def _rows(lines: list[str]) -> Rows:
+    reader = csv.reader(lines)
+    return [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
 
 
 def _is_matrix(rows: Rows) -> bool:
@@ -40,7 +44,7 @@ def _from_matrix(rows: Rows) -> tuple[Floats, tuple[str, ...]]:
     for line, row in rows[1:]:
         if len(row) != len(names) + 1:
             raise WeftError(f"line {line} has {len(row) - 1} times, and there are {len(names)} names.")
-    return np.array([[_time(line, field) for field in row[1:]] for line, row in rows[1:]]), names
+    return np.array([[time_of(field, line) for field in row[1:]] for line, row in rows[1:]]), names
 
 
 def _repeated(names: tuple[str, ...]) -> str:
@@ -54,7 +58,7 @@ def _from_pairs(rows: Rows) -> tuple[Floats, tuple[str, ...]]:
             raise WeftError(f"line {line} has {len(row)} fields: give two names and a time, as in `berlin,paris,14.2`.")
         if (row[0], row[1]) in times:
             raise WeftError(f"line {line} gives the time from {row[0]!r} to {row[1]!r} again.")
-        times[row[0], row[1]] = _time(line, row[2])
+        times[row[0], row[1]] = time_of(row[2], line)
     names = tuple(sorted({name for pair in times for name in pair}))
     return np.array([[_between(times, one, other) for other in names] for one in names]).reshape(-1, len(names)), names
 
@@ -71,10 +75,13 @@ def _between(times: dict[tuple[str, str], float], one: str, other: str) -> float
     return times.get((one, other), times.get((other, one), 0.0))
 
 
-def _time(line: int, field: str) -> float:
-    if not _is_number(field):
-        raise WeftError(f"line {line} has {field!r} where a time in milliseconds should be.")
-    return float(field)
+def time_of(word: str, line: int) -> float:
+    """The word of that line as a time."""
+    if not _is_number(word):
+        raise WeftError(f"line {line}: {word[:40]!r} is not a number of milliseconds.")
+    if not 0 <= float(word) <= LONGEST:
+        raise WeftError(f"line {line}: {word[:40]} is no round-trip time: those are from 0 to {LONGEST:,} ms, an hour.")
+    return float(word)
 
 
 def _is_number(field: str) -> bool:

@@ -77,14 +77,17 @@ class Overlay(Table):
     def write(self, path: str | Path, *, force: bool = False, names: Names | None = None) -> None:
         """Write the overlay; with the names of the nodes also links.csv, for people and spreadsheets."""
         with new_folder(path, force=force) as folder:
-            ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
-            no_ring = np.full(self.nodes, self.ring_ids is None)
-            nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
-            write_columns(folder / "nodes.parquet", nodes)
-            write_columns(folder / "links.parquet", self.columns)
-            if names is not None:
-                write_csv(self.named_links(names), folder / "links.csv")
-            write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
+            self.write_into(folder, names)
+
+    def write_into(self, folder: Path, names: Names | None = None) -> None:
+        ring = np.zeros(self.nodes, np.int64) if self.ring_ids is None else self.ring_ids
+        no_ring = np.full(self.nodes, self.ring_ids is None)
+        nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
+        write_columns(folder / "nodes.parquet", nodes)
+        write_columns(folder / "links.parquet", self.columns)
+        if names is not None:
+            write_csv(self.named_links(names), folder / "links.csv")
+        write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
     def named_links(self, names: Names) -> pa.Table:
         """The links with the names of their nodes beside the numbers."""

@@ -20,6 +20,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from weft.arrays import Int64s
+from weft.ending import Order, at_stop, wrote
 from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
@@ -48,13 +49,15 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     _sweep(path)
     partial = path.absolute().with_name(f".{path.name}.partial-{os.getpid()}")  # Spark may have another working folder
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        _replace(partial, path, force)
+        with at_stop(Order.FILES, lambda: remove(partial)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            _replace(partial, path, force)
+            wrote(path)
     except OSError as error:
-        raise _not_written(error, path) from error
+        raise not_written(error, path) from error
     finally:
-        _remove(partial)
+        remove(partial)
 
 
 @contextmanager
@@ -62,6 +65,20 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     with new_path(path, force=force) as partial:
         partial.mkdir()
         yield partial
+
+
+@contextmanager
+def scratch_folder(output: Path) -> Iterator[Path]:
+    """A folder for what is not kept, on the disk of the output, which a cluster's executors share too."""
+    _sweep(output)
+    place = next(parent for parent in output.absolute().parents if parent.is_dir())
+    folder = place / f".{output.name}.scratch-{os.getpid()}"
+    with at_stop(Order.FILES, lambda: remove(folder)):
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            remove(folder)
 
 
 def _replace(partial: Path, path: Path, force: bool) -> None:
@@ -73,7 +90,7 @@ def _replace(partial: Path, path: Path, force: bool) -> None:
         old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
         path.rename(old)
         partial.rename(path)
-        _remove(old)
+        remove(old)
     else:
         partial.replace(path)
 
@@ -81,31 +98,34 @@ def _replace(partial: Path, path: Path, force: bool) -> None:
 def _sweep(path: Path) -> None:
     if not path.parent.is_dir():
         return
-    leftover = re.compile(rf"\.{re.escape(path.name)}\.(?:partial|replaced)-(\d+)")
+    leftover = re.compile(rf"\.{re.escape(path.name)}\.(partial|replaced|scratch)-(\d+)")
     for sibling in path.parent.iterdir():
         match = leftover.fullmatch(sibling.name)
-        if match and not _alive(int(match[1])):
-            _remove(sibling)
+        if match and not _in_use(match[1], int(match[2])):
+            remove(sibling)
 
 
-def _alive(pid: int) -> bool:
+def _in_use(kind: str, pid: int) -> bool:
+    """Whether the process that made it needs it still; this one has no two partial outputs of one name."""
+    if pid == os.getpid():
+        return kind == "scratch"
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return pid != os.getpid()
+    return True
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     elif path.exists():
         path.unlink()
 
 
-def _not_written(error: OSError, path: Path) -> SurroundingsError:
+def not_written(error: OSError, path: Path) -> SurroundingsError:
     if error.errno == errno.ENOSPC:
         sentence = f"No space left on the disk of {path}: free some and run the command again; nothing was written."
         return SurroundingsError(sentence)

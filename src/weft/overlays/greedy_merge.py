@@ -55,14 +55,14 @@ def support_curve(instance: Instance, *, seed: int, maximum_degree: int | None =
 
 def _links_of_degree(average_degree: float, nodes: int) -> int:
     """The most links with which the average degree stays within the given one."""
-    if not average_degree >= 0:
-        raise WeftError(f"`average_degree` {average_degree} is out of range: give a number from 0.", "average_degree")
+    if not average_degree > 0:
+        raise WeftError(f"`average_degree` {average_degree} is out of range: give a number above 0.", "average_degree")
     return int(min(average_degree * nodes / 2, LIMIT))
 
 
 def _degree_limit(maximum_degree: int | None, nodes: int) -> Constraint:
     if maximum_degree is None:
         return any_link()
-    if maximum_degree < 0:
-        raise WeftError(f"`maximum_degree` {maximum_degree} is out of range: give a number from 0.", "maximum_degree")
+    if maximum_degree < 1:
+        raise WeftError(f"`maximum_degree` {maximum_degree} is out of range: give a number from 1.", "maximum_degree")
     return degree_at_most(min(maximum_degree, nodes), nodes)

@@ -1,36 +1,20 @@
-"""Raw pairs to an instance: read, clean, renumber, write.
-
-`edges` are friendships: each counts both ways, and `u v` and `v u` are the same edge. In `follows` the first follows
-the second. Both are social: all ids share one numbering, and a follower subscribes to the one it follows. In
-`subscriptions` the first is a node, the second a topic, and each kind has a numbering of its own.
-Ids are numbered in their order: by value where all of a numbering are integers, else as UTF-8 text.
-"""
+"""Ingest on Spark: the same instance as `raw/ingest.py` makes, which says what rows mean and how ids are numbered."""
 
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from weft.errors import WeftError
-from weft.model.storage import new_folder
-from weft.pipeline.parts import write_counts, write_interest, write_name_table
+from weft.model.storage import new_folder, write_meta
+from weft.pipeline.parts import write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
-from weft.pipeline.rows import Rows, read_rows, rejected_rows
-from weft.pipeline.source import OnBadRow, Source
-
-
-@dataclass(frozen=True)
-class Ingested:
-    nodes: int
-    topics: int
-    subscriptions: int
-    rows: int  # that could be read
-    self_loops: int  # removed
-    duplicates: int  # removed
-    rejected: int  # rows that could not be read
+from weft.pipeline.rows import Raw, pairs_of, read_raw, rejected_rows
+from weft.raw.ingest import Ingested, meta_of, require_subscriptions
+from weft.raw.rows import IDS, rejection
+from weft.raw.source import OnBadRow, Source
 
 
 def ingest(
@@ -45,11 +29,11 @@ def ingest(
     with new_folder(out, force=force) as folder:
         scratch = folder / "_scratch"
         with progress.step("Reading rows", tasks):
-            rows = read_rows(spark, source)
-            seen = _write_rows(rows.pairs, scratch / "rows")
+            raw = read_raw(spark, source)
+            seen = _write_rows(pairs_of(raw), scratch / "rows")
         if seen["rejected"]:
             with progress.step("Looking up rows that cannot be read", tasks):
-                _reject(rows, folder, source.on_bad_row, seen["rejected"])
+                _reject(raw, folder, source.on_bad_row, seen["rejected"])
         with progress.step("Numbering ids", tasks):
             keyed = _keyed(spark.read.parquet(str(scratch / "rows")), source, seen)
             node_ids, topic_ids = _number(keyed, source, scratch)
@@ -59,6 +43,7 @@ def ingest(
             loops = keyed.filter(_is_loop(source)).count()
             kept = keyed.filter(~_is_loop(source))
             subscriptions = write_interest(_both_ways(_numbered(kept, node_ids, topic_ids), source), folder)
+        require_subscriptions(subscriptions, source)
         distinct = subscriptions // 2 if source.kind == "edges" else subscriptions
         result = Ingested(
             nodes=node_ids.count(),
@@ -67,16 +52,10 @@ def ingest(
             rows=seen["rows"],
             self_loops=loops,
             duplicates=seen["rows"] - loops - distinct,
+            trimmed=seen["trimmed"],
             rejected=seen["rejected"],
         )
-        write_counts(
-            folder,
-            asdict(result),
-            source=", ".join(source.paths),
-            seed=None,
-            social=source.is_social,
-            ingested_as=source.kind,
-        )
+        write_meta(folder, {**asdict(result), **meta_of(source)})
         shutil.rmtree(scratch)
     return result
 
@@ -85,31 +64,26 @@ def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
     """Keep the pairs that can be read; how many they are, how many not, and how many ids are not integers."""
     seen = Observation()
     good = F.col("problem").isNull()
-    ids = "left", "left_text", "right", "right_text"
-    counted = pairs.select(*ids, "problem").observe(
+    counted = pairs.observe(
         seen,
         F.count_if(good).alias("rows"),
         F.count_if(~good).alias("rejected"),
         F.count_if(good & F.col("left").isNull()).alias("left_texts"),
         F.count_if(good & F.col("right").isNull()).alias("right_texts"),
+        F.coalesce(F.sum(F.when(good, F.col("trimmed"))), F.lit(0)).alias("trimmed"),
     )
-    counted.filter(good).select(*ids).write.parquet(str(path))
+    counted.filter(good).select(*IDS).write.parquet(str(path))
     return dict(seen.get)
 
 
-def _reject(rows: Rows, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
-    rejected = rejected_rows(rows)
+def _reject(raw: Raw, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
+    rejected = rejected_rows(raw)
     if on_bad_row == "skip":
         rejected.coalesce(1).write.parquet(str(folder / "rejected.parquet"))
         return
     first = rejected.first()
     assert first is not None
-    others = f" ({count} such rows in all)" if count > 1 else ""
-    raise WeftError(
-        f"{first['file'].removeprefix('file://')}, line {first['line']}: {first['problem']}: {first['content'][:200]!r}"
-        f"{others}. Mend it, or leave such rows out with `on_bad_row` skip.",
-        "on_bad_row",
-    )
+    raise rejection(**first.asDict(), count=count)
 
 
 def _keyed(rows: DataFrame, source: Source, seen: dict[str, int]) -> DataFrame:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 from weft.errors import WeftError
 from weft.model.instance import Instance, read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path, write_columns
+from weft.model.storage import new_path, scratch_folder, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -21,9 +20,9 @@ from weft.pipeline.generate import generate
 from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
-from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
 from weft.pipeline.weave import weave
+from weft.raw.source import Source
 from weft.sim.catalog import require_options, routing, without_ring
 from weft.sim.evaluation import Evaluation, figures_of
 from weft.trees.load import LOAD_WEIGHT, require_load_weight
@@ -54,7 +53,7 @@ class Proof:
 
     overlay: str
     router: str  # one that goes by the ring needs an overlay that has one
-    publications: int  # from 0
+    publications: int  # from 1
     seed: int
     fan_out: int | None = None  # of trees, if the router has them
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
@@ -69,9 +68,9 @@ class Proof:
             raise WeftError(f"{self.router} has no trees whose load is to be shared: leave out its weight and rates.")
         if self.rates is not None and not Path(self.rates).exists():
             raise WeftError(f"{self.rates} does not exist.")
-        if self.publications < 0:
+        if self.publications < 1:
             raise WeftError(
-                f"`publications` {self.publications} is negative: give the number of publications.", "publications"
+                f"`publications` {self.publications} is out of range: give a number from 1.", "publications"
             )
         if self.overlay in WITHOUT_RING and routing(self.router).needs_ring:
             raise WeftError(
@@ -124,8 +123,8 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
     seed, latency = proof.seed, proof.latency if "latency" in options_of(name) else None
 
     def work(out: Path) -> dict[str, Any]:
-        with TemporaryDirectory(dir=out.parent, prefix=".scratch-") as scratch:
-            overlay = design(session(), instance, name, Path(scratch), seed=seed, progress=progress, latency=latency)
+        with scratch_folder(out) as scratch:
+            overlay = design(session(), instance, name, scratch, seed=seed, progress=progress, latency=latency)
         given = read_instance(instance)
         overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
         overlay.write(out, force=True, names=given.node_names)

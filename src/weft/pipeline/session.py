@@ -3,21 +3,22 @@
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from weft.ending import stand_still_if_stopping
 from weft.errors import SurroundingsError, WeftError
-from weft.pipeline.java import provide_java
+from weft.pipeline.gateway import forget_gateway, java_for
 
-CONF = Path(__file__).parent / "conf"
+ANSWER = 10.0  # seconds that a master has for it
 
 # What differs from Spark's defaults, and why.
 SETTINGS = {
@@ -32,7 +33,7 @@ SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
 MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s)://.+")
-FAILURES = (PySparkException, Py4JJavaError)  # raised by Spark, and by the Java below it
+FAILURES = (PySparkException, Py4JError)  # raised by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
@@ -41,19 +42,29 @@ SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NU
 @contextmanager
 def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session that ends with the block; one that is active already is used, and left running."""
-    active = SparkSession.getActiveSession()
-    spark = active or _start(master, conf or {})
-    stop = active is None
+    if (active := SparkSession.getActiveSession()) is not None:
+        with _told():
+            yield active
+        return
+    require_master(master)
+    settings = {**SETTINGS, **surroundings(master), **(conf or {})}
+    with java_for(master, settings):
+        spark = connected(master, settings)
+        try:
+            with _told():
+                yield spark
+        finally:
+            with suppress(*FAILURES):  # Java may be gone: that is told already
+                spark.stop()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Failures of Spark in a sentence."""
     try:
-        yield spark
+        yield
     except FAILURES as error:
-        raise _failure(error) from error
-    except (KeyboardInterrupt, SystemExit):
-        stop = False  # Java is gone already
-        raise
-    finally:
-        if stop:
-            spark.stop()
+        raise failure(error) from error
 
 
 @contextmanager
@@ -63,44 +74,53 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
         yield cache(lambda: stack.enter_context(spark_session(master, conf)))
 
 
-def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
+def require_master(master: str) -> None:
+    """Refuse a master that is misspelt, or that is not there: Spark would try for a minute."""
     if not MASTERS.fullmatch(master):
         raise WeftError(f"`master` is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.", "master")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if "SPARK_HOME" not in os.environ:
-        os.environ.setdefault("SPARK_CONF_DIR", str(CONF))
-    builder = SparkSession.builder.appName("weft").master(master)
-    for key, value in {**SETTINGS, **_surroundings(master), **conf}.items():
-        builder = builder.config(key, value)
+    if master == "yarn" and not os.environ.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
+        raise WeftError("`master` yarn is found by the files in HADOOP_CONF_DIR: set it.", "master")
+    if "://" in master:
+        addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").rstrip("/").split(",")
+        problems = [problem for address in addresses if (problem := _unreachable(address))]
+        if len(problems) == len(addresses):
+            raise WeftError(
+                f"No Spark master answers at {master}: {problems[0]}. Start it, or mend `master`.", "master"
+            )
+
+
+def _unreachable(address: str) -> str | None:
+    """Why nobody can be reached at host:port; none if somebody can."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        return f"{address} is not host:port"
     try:
-        provide_java()
-        spark = builder.getOrCreate()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+    except OSError as error:
+        return str(error.strerror or error)
+    return None
+
+
+def connected(master: str, settings: Mapping[str, str]) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("weft").master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        return builder.getOrCreate()
     except (*FAILURES, OSError) as error:
         raise SurroundingsError(f"Spark did not start with `master` {master}: {cause(error)}", "master") from error
-    _end_java_first(spark)
-    return spark
+    except KeyboardInterrupt:  # of the handler that PySpark puts in place of ours
+        stand_still_if_stopping()
+        raise
+    finally:
+        forget_gateway()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
-def _end_java_first(spark: SparkSession) -> None:
-    """End Java on an interrupt before anything is cleaned up, so that it does not write on where files are removed.
-
-    It also spares the user the complaints of a connection to Java that is broken off in the middle of a call.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return  # signals are the main thread's
-
-    def end(number: int, _: object) -> None:
-        java = getattr(spark.sparkContext._gateway, "proc", None)
-        if java is not None:
-            java.kill()
-            java.wait()
-        sys.exit(128 + number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
-
-
-def _surroundings(master: str) -> dict[str, str]:
+def surroundings(master: str) -> dict[str, str]:
     """Settings that only make sense where the executors are this process's own."""
     if not master.startswith("local"):
         return {}
@@ -118,12 +138,15 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def _failure(error: Exception) -> SurroundingsError:
+def failure(error: Exception) -> WeftError:
     text = str(error)
     if "No space left on device" in text:
         return SurroundingsError("No space left on the disk that Spark works on: free some and run the command again.")
     if any(sign in text for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
-        return SurroundingsError("A file named .gz is not gzip, is damaged, or is cut short.")
+        file = re.search(r"reading file (?:file:/*)?(/\S+?\.gz)", text)
+        return WeftError(
+            f"{file[1] if file else 'A file named .gz'} is not gzip, is damaged, or is cut short: get it again."
+        )
     if "OutOfMemoryError" in text:
         sentence = "Spark ran out of memory: give it more with `conf` spark.driver.memory=8g."
         return SurroundingsError(sentence, "conf")

@@ -4,6 +4,7 @@ Each stands for itself, so that processes can rehearse side by side; what two of
 come to it at once. The dearest come first, so that no process is left alone with one of them in the end.
 """
 
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
@@ -64,8 +65,14 @@ def _rehearse(name: str) -> None:
 
 def rehearsed(processes: int) -> Iterator[str]:
     """The names of rehearsals, each when it is over."""
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=spawn, initializer=_leave_signals) as pool:
         running = {pool.submit(_rehearse, name): name for name in REHEARSALS}
         for done in as_completed(running):
             done.result()
             yield running[done]
+
+
+def _leave_signals() -> None:
+    """A terminal sends Ctrl-C to all processes; the one that waits for the others ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

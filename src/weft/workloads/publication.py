@@ -24,8 +24,8 @@ def publications(instance: Instance, count: int, seed: int, by: By = "topic") ->
     By publisher: a known publisher and its topic, in proportion to their rate.
     By anyone: a topic as by topic, its issuer uniform over all nodes.
     """
-    if count < 0:
-        raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
+    if count < 1:
+        raise WeftError(f"`count` {count} is out of range: give a number of publications from 1.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.pipeline.source import Kind, Source
+from weft.raw.source import Kind, Source
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.run import Session, instance_stages
-from weft.pipeline.source import Source
 from weft.pipeline.stages import run_stages
 from weft.pipeline.sweep import Figures, Outcome, sweep
+from weft.raw.source import Source
 
 JOURNAL = "runs.jsonl"
 

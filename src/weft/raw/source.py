@@ -31,6 +31,10 @@ class Source:
         """Absolute paths, for Spark, whose working folder may be another."""
         return [path if "://" in path else str(Path(path).absolute()) for path in self.paths]
 
+    def files(self) -> list[str]:
+        """All files, which lie on this machine."""
+        return [file for path in self.locations for file in files_of(path)]
+
     def samples(self) -> list[str]:
         return [sample_of(path) for path in self.locations]
 
@@ -43,7 +47,14 @@ def sample_of(path: str) -> str:
         return path
     if not Path(path).exists():
         raise WeftError(f"{path} does not exist.")
-    inside = sorted(str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] not in "._")
+    inside = files_of(path)
     if not inside:
         raise WeftError(f"{path} is a folder without files.")
     return inside[0]
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a path: itself, or those of a folder that are not hidden."""
+    if Path(path).is_file():
+        return [path]
+    return sorted(str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] not in "._")

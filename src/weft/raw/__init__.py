@@ -1,0 +1,1 @@
+"""Raw data: which files, how they are written, what their rows say, and an instance made of them in memory."""

@@ -1,0 +1,230 @@
+"""Signals, to real processes: one ends everything, with a sentence and nothing left, wherever the process is."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 120.0  # seconds, on a machine that does much else
+
+CONTINUE = "weft: Stopped; run the same command to continue."
+NOTHING = "weft: Stopped; nothing was written."
+
+
+def children(pid: int) -> Iterator[int]:
+    """All processes below one, by /proc."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            yield int(path.parent.name)
+            yield from children(int(path.parent.name))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object], process: "subprocess.Popen[str] | None" = None) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+class Started:
+    """A command in a folder of its own, with a folder for temporary files and one for what is cached."""
+
+    def __init__(self, folder: Path, *command: str) -> None:
+        self.folder, self.temporary, self.cache = folder, folder.parent / "tmp", folder.parent / "cache"
+        for path in (self.temporary, self.cache):
+            path.mkdir(exist_ok=True)
+        environment = {**os.environ, "TMPDIR": str(self.temporary), "XDG_CACHE_HOME": str(self.cache)}
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        wait_for(condition, self.process)
+
+    def stop(self, *signals: signal.Signals) -> str:
+        """Send the signals at once; what is said in the end. Nobody is left, nor is any temporary file."""
+        below = list(children(self.process.pid))
+        for number in signals:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        assert self.process.returncode in {
+            128 + number for number in signals
+        }  # which came first, only the system knows
+        assert "Traceback" not in err
+        assert out == ""
+        wait_for(lambda: not any(map(is_running, below)))
+        assert [path for path in self.temporary.iterdir() if path.name.startswith(("weft", "spark", "blockmgr"))] == []
+        return err.splitlines()[-1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "e.txt").write_text("".join(f"{i} {i * 7 % 2000}\n" for i in range(2000)))
+    return tmp_path / "work"
+
+
+def weft(folder: Path, *arguments: str) -> Started:
+    return Started(folder, str(Path(sys.executable).with_name("weft")), *arguments)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_while_java_starts(folder: Path, sign: signal.Signals) -> None:
+    started = weft(folder, "ingest", "e.txt", "--as", "follows", "--out", "i")
+    started.wait_for(lambda: list(started.temporary.glob("weft-spark-*/log")))
+    assert started.stop(sign) == NOTHING
+    assert names(folder) == ["e.txt"]
+
+
+def test_while_spark_starts(folder: Path) -> None:
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started.wait_for(lambda: list(started.temporary.glob("weft-spark-*/gateway")))
+    assert started.stop(signal.SIGINT) == CONTINUE
+    assert names(folder) == ["e.txt"]
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT] * 3, [signal.SIGINT, signal.SIGTERM]], ids=str)
+def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started.wait_for(lambda: list((folder / "r").glob(".instance.partial-*/_scratch/rows")))
+    assert started.stop(*signals) == CONTINUE
+    assert names(folder) == ["e.txt", "r"]
+    assert names(folder / "r") == []
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3], ids=str)
+def test_during_a_sweep(folder: Path, signals: list[signal.Signals]) -> None:
+    started = weft(folder, "experiment", "nsmf-fig3", "--out", "x", "--master", "local[2]")
+    started.wait_for(lambda: workers_below(started.process.pid))
+    assert started.stop(*signals) == CONTINUE
+    assert names(folder / "x") == ["runs.jsonl"]
+    assert names(folder) == ["e.txt", "x"]
+
+
+def workers_below(pid: int) -> list[str]:
+    lines = []
+    for child in children(pid):
+        try:
+            lines.append(Path(f"/proc/{child}/cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return [line for line in lines if "pyspark.daemon" in line]
+
+
+def test_while_kernels_are_compiled(folder: Path) -> None:
+    made = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("weft")),
+            "generate",
+            "unif",
+            "--nodes",
+            "60",
+            "--topics",
+            "40",
+            "--out",
+            "i",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    assert made.returncode == 0
+    started = weft(folder, "design", "i", "--overlay", "swico-sl", "--out", "o")  # its cache is empty
+    started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
+    assert started.stop(signal.SIGINT, signal.SIGINT) == NOTHING
+    assert names(folder) == ["e.txt", "i"]
+
+
+KERNEL = """
+import numpy as np
+from weft import ending
+from weft.kernels.jit import jit
+from weft.kernels.parallel import in_ranges
+
+@jit
+def endless(first, last, steps, total):
+    for lane in range(first, last):
+        x = 1.0
+        for step in range(steps):
+            x = np.sin(x) + step
+        total[lane] = x
+
+total = np.zeros(8)
+endless(0, 8, 1, total)
+ending.watch()
+print("ready", flush=True)
+{call}
+"""
+CALLS = ["endless(0, 8, 10**15, total)", "in_ranges(endless, 8, 10**15, total)"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_inside_a_kernel(folder: Path, call: str) -> None:
+    (folder / "kernel.py").write_text(KERNEL.format(call=call))
+    started = Started(folder, sys.executable, "kernel.py")
+    assert started.process.stdout is not None
+    assert started.process.stdout.readline() == "ready\n"
+    assert started.stop(signal.SIGTERM, signal.SIGINT, signal.SIGTERM) == NOTHING
+
+
+def test_while_other_processes_compile(folder: Path) -> None:
+    started = weft(folder, "warm", "--processes", "2")
+    started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
+    assert started.stop(signal.SIGTERM) == NOTHING
+
+
+WRITTEN = """
+import time
+from pathlib import Path
+from weft import ending
+from weft.model.storage import new_folder, new_path
+
+ending.watch()
+with new_path("done") as partial:
+    partial.write_text("all of it")
+with new_folder("half") as folder:
+    (folder / "part").touch()
+    print("ready", flush=True)
+    while True:
+        time.sleep(1)
+"""
+
+
+def test_what_was_written_before_is_told_and_stays(folder: Path) -> None:
+    (folder / "written.py").write_text(WRITTEN)
+    started = Started(folder, sys.executable, "written.py")
+    assert started.process.stdout is not None
+    assert started.process.stdout.readline() == "ready\n"
+    assert started.stop(signal.SIGHUP) == "weft: Stopped; done was written."
+    assert names(folder) == ["done", "e.txt", "written.py"]
+
+
+def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
+    (folder / "written.py").write_text(WRITTEN)
+    command = ["sh", "-c", f"trap '' HUP; exec {sys.executable} written.py"]
+    started = Started(folder, *command)
+    assert started.process.stdout is not None
+    assert started.process.stdout.readline() == "ready\n"
+    started.process.send_signal(signal.SIGHUP)
+    assert started.stop(signal.SIGTERM) == "weft: Stopped; done was written."
