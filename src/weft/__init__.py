@@ -8,14 +8,17 @@ from weft.errors import WeftError
 if TYPE_CHECKING:
     from weft.model.instance import Instance
     from weft.model.latency import place, placed_latency, read_latency
-    from weft.model.overlay import Overlay
+    from weft.model.overlay import Overlay, read
     from weft.model.publication import Publications
     from weft.model.tree import Trees
     from weft.overlays.catalog import design
+    from weft.overlays.inspection import inspect
     from weft.overlays.quality import quality
     from weft.overlays.verify import topic_violations
+    from weft.raw.read import ingest
     from weft.sim.bulk import evaluate
     from weft.sim.evaluation import Evaluation
+    from weft.sim.hop import Journey, journey
     from weft.sim.trial import Trials, compare
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
@@ -26,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Evaluation",
     "Instance",
+    "Journey",
     "Overlay",
     "Publications",
     "Sampling",
@@ -36,10 +40,14 @@ __all__ = [
     "design",
     "evaluate",
     "generate",
+    "ingest",
+    "inspect",
+    "journey",
     "place",
     "placed_latency",
     "publications",
     "quality",
+    "read",
     "read_latency",
     "sample",
     "schedule",
@@ -52,6 +60,11 @@ __all__ = [
 _HOMES = {
     "Evaluation": "weft.sim.evaluation",
     "Instance": "weft.model.instance",
+    "Journey": "weft.sim.hop",
+    "ingest": "weft.raw.read",
+    "inspect": "weft.overlays.inspection",
+    "journey": "weft.sim.hop",
+    "read": "weft.model.overlay",
     "Overlay": "weft.model.overlay",
     "Publications": "weft.model.publication",
     "Sampling": "weft.workloads.sample",

@@ -1,7 +1,7 @@
 """weft inspect"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,43 +18,15 @@ def inspect(
     json: o.Json = False,
 ) -> None:
     """Describe an instance or an overlay; of an overlay, prove its ring and its topic-connectivity."""
-    from weft.model.storage import read_meta
-
-    if "algorithm" in read_meta(folder, "an instance or an overlay"):
-        print_result(_overlay_figures(folder, instance), json)
-    elif instance is not None:
-        raise WeftError(f"--instance goes with an overlay, and {folder} is an instance.")
-    else:
-        print_result(_instance_figures(folder), json)
-
-
-def _instance_figures(folder: Path) -> dict[str, Any]:
     from weft.model.instance import read_instance
-    from weft.model.profile import profile
-    from weft.overlays.quality import distribution
+    from weft.model.overlay import Overlay, read
+    from weft.overlays.inspection import inspect as figures_of
 
-    given = read_instance(folder)
-    return {
-        **profile(given),
-        "nodes_by_number_of_topics": distribution(given.interest.counts),
-        "topics_by_number_of_subscribers": distribution(given.subscribers.counts),
-    }
-
-
-def _overlay_figures(folder: Path, instance: Path | None) -> dict[str, Any]:
-    from weft.model.instance import read_instance
-    from weft.model.overlay import read_overlay
-    from weft.overlays.quality import SHOWN, design_figures, quality
-    from weft.overlays.verify import topic_violations
-
-    if instance is None:
+    given = read(folder)
+    if isinstance(given, Overlay) and instance is None:
         raise WeftError(f"{folder} is an overlay: tell with --instance which instance it is for.")
-    overlay, given = read_overlay(folder), read_instance(instance)
-    about = {name: overlay.meta.get(name) for name in ("algorithm", "parameters", "seed")}
+    if not isinstance(given, Overlay) and instance is not None:
+        raise WeftError(f"--instance goes with an overlay, and {folder} is an instance.")
     with ConsoleProgress().step("Measuring"):
-        figures = {**about, "nodes": overlay.nodes, "links": overlay.links, **quality(given, overlay)}
-    if overlay.ring_ids is None:
-        # Without a ring it was made to be topic-connected; scipy proves whether it is.
-        figures.pop("ring_violations")
-        figures |= {**design_figures(overlay), "topic_violations": topic_violations(given, overlay)[:SHOWN]}
-    return figures
+        figures = figures_of(given, None if instance is None else read_instance(instance))
+    print_result(figures, json)

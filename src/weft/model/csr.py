@@ -23,7 +23,8 @@ class Csr:
         return len(self.indices)
 
     def __getitem__(self, row: int) -> Int32s:
-        return self.indices[self.indptr[row] : self.indptr[row + 1]]
+        place = checked_place(row, self.rows)
+        return self.indices[self.indptr[place] : self.indptr[place + 1]]
 
     @property
     def counts(self) -> Int64s:
@@ -59,6 +60,13 @@ class Csr:
     def transpose(self) -> "Csr":
         flipped = self.matrix().tocsc()
         return Csr(flipped.indptr.astype(np.int64), flipped.indices.astype(np.int32, copy=False), self.rows)
+
+
+def checked_place(place: int, count: int) -> int:
+    """The place, counted from the end where it is negative, as in a list."""
+    if not -count <= place < count:
+        raise IndexError(f"{place} is out of range: there are {count}")
+    return place % count
 
 
 def csr_from_pairs(rows: Int64s, columns: Int64s, row_count: int, column_count: int) -> Csr:

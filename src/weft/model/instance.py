@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import pyarrow as pa
 from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
+from weft.model.naming import numbered
 from weft.model.publisher import NO_PUBLISHERS, Publishers, own_topics, read_publishers
 from weft.model.storage import (
     Meta,
@@ -32,6 +33,9 @@ from weft.model.storage import (
     write_meta,
 )
 from weft.model.table import Columns, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LIMIT = 2**31 - 1
 
@@ -96,6 +100,43 @@ class Instance(Table):
             "node": self.interest.row_of_each().astype(np.int64),
             "topic": self.interest.indices.astype(np.int64),
         }
+
+    def to_arrow(self) -> pa.Table:
+        """A row a subscription: node and topic, and their names where they have any."""
+        table = super().to_arrow()
+        for kind, names in (("node", self.node_names), ("topic", self.topic_names)):
+            if names is not None:
+                table = table.append_column(f"{kind}_name", pa.array(names[table[kind].to_numpy()], pa.string()))
+        return table
+
+    @staticmethod
+    def from_pandas(frame: "pd.DataFrame", node: str, topic: str, **meta: Any) -> "Instance":
+        """An instance of a frame with a row a subscription: `node` and `topic` name the columns of ids.
+
+        Ids are any text or integers and become the names; they are numbered as `weft ingest` does. Duplicates count
+        once. `meta` says what it is: source="...", or social=True where nodes and topics are the same users.
+        """
+        return Instance.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), node, topic, **meta)
+
+    @staticmethod
+    def from_arrow(table: pa.Table, node: str, topic: str, **meta: Any) -> "Instance":
+        """The same of a table of Arrow."""
+        for column in (node, topic):
+            if column not in table.column_names:
+                raise WeftError(f"There is no column {column!r}: there are {', '.join(map(repr, table.column_names))}.")
+        nodes, node_names = numbered(table[node], node)
+        topics, topic_names = numbered(table[topic], topic)
+        counts = {"node_count": len(node_names), "topic_count": len(topic_names)}
+        return instance_from_pairs(nodes, topics, **counts, node_names=node_names, topic_names=topic_names, **meta)
+
+    def __repr__(self) -> str:
+        kind = ", social" if self.is_social else ""
+        counts = f"{self.nodes:,} nodes, {self.topics:,} topics, {self.subscriptions:,} subscriptions"
+        return f"Instance({counts}{kind})"
+
+    def _content(self) -> tuple[object, ...]:
+        names = (None if names is None else names.tolist() for names in (self.node_names, self.topic_names))
+        return (self.fingerprint, *names)
 
     @property
     def is_social(self) -> bool:

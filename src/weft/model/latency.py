@@ -112,7 +112,7 @@ def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (
     return PlacedLatency(hosts, host, random.uniform(*access, size=nodes))
 
 
-def placed_latency(path: str | Path, nodes: int, seed: int, names: Names | None = None) -> PlacedLatency:
+def placed_latency(path: str | Path, nodes: int, seed: int = 1, names: Names | None = None) -> PlacedLatency:
     """The latencies of a file: of the nodes themselves where it has their names; else the seed places them on hosts."""
     hosts = read_latency(path)
     by_name = _by_name(hosts, names)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,13 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, csr_from_pairs
-from weft.model.instance import Instance, Names
+from weft.model.csr import Csr, checked_place, csr_from_pairs
+from weft.model.instance import Instance, Names, read_instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 from weft.model.table import Columns, Table
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 NO_PHASE = -1
 
@@ -64,7 +67,34 @@ class Overlay(Table):
         return digest.hexdigest()
 
     def of(self, node: int) -> Int32s:
-        return self.targets[self.indptr[node] : self.indptr[node + 1]]
+        """The nodes that the links of a node lead to."""
+        place = checked_place(node, self.nodes)
+        return self.targets[self.indptr[place] : self.indptr[place + 1]]
+
+    def to_networkx(self, instance: Instance | None = None) -> "nx.DiGraph[Any]":
+        """A directed graph, from the owner of every link; with an instance that has names, nodes are these.
+
+        Nodes have their `ring_id` and links their `phase`, where the overlay has a ring. Messages take links both ways:
+        `to_undirected` gives the graph that they travel on.
+        """
+        import networkx as nx
+
+        graph: nx.DiGraph[Any] = nx.DiGraph()
+        names = None if instance is None else instance.node_names
+        label = list(range(self.nodes)) if names is None else names.tolist()
+        for node, name in enumerate(label):
+            graph.add_node(name, **({} if self.ring_ids is None else {"ring_id": int(self.ring_ids[node])}))
+        for source, target, phase in zip(self.sources, self.targets, self.phases, strict=True):
+            about = {} if phase == NO_PHASE else {"phase": int(phase)}
+            graph.add_edge(label[source], label[target], **about)
+        return graph
+
+    def __repr__(self) -> str:
+        ring = "" if self.ring_ids is None else ", on a ring"
+        return f"Overlay({self.meta.get('algorithm', 'of links')}: {self.nodes:,} nodes, {self.links:,} links{ring})"
+
+    def _content(self) -> tuple[object, ...]:
+        return (self.fingerprint,)
 
     def with_meta(self, **changes: Any) -> "Overlay":
         meta = {**self.meta, **changes}
@@ -162,6 +192,12 @@ def require_made_for(instance: Instance, overlay: Overlay) -> None:
 
 def named(overlay: Overlay) -> str:
     return f"The overlay {overlay.meta.get('algorithm', '')}".rstrip()
+
+
+def read(path: str | Path) -> Instance | Overlay:
+    """The instance or the overlay that a folder holds."""
+    is_overlay = "algorithm" in read_meta(Path(path), "an instance or an overlay")
+    return read_overlay(path) if is_overlay else read_instance(path)
 
 
 def read_overlay(path: str | Path) -> Overlay:

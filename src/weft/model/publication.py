@@ -29,6 +29,9 @@ class Publications(Table):
             "node": self.nodes.astype(np.int64),
         }
 
+    def __repr__(self) -> str:
+        return f"Publications({len(self):,} on {len(np.unique(self.topics)):,} topics)"
+
     @staticmethod
     def read(path: str | Path, instance: Instance) -> "Publications":
         return read_publications(path, instance)

@@ -51,6 +51,13 @@ class Trees(Table):
             "parent": pa.array(parents, mask=self.parents == NO_PARENT),
         }
 
+    def __repr__(self) -> str:
+        trees, members = np.count_nonzero(self.sizes), len(self.members)
+        return f"Trees({trees:,} topics, {members:,} members, {self.nodes:,} nodes)"
+
+    def _content(self) -> tuple[object, ...]:
+        return (self.nodes, self.topics, self.to_arrow())
+
     def with_meta(self, **changes: Any) -> "Trees":
         return replace(self, meta={**self.meta, **changes})
 

@@ -51,8 +51,22 @@ class Option:
     choices: tuple[str, ...]  # none where any value of the default's type will do
 
 
-def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overlay:
-    """The named overlay, with its making in its meta; an option that is None takes its default."""
+def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> Overlay:
+    """The named overlay, with its making in its meta. Options, by the overlays that take them; None is the default:
+
+    long            swico-s: its long fingers, "chord" or "random"
+    tie             grswico, swico-l, swico-sl, swico-even: of links that contribute the same, "random" or "overlap"
+    fill            the same: where no finger contributes, "random" or "overlap"
+    latency         swico-l, swico-sl, swico-even: round-trip times to go by, as of `placed_latency`
+    closeness       the same: how much round-trip times count, from 0
+    in_degree       grswico, swico-l, swico-sl: how many fingers may point at a node
+    partitions      dc, dcbc: how many
+    partition       dc: how nodes are divided, "random" or "kmeans"
+    bulk            dcbc: the share of nodes that are bulk
+    average_degree  gm: where it stops
+    maximum_degree  gm: that it keeps to
+    children        tree: of a node
+    """
     builder = _builder_of(name)
     chosen = chosen_options(name, options)
     require_seed(seed)

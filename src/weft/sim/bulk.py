@@ -43,6 +43,7 @@ from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
 from weft.sim.timed import with_times
+from weft.workloads.publication import publications as drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +64,27 @@ def evaluate(
     instance: Instance,
     overlay: Overlay,
     router: str,
-    publications: Publications,
+    publications: Publications | int = 10_000,
     *,
-    seed: int = 0,
+    seed: int = 1,
     per_topic: bool = False,
     fan_out: int | None = None,
     latency: Latency | None = None,
     trees: Trees | None = None,
 ) -> Evaluation:
-    """Figures of a router. The seed places the rendezvous points; the other routers use no chance.
+    """What it costs to publish over an overlay by a router; every delivery is checked.
 
-    A router that has trees takes the given ones, or weaves them, with a degree that `fan_out` bounds. With latencies
-    they are then as short as may be in time, and deliveries of any router are timed, which the seconds do not count.
+    router        "po", "pal", "pie", "scribe", "iscribe" or "weave"
+    publications  those to send, or how many to draw with the seed
+    seed          draws publications and places rendezvous points; nothing else is left to chance
+    per_topic     whether the result has the figures of every topic
+    fan_out       of weave: the neighbours that a node has in a topic's tree at most; None: 64
+    latency       round-trip times: trees are then as short as may be in time, and deliveries of any router are timed,
+                  which the seconds do not count
+    trees         those of `weave`, for a router that has trees; None: they are woven
     """
+    if isinstance(publications, int):
+        publications = drawn(instance, publications, seed)
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
     network = network_with(instance, overlay, trees)

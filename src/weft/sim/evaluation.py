@@ -6,7 +6,7 @@ the publications are divided among threads or executors, the merged figures are 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
 from typing import Any
 
@@ -98,6 +98,8 @@ class Times:
 class TopicFigures(dict[str, npt.NDArray[np.generic]], Table):
     """A column a figure, a row a topic."""
 
+    __hash__ = None  # type: ignore[assignment]  # as that of a dict
+
     @property
     def columns(self) -> Columns:
         return self
@@ -120,6 +122,23 @@ class Evaluation:
     times: Times | None = None  # where latencies are given
     topics: TopicFigures | None = None  # on request
     load_by_node: Mapping[str, Int64s] = field(default_factory=dict, compare=False, repr=False)  # sent and received
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({self.router} on {self.overlay}: {self.publications:,} publications, {self.deliveries:,} "
+            f"deliveries, {self.messages:,} messages, {self.routing_overhead:,} of them to relays, "
+            f"{self.average_path:.2f} hops on average, {self.maximum_path} at most)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Figures as a table, for a notebook."""
+        figures = {each.name: getattr(self, each.name) for each in fields(self)}
+        rows = (
+            f"<tr><th>{name.replace('_', ' ')}</th><td>{value:,}</td></tr>"
+            for name, value in figures.items()
+            if isinstance(value, int | float)
+        )
+        return f"<p><b>{self.router} on {self.overlay}</b></p><table>{''.join(rows)}</table>"
 
     @classmethod
     def from_counts(

@@ -38,6 +38,12 @@ class Journey:
             f"at most {longest} hops"
         )
 
+    def __repr__(self) -> str:
+        return f"Journey({self.in_words})"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def lines(self) -> Iterator[str]:
         """An indented line a message, below the one that brought it to its sender."""
         yield f"{self.instance.node_name(self.issuer)}  (issuer)"

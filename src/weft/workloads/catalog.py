@@ -58,7 +58,7 @@ def generate(
     name: str,
     *,
     nodes: int,
-    seed: int,
+    seed: int = 1,
     topics: int | None = None,
     subscriptions: float | None = None,
     **options: Any,

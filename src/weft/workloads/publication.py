@@ -16,7 +16,7 @@ from weft.model.table import Columns, Table
 By = Literal["topic", "node", "publisher", "anyone"]
 
 
-def publications(instance: Instance, count: int, seed: int, by: By = "topic") -> Publications:
+def publications(instance: Instance, count: int, seed: int = 1, by: By = "topic") -> Publications:
     """`count` publications on topics that have subscribers.
 
     By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.

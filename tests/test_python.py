@@ -1,0 +1,133 @@
+"""Weft from Python: tables in and out, values that are equal by content, and the defaults of the command line."""
+
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weft
+from weft.cli import options as cli_options
+from weft.cli.design import design as design_command
+from weft.model.csr import csr_from_pairs
+from weft.model.overlay import undirected
+from weft.overlays.catalog import BUILDERS, options_of
+
+ROWS = [("berlin", "jazz"), ("paris", "jazz"), ("berlin", "news"), ("oslo", "news"), ("berlin", "jazz")]
+FRAME = pd.DataFrame(ROWS, columns=["client", "topic"])
+
+
+def test_an_instance_of_a_frame_keeps_its_names() -> None:
+    instance = weft.Instance.from_pandas(FRAME, "client", "topic", source="a test")
+    assert (instance.counts, instance.meta) == ({"nodes": 3, "topics": 2, "subscriptions": 4}, {"source": "a test"})
+    shown = instance.to_pandas()
+    assert set(zip(shown.node_name, shown.topic_name, strict=True)) == set(ROWS)
+    assert weft.Instance.from_arrow(pa.Table.from_pandas(FRAME), "client", "topic") == instance
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["7", "007", "10", "9", "-3", " b", "é", "z"]), st.integers(0, 12)), min_size=1)
+)
+def test_a_frame_is_numbered_as_its_file_is_ingested(rows: list[tuple[str, int]]) -> None:
+    frame = pd.DataFrame(rows, columns=["client", "topic"])
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.csv"
+        frame.to_csv(path, index=False)
+        assert weft.Instance.from_pandas(frame, "client", "topic") == weft.ingest(path, "subscriptions")
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (FRAME.rename(columns={"client": "who"}), "There is no column 'client': there are 'who', 'topic'"),
+        (pd.DataFrame({"client": ["a", None], "topic": ["x", "y"]}), "Column 'client' has 1 empty values"),
+        (pd.DataFrame({"client": [["a"], ["b"]], "topic": ["x", "y"]}), "ids are text or integers"),
+    ],
+)
+def test_a_frame_that_will_not_do_is_told(frame: pd.DataFrame, told: str) -> None:
+    with pytest.raises(weft.WeftError, match=told):
+        weft.Instance.from_pandas(frame, "client", "topic")
+
+
+INSTANCE = weft.generate("social", nodes=40)
+OVERLAY = weft.design(INSTANCE, "chord")
+
+
+def test_the_seed_is_that_of_the_command_line() -> None:
+    assert signature(design_command).parameters["seed"].default == 1
+    assert cli_options.Seed is not None
+    assert weft.generate("social", nodes=40, seed=1) == INSTANCE
+    assert weft.design(INSTANCE, "chord", seed=1) == OVERLAY
+    drawn = weft.publications(INSTANCE, 100, 1)
+    assert drawn == weft.publications(INSTANCE, 100)
+    given = weft.evaluate(INSTANCE, OVERLAY, "scribe", drawn, seed=1)
+    assert replace(weft.evaluate(INSTANCE, OVERLAY, "scribe", 100), seconds=0) == replace(given, seconds=0)
+
+
+def test_values_are_equal_by_content(tmp_path: Path) -> None:
+    INSTANCE.write(tmp_path / "i")
+    OVERLAY.write(tmp_path / "o")
+    assert weft.read(tmp_path / "i") == INSTANCE
+    assert weft.read(tmp_path / "o") == OVERLAY
+    assert len({INSTANCE, weft.Instance.read(tmp_path / "i")}) == 1
+    assert weft.design(INSTANCE, "chord", seed=2) != OVERLAY
+    assert weft.weave(INSTANCE, OVERLAY) == weft.weave(INSTANCE, OVERLAY)
+    named = replace(INSTANCE, node_names=np.array([f"n{k}" for k in range(40)], object))
+    assert named != INSTANCE
+    assert INSTANCE != OVERLAY
+
+
+def test_values_tell_what_they_are_in_a_line_and_in_a_notebook() -> None:
+    trees, drawn = weft.weave(INSTANCE, OVERLAY), weft.publications(INSTANCE, 30)
+    for value in (INSTANCE, OVERLAY, trees, drawn, weft.evaluate(INSTANCE, OVERLAY, "pie", drawn)):
+        assert repr(value).startswith(type(value).__name__ + "(")
+        assert len(repr(value)) < 200
+        assert "<table" in value._repr_html_()
+        assert len(value._repr_html_()) < 3000
+    assert repr(INSTANCE) == f"Instance(40 nodes, 40 topics, {INSTANCE.subscriptions:,} subscriptions, social)"
+
+
+def test_negative_indices_count_from_the_end() -> None:
+    rows = csr_from_pairs(np.array([0, 0, 2]), np.array([1, 3, 2]), 3, 4)
+    assert [row.tolist() for row in (rows[-1], rows[-2], rows[-3])] == [[2], [], [1, 3]]
+    assert [row.tolist() for row in rows] == [[1, 3], [], [2]]  # type: ignore[attr-defined]
+    assert OVERLAY.of(-1).tolist() == OVERLAY.of(39).tolist()
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match="out of range"):
+            rows[wrong]
+    with pytest.raises(IndexError, match="out of range"):
+        OVERLAY.of(40)
+
+
+def test_an_overlay_is_a_graph() -> None:
+    graph = OVERLAY.to_networkx()
+    assert nx.is_strongly_connected(graph)
+    assert graph.number_of_edges() == OVERLAY.links
+    low, high = undirected(OVERLAY)
+    assert {frozenset(edge) for edge in graph.edges} == {frozenset(pair) for pair in zip(low, high, strict=True)}
+    assert graph.nodes[7]["ring_id"] == OVERLAY.ring_ids[7]  # type: ignore[index]
+    cities = weft.Instance.from_pandas(FRAME, "client", "topic")
+    assert set(weft.design(cities, "gm").to_networkx(cities)) == {"berlin", "oslo", "paris"}
+
+
+def test_inspect_describes_either() -> None:
+    assert weft.inspect(INSTANCE)["nodes"] == 40
+    assert weft.inspect(OVERLAY, INSTANCE)["ring_violations"] == []
+    with pytest.raises(weft.WeftError, match="tell with `instance`"):
+        weft.inspect(OVERLAY)
+
+
+def test_every_option_is_in_the_docstring() -> None:
+    told = weft.design.__doc__ or ""
+    assert all(f"    {option} " in told for name in BUILDERS for option in options_of(name))
+    for function in (weft.evaluate, weft.ingest):
+        options = [name for name, each in signature(function).parameters.items() if each.default is not each.empty]
+        assert all(f"    {option} " in (function.__doc__ or "") for option in options)
