@@ -16,6 +16,7 @@ from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS, PAPERS, experiments_of
 from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
+from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
 from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Point
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
@@ -92,7 +93,7 @@ def test_a_paper_tells_of_no_unknown_experiment(paper: Paper) -> None:
         experiment = EXPERIMENTS[headline.experiment]
         assert headline.metric in experiment.reported
         assert headline.system in experiment.systems
-        assert headline.sentence.format(ours=0.5, paper=0.5)
+        assert headline.sentence.format(ours=0.5, paper=0.5, data="a graph")
 
 
 def test_a_module_of_papers_stands_beside_its_toml() -> None:
@@ -345,6 +346,37 @@ def test_generated_graphs_stand_in_for_the_data() -> None:
         ("TW 10K", "social", 10000),
     ]
     assert plan.points[1].about == "all 4,039 nodes of ego-Facebook, which has no more"
+
+
+def test_the_journal_knows_the_code_it_was_made_with(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = tiny(EXPERIMENTS["nsmf-fig2"], SYSTEMS)
+    runs = len(experiment.plan("quick", {}).runs)
+    journal_in(tmp_path / "out")
+
+    def lines() -> int:
+        execute(lambda: spark, [experiment], "quick", {}, tmp_path / "out")
+        return len((tmp_path / "out" / JOURNAL).read_text().splitlines())
+
+    assert [lines(), lines()] == [runs, runs]
+    monkeypatch.setattr(execution, "code_hash", lambda: "other")
+    assert lines() == 2 * runs
+
+
+def test_the_hash_of_the_code_is_that_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "sim").mkdir()
+    found = []
+    for text in ("a = 1\n", "a = 2\n"):
+        (tmp_path / "sim" / "x.py").write_text(text)
+        code_hash.cache_clear()
+        found.append(code_hash(tmp_path))
+    assert found[0] != found[1]
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "y.py").write_text("b = 1\n")  # how figures are told changes none of them
+    code_hash.cache_clear()
+    assert code_hash(tmp_path) == found[1]
+    code_hash.cache_clear()
 
 
 @pytest.mark.parametrize("line", ["garbage", "{}", '{"run": "x", "outcome": {"more": 1}}'])

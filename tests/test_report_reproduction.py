@@ -8,7 +8,7 @@ from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS
 from weft.experiments.engine.claim import Claim, Comparison
 from weft.experiments.engine.experiment import MEAN, Point
-from weft.experiments.engine.paper import Headline, Paper
+from weft.experiments.engine.paper import Headline, Paper, papers
 from weft.experiments.engine.results import Results
 from weft.report.done import Done, in_words, provenance, read_chapters, sentence_of, tally
 from weft.report.summary import reproduction_page
@@ -43,6 +43,25 @@ def test_a_headline_has_our_figure_or_is_left_out() -> None:
     assert sentence_of(headline, told) == "2.1 hops (the paper: 2)"
     assert sentence_of(headline, {}) is None
     assert sentence_of(Headline("nsmf-fig2", "path ratio", "Chord", "V=7", "{ours}"), told) is None
+
+
+@pytest.mark.parametrize(
+    ("folders", "told"),
+    [
+        ({}, "On a generated social graph of 1,000 nodes like Facebook Pie on SWICO makes 27% of Scribe's relays"),
+        ({"facebook": "there"}, "On a breadth-first sample of 1,000 nodes of ego-Facebook Pie on SWICO makes 27%"),
+    ],
+)
+def test_a_headline_says_what_data_it_is_of(folders: dict[str, str], told: str) -> None:
+    experiment = EXPERIMENTS["beaconvey-table3"]
+    points = experiment.plan("quick", folders).points
+    results = Results(experiment, "quick", points, 1, "", [])
+    figures = {("overhead ratio", "BeaConvey(SL, Pie)", at): 0.27 for at in ("FB 1K", "FB 10K")}
+    (paper,) = (paper for paper in papers() if paper.key == "beaconvey")
+    done = {experiment.name: Done(results, figures, [], MADE)}
+    sentences = [sentence for headline in paper.headlines if (sentence := sentence_of(headline, done))]
+    assert len(sentences) == 2  # 1K beside 10K
+    assert sentences[0].startswith(told)
 
 
 def test_it_is_told_with_what_it_was_made() -> None:

@@ -82,8 +82,10 @@ def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:
     """The headline with our figure; none where it was not measured."""
     if headline.experiment not in done:
         return None
-    ours = done[headline.experiment].figures.get((headline.metric, headline.system, headline.at))
-    return None if ours is None else headline.sentence.format(ours=ours, paper=headline.paper)
+    found = done[headline.experiment]
+    ours = found.figures.get((headline.metric, headline.system, headline.at))
+    data = next((point.about for point in found.results.points if point.label == headline.at), headline.at)
+    return None if ours is None else headline.sentence.format(ours=ours, paper=headline.paper, data=data)
 
 
 def provenance(parts: Iterable[Done]) -> str:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from weft import __version__
 from weft.errors import WeftError
 from weft.experiments.engine.claim import Comparison, claims_of, compare
+from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.experiment import Experiment, Point
 from weft.experiments.engine.results import Figures, Results, Row, figures_of
 from weft.model.storage import new_folder, write_columns
@@ -66,7 +67,7 @@ def _surroundings() -> dict[str, str]:
     return {
         "date": date.today().isoformat(),
         "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB",
-        "versions": f"weft {__version__}, Python {platform.python_version()}",
+        "versions": f"weft {__version__}, code {code_hash()}, Python {platform.python_version()}",
     }
 
 

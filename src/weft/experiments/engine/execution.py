@@ -1,7 +1,8 @@
 """Experiments on Spark: the runs of all of them in one sweep, each run once however many experiments ask for it.
 
-What a run gave is written to a journal as soon as it is done. A sweep that is started again, after it was stopped or
-with more experiments, takes from there what it has; runs that failed are made again.
+What a run gave is written to a journal as soon as it is done, with a hash of the code that made it. A sweep that is
+started again, after it was stopped or with more experiments, takes from there what the same code has made; runs that
+failed, or that other code made, are made again.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from weft import __version__
 from weft.errors import WeftError
+from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
 from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
 from weft.experiments.engine.results import Results, Row
@@ -107,7 +109,8 @@ def read_journal(path: Path) -> dict[str, Outcome]:
 
 
 def _key(run: Run) -> str:
-    return f"weft {__version__} {run!r}"
+    """What a run is known by: its parameters, and the code that made it, so that other code makes it again."""
+    return f"weft {__version__}, code {code_hash()} {run!r}"
 
 
 def _measure(run: Run) -> Figures:

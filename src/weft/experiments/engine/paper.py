@@ -13,7 +13,7 @@ ABOUT = "paper"  # the part of a file that is about the paper as a whole
 
 @dataclass(frozen=True)
 class Headline:
-    """A sentence with our figure in it, as {ours}, and the paper's, as {paper}."""
+    """A sentence with our figure in it, as {ours}, the paper's, as {paper}, and what data it is of, as {data}."""
 
     experiment: str
     metric: str
