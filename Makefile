@@ -3,13 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check setup lock format clean
+.PHONY: demo test mutate check setup lock format clean
 
 demo: $(READY)
 	$(BIN)/weft demo --out demo
 
+# A worker a core, each with a Spark session of its own; tests that take over 5 s are listed.
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal --durations 50 --durations-min 5
+
+# Which small changes of the code no test notices; half an hour and more, and not in CI.
+mutate: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m mutation $(or $(MODULES),protocol model)
 
 check: $(READY)
 	$(BIN)/ruff check .

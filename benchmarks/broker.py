@@ -43,15 +43,14 @@ def main() -> None:
     options = parser.parse_args()
     broker = prepared(options.subscriptions, options.own)
     rates = {}
+    print("| batches of | publications/s | times those of 1 |\n|---:|---:|---:|")
     for size in SIZES:
         rates[size] = fmean(
             throughput(broker, size, options.publications, seed) for seed in range(options.repeats + 1) if seed
         )
-        print(
-            f"batches of {size:3d}: {rates[size]:9,.0f} publications/s, {rates[size] / rates[1]:5.2f} times", flush=True
-        )
+        print(f"| {size} | {rates[size]:,.0f} | {rates[size] / rates[1]:.2f} |", flush=True)
     share = fmean(write_share(broker, options.publications, seed) for seed in range(1, options.repeats + 1))
-    print(f"of which writing: {share:.1%}")
+    print(f"\nof which writing: {share:.1%}")
     if options.out:
         options.out.write_text(table(rates, share, options))
 

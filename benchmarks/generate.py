@@ -2,6 +2,7 @@
 
 python benchmarks/generate.py            # the papers' sizes
 python benchmarks/generate.py --large    # a social graph of 2 million users and 100 million edges
+python benchmarks/generate.py --toy      # whether it works
 """
 
 import argparse
@@ -20,13 +21,16 @@ PAPERS = {
     "social": {"nodes": 81_306, "subscriptions": 21.75},
 }
 LARGE = {"social": {"nodes": 2_000_000, "subscriptions": 50}}
+TOY: dict[str, dict[str, int]] = {name: {"nodes": 200} for name in PAPERS}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--toy", action="store_true")
+    options = parser.parse_args()
     print("| workload | nodes | subscriptions in all | seconds |\n|---|---:|---:|---:|")
-    for name, sizes in (LARGE if parser.parse_args().large else PAPERS).items():
+    for name, sizes in (TOY if options.toy else LARGE if options.large else PAPERS).items():
         generate(name, nodes=1_000, seed=1)
         start = time.perf_counter()
         made = generate(name, seed=1, **sizes)

@@ -58,8 +58,10 @@ def in_new_process(folder: Path, maker: str) -> dict[str, float]:
         return pool.submit(measured, folder, maker).result()
 
 
-def cases(data: Path | None) -> list[tuple[str, Instance, list[str]]]:
+def cases(data: Path | None, toy: bool) -> list[tuple[str, Instance, list[str]]]:
     compared = ["swico-sl", *TEXTBOOK]
+    if toy:
+        return [("Unif, 40 topics", generate("unif", nodes=60, topics=40, subscriptions=5, seed=1), compared)]
     found = [
         ("Unif, 1,000 topics", generate("unif", nodes=1000, topics=1000, subscriptions=20, seed=1), compared),
         (
@@ -91,9 +93,11 @@ def rows(name: str, instance: Instance, makers: list[str]):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="twitter_combined.txt.gz")
+    parser.add_argument("--toy", action="store_true", help="whether it works")
+    options = parser.parse_args()
     print("| instance | nodes | subscriptions | overlay | seconds | times swico-sl | TcoSuppR | peak MB |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, instance, makers in cases(parser.parse_args().data):
+    for name, instance, makers in cases(options.data, options.toy):
         for row in rows(name, instance, makers):
             print(row, flush=True)
 

@@ -1,6 +1,6 @@
 """Ingest and sampling on Spark, whole commands with Spark's start; prints a Markdown table.
 
-python benchmarks/pipeline.py --data ../shared/data                      # ego-Twitter, beside pyarrow and numpy
+python benchmarks/pipeline.py --data DATA                      # ego-Twitter, beside pyarrow and numpy
 python benchmarks/pipeline.py --edges 100000000 --scratch /big/disk      # a generated follower graph
 """
 
@@ -29,19 +29,22 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with social/twitter_combined.txt.gz")
     parser.add_argument("--edges", type=int, help="edges of the generated follower graph, about")
     parser.add_argument("--scratch", type=Path, help="folder for the generated graph")
+    parser.add_argument("--sample", type=int, default=10_000, help="users that are sampled")
     options = parser.parse_args()
     print("| what | time | peak memory |\n|---|---|---|")
     with TemporaryDirectory(dir=options.scratch) as folder:
         scratch = Path(folder)
         if options.data:
-            ego_twitter(options.data / "social" / "twitter_combined.txt.gz", scratch)
+            ego_twitter(options.data / "social" / "twitter_combined.txt.gz", scratch, options.sample)
         if options.edges:
-            follower_graph(options.edges, scratch)
+            follower_graph(options.edges, scratch, options.sample)
 
 
-def ego_twitter(file: Path, scratch: Path) -> None:
+def ego_twitter(file: Path, scratch: Path, sampled: int) -> None:
     cost = measure(WEFT, "ingest", file, "--as", "follows", "--out", scratch / "twitter")
-    print(f"| `weft ingest` of ego-Twitter, 1,768,149 rows | {cost.row()} |")
+    with gzip.open(file) as lines:
+        rows = sum(1 for _ in lines)
+    print(f"| `weft ingest` of ego-Twitter, {rows:,} rows | {cost.row()} |")
     start = time.perf_counter()
     with gzip.open(file) as lines:
         options = pc.ReadOptions(column_names=["u", "v"]), pc.ParseOptions(delimiter=" ")
@@ -52,18 +55,21 @@ def ego_twitter(file: Path, scratch: Path) -> None:
         f"| the same by pyarrow and numpy in memory ({len(users):,} users, {len(pairs):,} pairs) "
         f"| {time.perf_counter() - start:.1f} s | |"
     )
-    cost = measure(WEFT, "sample", scratch / "twitter", "--nodes", 10_000, "--out", scratch / "sample")
-    print(f"| `weft sample` of 10,000 of its users by BFS | {cost.row()} |")
+    report_sample(scratch / "twitter", scratch / "sample", sampled)
 
 
-def follower_graph(edges: int, scratch: Path) -> None:
+def report_sample(instance: Path, out: Path, nodes: int) -> None:
+    cost = measure(WEFT, "sample", instance, "--nodes", nodes, "--out", out)
+    print(f"| `weft sample` of {nodes:,} of its users by BFS | {cost.row()} |")
+
+
+def follower_graph(edges: int, scratch: Path, sampled: int) -> None:
     users = max(1000, edges // 50)
     rows = sum(write_edges(users, seed=1, folder=scratch / "edges"))
     size = sum(file.stat().st_size for file in (scratch / "edges").iterdir()) / 1e9
     cost = measure(WEFT, "ingest", scratch / "edges", "--as", "follows", "--out", scratch / "all")
     print(f"| `weft ingest` of {rows:,} generated rows, {users:,} users, {size:.1f} GB of text | {cost.row()} |")
-    cost = measure(WEFT, "sample", scratch / "all", "--nodes", 10_000, "--out", scratch / "some")
-    print(f"| `weft sample` of 10,000 of its users by BFS | {cost.row()} |")
+    report_sample(scratch / "all", scratch / "some", sampled)
 
 
 def write_edges(users: int, seed: int, folder: Path) -> Iterator[int]:

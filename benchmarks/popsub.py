@@ -1,6 +1,6 @@
 """PopSub simulated at the paper's scale on one core, and a small case beside the same case in a world of brokers.
 
-    python benchmarks/popsub.py --data ../shared/data
+    python benchmarks/popsub.py --data DATA
 
 The peer is `weft.sim.content_world`: the broker objects themselves, message by message, in plain Python. Sends are
 forwards and messages out of the overlay, which both count alike. Compiling is not counted; times are the best of three.
@@ -34,6 +34,7 @@ ROW = "| {:<9} | {:<14} | {:>12,} | {:>10,} | {:>8.2f} | {:>12,.0f} |"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with latency/planetlab-490.txt.gz; default: generated")
+    parser.add_argument("--toy", action="store_true", help="whether it works")
     given = parser.parse_args()
     latency = geographic_latency(490, seed=0)
     if given.data is not None:
@@ -42,12 +43,14 @@ def main() -> None:
     print("|---|---|---:|---:|---:|---:|")
     small = case(latency, brokers=40, publishers=20, setting=Setting(2_000, rate=5.0, seconds=20.0))
     large = case(latency, brokers=200, publishers=200, setting=Setting())
+    if given.toy:
+        small = large = case(latency, brokers=10, publishers=5, setting=Setting(50, rate=1.0, seconds=5.0))
     for way in Way:
         in_world(*small, way)
         in_kernels(*small, way)
         in_kernels(*large, way)
     seconds, _ = best(lambda: stage_of(*large))
-    print(f"\nFinding where 120,000 publications go, once for all ways: {seconds:.2f} s")
+    print(f"\nFinding where {large[1].publications:,} publications go, once for all ways: {seconds:.2f} s")
 
 
 def case(latency: Latency, brokers: int, publishers: int, setting: Setting) -> tuple[BrokerTree, ContentWorkload]:

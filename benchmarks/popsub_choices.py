@@ -1,6 +1,6 @@
 """What PopSub's figures owe to our readings of the paper: each choice that it leaves open, taken otherwise.
 
-    python benchmarks/popsub_choices.py --data ../shared/data
+    python benchmarks/popsub_choices.py --data DATA
 
 Section 5.3's first setting (200 brokers, 22,000 subscriptions, phi 0.05) and its overloaded one (300 brokers, 30,000
 subscriptions, 15 publications/s), one topology and one workload each. All figures but latencies are relative to the
@@ -56,21 +56,24 @@ CHOICES = (
 )
 NORMAL = 200, Setting()
 OVERLOADED = 300, Setting(30_000, rate=15.0)
+TOY = 20, Setting(200, rate=5.0, seconds=4.0)
 WAYS = (Way.DIRECT, Way.BATCH, Way.GOSSIP)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with latency/planetlab-490.txt.gz; default: generated")
+    parser.add_argument("--toy", action="store_true", help="whether it works")
     given = parser.parse_args()
+    normal, overloaded = (TOY, TOY) if given.toy else (NORMAL, OVERLOADED)
     latency: Latency = geographic_latency(490, seed=0)
     if given.data is not None:
         latency = read_latency(given.data / "latency" / "planetlab-490.txt.gz")
     print("| choice | baseline's gain | gain, D / B / G | at issuers | pure forwards | unpopular PDL, s | ", end="")
     print("baseline's queue, overloaded | queue, D / B / G |\n|---|---:|---|---|---|---|---:|---|")
     for choice in CHOICES:
-        baseline, *ways = outcomes(choice, latency, *NORMAL)
-        jammed, *relieved = outcomes(choice, latency, *OVERLOADED)
+        baseline, *ways = outcomes(choice, latency, *normal)
+        jammed, *relieved = outcomes(choice, latency, *overloaded)
         print(
             f"| {choice.name} | {baseline.gain_ratio:.2f} | {ratios(baseline, ways, 'gain_ratio')} | "
             f"{ratios(baseline, ways, 'issuer_gain_ratio')} | {ratios(baseline, ways, 'pure_forwards')} | "

@@ -18,9 +18,9 @@ from weft.model.latency import ConstantLatency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.protocol.catalog import ROUTERS
 from weft.protocol.router import Publication, Published
 from weft.sim.bulk import evaluate_part
+from weft.sim.catalog import ROUTERS, network_for
 from weft.sim.network import Network, network_of
 from weft.sim.population import routers_of
 from weft.sim.record import Record
@@ -28,19 +28,21 @@ from weft.sim.world import World
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 
-NODES, TOPICS, SEED = 10_000, 2_000, 1
+SEED = 1
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--topics", type=int, default=2_000)
     parser.add_argument("--publications", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
-    instance = generate("unif", nodes=NODES, topics=TOPICS, seed=SEED)
+    instance = generate("unif", nodes=options.nodes, topics=options.topics, seed=SEED)
     overlay = design(instance, "random", seed=SEED)
     network = network_of(instance, overlay)
     said = publications(instance, options.publications, SEED)
-    few, once = (Publications(said.topics[:count], said.nodes[:count]) for count in (100, TOPICS))
+    few, once = (Publications(said.topics[:count], said.nodes[:count]) for count in (100, options.topics))
 
     print("| router | on | publications | hops | million hops/s |\n|---|---|---:|---:|---:|")
     hops, seconds = world(instance, overlay, few)
@@ -50,7 +52,8 @@ def main() -> None:
     row("po", "kernels, threads: 1", once, *best(network, "po", once, 1, options.rounds))
     for threads in (1, 2):
         row("po", f"kernels, threads: {threads}", said, *best(network, "po", said, threads, options.rounds))
-    for router in ROUTERS[1:]:
+    for router in list(ROUTERS)[1:]:
+        network = network_for(router, instance, overlay)
         row(router, "kernels, threads: 1", said, *best(network, router, said, 1, options.rounds))
 
 

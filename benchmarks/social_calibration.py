@@ -1,6 +1,6 @@
 """Generated social graphs beside the data they were calibrated on.
 
-    python benchmarks/social_calibration.py --data ../shared/data/social
+    python benchmarks/social_calibration.py --data DATA
 
 prints the table of docs/workloads.md and draws docs/figures/social-ccdf.svg. The data are ego-Facebook and
 ego-Twitter of SNAP (facebook_combined.txt.gz, twitter_combined.txt.gz).

@@ -32,22 +32,24 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=4000)
     parser.add_argument("--pattern", choices=["random", "low", "high"], default="random")
     parser.add_argument("--join-interval", type=float, default=100.0, help="milliseconds")
+    parser.add_argument("--publications", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of the small network, beside its peer")
     options = parser.parse_args()
     small = generate("random", nodes=SMALL, seed=SEED)
     simulate(small, hosts(SMALL), PARAMETERS, Scenario(publications=20, warm_up=5), SEED)  # compiles
 
     print("| what | nodes | rounds | seconds | node-rounds/s | memory |\n|---|---:|---:|---:|---:|---:|")
-    (slow, expected), (fast, found) = in_a_world(small), on_kernels(small)
+    (slow, expected), (fast, found) = in_a_world(small, options.rounds), on_kernels(small, options.rounds)
     if found != expected:
         raise SystemExit("the world and the kernels disagree")
-    row("protocol objects in a world", SMALL, ROUNDS, slow)
-    row("kernels, the same network", SMALL, ROUNDS, fast)
+    row("protocol objects in a world", SMALL, options.rounds, slow)
+    row("kernels, the same network", SMALL, options.rounds, fast)
     start = time.perf_counter()
     instance = generate(options.pattern, nodes=options.nodes, seed=SEED)
-    figures = simulate(instance, hosts(options.nodes), PARAMETERS, Scenario(join_interval=options.join_interval), SEED)
-    row(
-        f"kernels, {options.pattern}, 1,000 publications", options.nodes, figures["rounds"], time.perf_counter() - start
-    )
+    scenario = Scenario(join_interval=options.join_interval, publications=options.publications)
+    figures = simulate(instance, hosts(options.nodes), PARAMETERS, scenario, SEED)
+    what = f"kernels, {options.pattern}, {options.publications:,} publications"
+    row(what, options.nodes, figures["rounds"], time.perf_counter() - start)
     print(f"\nhit ratio {figures['hit_ratio']}, delivery time {figures['delivery_time']:.0f} ms")
 
 
@@ -55,23 +57,23 @@ def hosts(nodes: int) -> PlacedLatency:
     return place(geographic_latency(490, SEED), nodes, SEED)
 
 
-def on_kernels(instance: Instance) -> tuple[float, Tables]:
+def on_kernels(instance: Instance, rounds: int) -> tuple[float, Tables]:
     start = time.perf_counter()
     network = VitisNetwork(instance, hosts(SMALL), PARAMETERS, SEED)
     for node in range(SMALL):
         network.join(node, node // 2 if node else None)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         network.step()
     seconds = time.perf_counter() - start
     return seconds, [set(peers[peers >= 0].tolist()) for peers in network.gossip.table]
 
 
-def in_a_world(instance: Instance) -> tuple[float, Tables]:
+def in_a_world(instance: Instance, rounds: int) -> tuple[float, Tables]:
     world, nodes = vitis_world(instance, hosts(SMALL), PARAMETERS, SEED, Record())
     for node in range(SMALL):
         schedule_join(world, nodes, 1.0, node, node // 2 if node else None)
     start = time.perf_counter()
-    world.run(until=ROUNDS * PARAMETERS.period)
+    world.run(until=rounds * PARAMETERS.period)
     return time.perf_counter() - start, [set(vitis.neighbourhood.table.peers) for vitis in nodes]
 
 

@@ -2,7 +2,7 @@
 fewest; and what a change touches.
 
     python benchmarks/weave.py                                  # generated instances
-    python benchmarks/weave.py --data ../shared/data            # ego-Twitter as well: 10,000 nodes, and all of it
+    python benchmarks/weave.py --data DATA            # ego-Twitter as well: 10,000 nodes, and all of it
 
 The peer makes the same kind of trees by the trial that Weave started from: for every topic networkx finds the connected
 parts of its sub-overlay, joins the nearest parts by shortest paths, and takes the breadth-first tree from the member of
@@ -39,18 +39,19 @@ Nodes = npt.NDArray[np.int32]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with SNAP's twitter_combined.txt.gz, or with a folder of it")
+    parser.add_argument("--toy", action="store_true", help="whether it works")
     options = parser.parse_args()
     row("instance", "topics", "subscriptions", "seconds", "networkx, seconds", "times", "relays", "relays of networkx")
     row(*["---"] * 8)
     warm = generate("unif", nodes=100, topics=20, seed=1)
     weave(warm, design(warm, "random", seed=1))
     touched = {}
-    for name, instance, links in instances(options.data):
+    for name, instance, links in instances(options.data, options.toy):
         overlay = design(instance, links, seed=1)
         report(name, instance, overlay)
         touched[name] = changes(instance, overlay)
     print()
-    small = generate("unif", nodes=1023, topics=10_000, seed=1)
+    small = generate("unif", nodes=127 if options.toy else 1023, topics=1_000 if options.toy else 10_000, seed=1)
     report_gap(small, design(small, "swico-sl", seed=1))
     print()
     kinds = ("subscribe", "unsubscribe", "disconnect", "fail")
@@ -64,8 +65,11 @@ def main() -> None:
         row(name, *means[0], *means[1])
 
 
-def instances(data: Path | None) -> Iterator[tuple[str, Instance, str]]:
+def instances(data: Path | None, toy: bool) -> Iterator[tuple[str, Instance, str]]:
     """Instances, with the overlay to weave on."""
+    if toy:
+        yield "social, 300 nodes", generate("social", nodes=300, seed=1), "swico-sl"
+        return
     social = generate("social", nodes=2_000, seed=1)
     yield "social, 2,000 nodes, `random`", social, "random"
     yield "social, 2,000 nodes", social, "swico-sl"

@@ -8,5 +8,10 @@ from pathlib import Path
 
 from weft.report.example import example_strip
 
-if __name__ == "__main__":
+
+def main() -> None:
     Path(sys.argv[1]).write_text(example_strip())
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import short_lived
+from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from weft.pipeline.session import spark_session
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -13,8 +15,12 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    # Two threads whatever the machine has, and few shuffle partitions: the inputs are tiny.
-    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g"}) as session:
+    """One for each worker of pytest-xdist, of at most 2 GB.
+
+    It has two threads whatever the machine has, and few shuffle partitions: the inputs are tiny.
+    """
+    settings = {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g", **short_lived.CONF}
+    with spark_session("local[2]", settings) as session:
         yield session
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+import short_lived
 import weft
 from weft import cli
 from weft.cli import options
@@ -23,7 +24,7 @@ from weft.cli.generate import generate
 from weft.cli.output import print_result
 from weft.model.latency import placed_latency
 from weft.overlays.catalog import BUILDERS
-from weft.protocol.catalog import ROUTERS
+from weft.sim.catalog import ROUTERS
 from weft.workloads.catalog import MAKERS
 
 HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
@@ -153,6 +154,61 @@ def test_weave_takes_a_fan_out_and_latencies(run: Run, tmp_path: Path) -> None:
     assert "times delivery" in text
 
 
+@pytest.mark.parametrize("options", [[], ["--fan-out", 3], ["--latency", "h.txt"]], ids=str)
+def test_trees_are_woven_once_and_evaluated_from_their_file(run: Run, tmp_path: Path, options: list[object]) -> None:
+    (tmp_path / "h.txt").write_text(HOSTS)
+    run("generate", "zipf", "--nodes", 60, "--topics", 10, "--subscriptions", 4, "--out", "i")
+    run("design", "i", "--overlay", "swico-sl", "--out", "o")
+    woven = run("weave", "i", "o", *options, "--out", "t.parquet", "--json").json
+    assert (woven["file"], woven["fan_out"], woven["trees"]) == ("t.parquet", 3 if "--fan-out" in options else 64, 10)
+    assert woven["members"] - woven["relays"] == 240
+    on_spark = ("--engine", "spark", "--out", "s.parquet", "--json")
+    assert {**run("weave", "i", "o", *options, *on_spark).json, "seconds": 0, "file": "t.parquet"} == {
+        **woven,
+        "seconds": 0,
+    }
+    assert pq.read_table("s.parquet").equals(pq.read_table("t.parquet"), check_metadata="--latency" not in options)
+    common = ("evaluate", "i", "o", "--router", "weave", "--publications", 100, "--json")
+    timed = [option for option in options if "--fan-out" not in options]
+    told = [
+        {**run(*common, *given).json, "seconds": 0}
+        for given in (options, ["--trees", "t.parquet", *timed], ["--trees", "t.parquet", *timed, "--engine", "spark"])
+    ]
+    assert told[0] == told[1] == told[2]
+
+
+def test_trees_that_do_not_fit_are_refused(run: Run) -> None:
+    run("generate", "zipf", "--nodes", 60, "--topics", 10, "--subscriptions", 4, "--out", "i")
+    for name in ("chord", "random"):
+        run("design", "i", "--overlay", name, "--out", name)
+    run("weave", "i", "chord", "--out", "t.parquet")
+    assert "exists already" in run("weave", "i", "chord", "--out", "t.parquet").err
+    assert run("weave", "i", "chord", "--out", "t.parquet", "--force").code == 0
+    for arguments, sentence in (
+        (["evaluate", "i", "random", "--router", "weave", "--trees", "t.parquet"], "woven for another overlay"),
+        (["evaluate", "i", "chord", "--router", "pie", "--trees", "t.parquet"], "pie has no trees to go by"),
+        (["evaluate", "i", "chord", "--router", "weave", "--trees", "t.parquet", "--fan-out", 3], "woven already"),
+        (["evaluate", "i", "chord", "--router", "weave", "--trees", "i/interest.parquet"], "has no column 'parent'"),
+    ):
+        for engine in ("local", "spark"):
+            done = run(*arguments, "--engine", engine)
+            assert (done.code, sentence in done.err) == (2, True), (arguments, done.err)
+
+
+def test_a_run_weaves_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The evaluation and the picture read what the stage has written; another fan-out weaves, and designs nothing."""
+    from weft.trees import weave as module
+
+    run("generate", "social", "--nodes", 60, "--out", "i")
+    monkeypatch.setattr(module, "weave_topics", None)  # in this process nobody weaves; the executors do
+    options = ("run", "i", "--publications", 100, "--out", "r")
+    first = run(*options, "--json")
+    assert first.code == 0, first.err
+    assert first.json["weave"]["trees"] > 0
+    again = run(*options, "--fan-out", 3)
+    assert again.out.count("done before") == 3  # the instance, the design and the baseline
+
+
 def test_experiments_are_listed_and_run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from weft.experiments.runs import routing
 
@@ -191,7 +247,7 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     assert first.code == 0
     assert "done before" not in first.out
     assert (tmp_path / "r" / "report.html").read_text().startswith("<!doctype html>")
-    assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").out.count("done before") == 6
+    assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").out.count("done before") == 7
     more = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r")
     assert more.out.count("done before") == 1
     assert weft.Instance.read("r/sample").nodes == 3
@@ -223,7 +279,7 @@ def test_a_run_goes_by_latencies(run: Run, tmp_path: Path) -> None:
     assert " ms with scribe on random" in first.out
     assert weft.Overlay.read("r/overlay").meta["parameters"]["latency"] == str(tmp_path / "h.txt")
     assert "time of a delivery, mean, ms" in (tmp_path / "r" / "report.html").read_text()
-    assert run("run", "i", *options, "--out", "r").out.count("done before") == 5
+    assert run("run", "i", *options, "--out", "r").out.count("done before") == 6
     (tmp_path / "h.txt").write_text(HOSTS.replace("90", "95"))
     assert run("run", "i", *options, "--out", "r").out.count("done before") == 1  # the instance
     told = run("evaluate", "i", "r/overlay", "--router", "weave", *options, "--json").json
@@ -282,6 +338,8 @@ MISTAKES = {
         ["evaluate", "i", "o", "--router", "pie", "--fan-out", "8"],
         "pie takes no option --fan-out",
     ),
+    "a fan-out of one, to weave": (["weave", "i", "o", "--fan-out", "1", "--out", "t"], "give 2 or more"),
+    "trees of an overlay that is not there": (["weave", "i", "o", "--out", "t"], "does not exist"),
     "a fan-out of one": (["evaluate", "i", "o", "--router", "weave", "--fan-out", "1"], "give 2 or more"),
     "a fan-out of another router in a run": (
         ["run", "i", "--router", "scribe", "--fan-out", "8", "--out", "r"],
@@ -339,16 +397,18 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"weft {weft.__version__}\n"
 
 
-RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json"]
+RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json", "trees.parquet"]
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
     command = [str(Path(sys.executable).with_name("weft")), *arguments, "--master", "local[1]"]
+    for key, value in short_lived.CONF.items():
+        command += ["--conf", f"{key}={value}"]
     return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -299,7 +299,7 @@ def test_a_stopped_experiment_continues(spark: SparkSession, tmp_path: Path, mon
     ]
     run_tiny(spark, [experiment], tmp_path)
     assert counts == [12, 11]  # nothing is left to do
-    journal_in(tmp_path, anew=True)
+    journal_in(tmp_path, force=True)
     assert (tmp_path / JOURNAL).read_text() == ""
 
 

@@ -78,7 +78,7 @@ def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_a_process_that_had_the_same_number_are_swept(tmp_path: Path) -> None:
-    """As in a container that is started again: its first process is always number 1."""
+    """A container that is started again is such a case: its first process is always number 1."""
     for kind in ("partial", "replaced"):
         (tmp_path / f".out.{kind}-{os.getpid()}").mkdir()
     with new_folder(tmp_path / "out"):

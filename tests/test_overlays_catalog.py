@@ -43,10 +43,10 @@ def test_options_are_those_of_the_builder():
     ("name", "options", "sentence"),
     [
         ("swiko", {}, "There is no overlay 'swiko': choose one of chord, random, "),
-        ("chord", {"long": "chord"}, "chord takes no option --long: it has no options"),
-        ("swico-l", {"long": "chord"}, "swico-l takes no option --long: its options are --tie, --fill"),
-        ("swico-s", {"long": "short"}, "--long short is unknown to swico-s: choose one of chord, random"),
-        ("chord", {"seed": -1}, "--seed -1 is out of range"),
+        ("chord", {"long": "chord"}, "chord takes no option `long`: it has no options"),
+        ("swico-l", {"long": "chord"}, "swico-l takes no option `long`: its options are `tie`, `fill`"),
+        ("swico-s", {"long": "short"}, "`long` short is unknown to swico-s: choose one of chord, random"),
+        ("chord", {"seed": -1}, "`seed` -1 is out of range"),
         ("chord", {"seed": 2**63}, "is out of range"),
     ],
 )

@@ -112,10 +112,10 @@ def test_potential_neighbours_are_a_partition_and_all_stars():
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("dc", {"partitions": 0}, "--partitions 0 is out of range: give a number from 1 to 12"),
-        ("dc", {"partitions": 13}, "--partitions 13 is out of range"),
-        ("dc", {"partition": "metis"}, "--partition metis is unknown to dc"),
-        ("dcbc", {"bulk": 1.5}, "--bulk 1.5 is out of range"),
+        ("dc", {"partitions": 0}, "`partitions` 0 is out of range: give a number from 1 to 12"),
+        ("dc", {"partitions": 13}, "`partitions` 13 is out of range"),
+        ("dc", {"partition": "metis"}, "`partition` metis is unknown to dc"),
+        ("dcbc", {"bulk": 1.5}, "`bulk` 1.5 is out of range"),
     ],
 )
 def test_wrong_options_are_told(name, options, sentence):

@@ -56,10 +56,10 @@ def test_gpm_keeps_to_the_maximum_degree(instance, seed, maximum):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"average_degree": -1}, "--average-degree -1 is out of range"),
-        ({"average_degree": float("nan")}, "--average-degree nan is out of range"),
-        ({"maximum_degree": -2}, "--maximum-degree -2 is out of range"),
-        ({"long": "chord"}, "its options are --tie, --average-degree, --maximum-degree"),
+        ({"average_degree": -1}, "`average_degree` -1 is out of range"),
+        ({"average_degree": float("nan")}, "`average_degree` nan is out of range"),
+        ({"maximum_degree": -2}, "`maximum_degree` -2 is out of range"),
+        ({"long": "chord"}, "its options are `tie`, `average_degree`, `maximum_degree`"),
     ],
 )
 def test_a_wrong_budget_is_told(options, sentence):

@@ -70,7 +70,7 @@ def test_topics_are_the_same_by_name():
     assert whole.node_names.tolist() == ["a", "b", "c"]
     with pytest.raises(WeftError, match="Node a is in more than one"):
         union([one, one])
-    with pytest.raises(WeftError, match="no telling which are the same"):
+    with pytest.raises(WeftError, match="nobody knows which are the same"):
         union([one, instance_from_pairs([0], [0])])
 
 

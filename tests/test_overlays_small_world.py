@@ -215,5 +215,5 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
 
 @pytest.mark.parametrize("closeness", [-1.0, np.nan, np.inf])
 def test_a_closeness_below_zero_is_an_error(latencies, closeness):
-    with pytest.raises(WeftError, match=r"--closeness .* is out of range"):
+    with pytest.raises(WeftError, match=r"`closeness` .* is out of range"):
         design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=closeness)

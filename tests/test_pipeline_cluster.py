@@ -11,6 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+import short_lived
 import weft
 from weft.pipeline.java import provide_java
 from weft.pipeline.session import CONF
@@ -25,7 +26,7 @@ def log4j(folder: Path) -> Path:
 
 
 def wait_for(log: Path, pattern: str, times: int = 1) -> str:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(found := re.findall(pattern, log.read_text())) < times:
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.1)
@@ -41,6 +42,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(log4j(folder)),
         "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_DAEMON_JAVA_OPTS": short_lived.JAVA,
     }
     started: list[subprocess.Popen[bytes]] = []
 
@@ -72,7 +74,8 @@ def java() -> None:
 
 
 def weft_on(master: str, folder: Path, *arguments: object) -> None:
-    settings = ("spark.driver.host=127.0.0.1", "spark.executor.memory=512m", "spark.driver.memory=1g")
+    settings = ["spark.driver.host=127.0.0.1", "spark.executor.memory=512m", "spark.driver.memory=1g"]
+    settings += [f"{key}={value}" for key, value in short_lived.CONF.items()]
     command = [str(Path(sys.executable).with_name("weft")), *map(str, arguments), "--master", master]
     for setting in settings:
         command += ["--conf", setting]

@@ -76,6 +76,7 @@ def test_spark_weaves_the_same_trees_by_latency_and_fan_out(
     there = weave_on_spark(spark, *folders, fan_out=3, latency=file, seed=3)
     for name in ("indptr", "members", "parents"):
         assert np.array_equal(getattr(here, name), getattr(there, name))
+    assert here.meta == there.meta
     assert not np.array_equal(here.parents, plain.parents)
 
 

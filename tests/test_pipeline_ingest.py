@@ -176,7 +176,7 @@ def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Pa
         ("e.txt", b"1 2\n\xff\xfe 3\n", "line 2: it is not UTF-8"),
         ("f.csv", "a,b\n1,2\n1\n", "f.csv, line 3: 2 fields are expected: '1'"),
         ("f.csv", "a,b\n1,\n", "line 2: the second id is missing"),
-        ("f.csv", "a,b,c\n1,2,3\n", "has the columns a, b, c: name the two that matter with --columns"),
+        ("f.csv", "a,b,c\n1,2,3\n", "has the columns a, b, c: name the two that matter with `columns`"),
         ("f.jsonl", '{"a": 1, "b": 2}\n{"a": 1', "line 2: it is not a JSON object like the first"),
         ("f.jsonl", '{"a": 1, "b": 2}\n\n{"a": 1}\n', "line 3: the second id is missing"),
         ("f.jsonl", "7\n", "line 1: it is not a JSON object"),
@@ -185,7 +185,7 @@ def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Pa
         ("e.txt", "1 1\n", "Nothing is left"),
         ("f.csv", "", "f.csv is empty"),
         ("e.txt.gz", "not gzip", "gzip"),
-        ("e.dat", "1 2", "does not tell its format"),
+        ("e.dat", "1 2", "does not show its format"),
     ],
 )
 def test_bad_input_is_told_and_leaves_nothing(

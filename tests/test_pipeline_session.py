@@ -15,7 +15,7 @@ from weft.pipeline.session import MASTERS, spark_session, spark_when_needed
     [
         ("java.io.IOException: No space left on device", "No space left on the disk that Spark works on"),
         ("java.io.IOException: not a gzip file", "A file named .gz is not gzip, is damaged, or is cut short"),
-        ("java.lang.OutOfMemoryError: Java heap space", "give it more with --conf spark.driver.memory"),
+        ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
         ("[SOME_ERROR] It went wrong.\nmore", r"Spark failed: \[SOME_ERROR\] It went wrong\.$"),
     ],

@@ -28,7 +28,7 @@ from weft.protocol.router import (
     Undelivered,
 )
 from weft.protocol.weave import Entering, Patience, Weave, Woven
-from weft.sim.population import directory_of, routers_of, woven_routers
+from weft.sim.population import directory_of, places_of, routers_of
 from weft.sim.record import Record
 from weft.sim.world import Faults, World
 from weft.trees.weave import mesh_of, weave
@@ -219,7 +219,10 @@ class Turmoil:
         self.record, self.failed = Record(), set()
         patience = Patience(settling=SETTLING, memory=60_000.0)
         latency = MatrixLatency(self.random.uniform(1, 20, (nodes, nodes)))
-        routers = woven_routers(self.overlay, trees, self.directory, patience)
+        routers = [
+            Weave(at.node, at.membership, at.fingers, at.tables, patience)
+            for at in places_of(self.overlay, self.directory, trees=trees)
+        ]
         self.world = World(routers, latency, self.record, Faults(loss, timeout=50.0, seed=seed))
         self.said = []
         self.last_told = {}  # by node, when the last news of the master comes

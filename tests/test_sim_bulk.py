@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing_oracle import Oracle, ring_instance, ring_overlay
-from weft.errors import WeftError
+from weft.errors import DeliveryError, WeftError
 from weft.model.csr import Csr
 from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
-from weft.protocol.catalog import ROUTERS
-from weft.sim.bulk import DeliveryError, evaluate, evaluate_part, trace
+from weft.sim.bulk import evaluate, evaluate_part, trace
+from weft.sim.catalog import ROUTERS, network_for
 from weft.sim.evaluation import Evaluation, merged
-from weft.sim.network import network_for, network_of
+from weft.sim.network import network_of
 from weft.workloads.catalog import generate
 from weft.workloads.publication import publications
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queue_world import QueueWorld
 from weft.errors import WeftError
 from weft.overlays.broker_tree import NO_PARENT, BrokerTree
 from weft.protocol.popsub.parameters import Parameters, Way
@@ -70,6 +71,33 @@ def test_it_agrees_with_brokers_in_a_world(way, seed):
         assert (outcome.popular_deliveries, outcome.out_of_overlay) == (len(popular), ledger.out_of_overlay)
         latencies = [d.time - start - workload.times[d.publication.number] for d in popular]
         assert outcome.popular_latency == pytest.approx(percentile(latencies, 0.99), abs=0.5)
+
+
+@pytest.mark.parametrize("way", [Way.TREE, Way.DIRECT, Way.BATCH, Way.ADAPTIVE])
+@pytest.mark.parametrize("seed", range(3))
+def test_queues_are_those_of_brokers_that_take_time_to_send(way, seed):
+    """All latencies are the same. Publishers are at ends of the tree, where a publication takes one way only."""
+    tree, workload = small_case(seed)
+    ends = np.setdiff1d(np.arange(tree.brokers), tree.parents)[:2]
+    workload = replace(workload, publishers=ends[np.arange(6) % 2])
+    capacity = Capacity((30.0, 60.0, 90.0)[seed], sizes=(1, 4, 16), speedup=(1.0, 1.5, 2.0), further=0.4)
+    parameters = replace(PARAMETERS, phi=(0.02, 0.05, 0.1)[seed])
+    world, ledger, start = content_world(
+        tree, workload, way, parameters, seed, lambda *arguments: QueueWorld(*arguments, capacity)
+    )
+    world.run(start + workload.times[-1] + 10 * parameters.sweep_time)
+    outcome = simulate(stage_of(tree, workload), way, parameters, capacity, seed)
+    latencies = {True: [], False: []}
+    for delivery in ledger.deliveries:
+        latencies[delivery.popular].append(delivery.time - start - workload.times[delivery.publication.number])
+    assert Counter((d.publication.number, d.subscription) for d in ledger.deliveries) == Counter(due(workload))
+    assert (outcome.popular_deliveries, outcome.unpopular_deliveries) == (len(latencies[True]), len(latencies[False]))
+    assert (outcome.forwards, outcome.out_of_overlay) == (ledger.forwards, ledger.out_of_overlay)
+    assert 0 < world.queued <= outcome.queued <= world.queued + world.just_in_time
+    assert outcome.popular_latency == pytest.approx(percentile(latencies[True], 0.99), abs=0.5)
+    if way is not Way.TREE:
+        assert outcome.unpopular_latency == pytest.approx(percentile(latencies[False], 0.99), abs=0.5)
+        assert outcome.unpopular_latency_90 == pytest.approx(percentile(latencies[False], 0.9), abs=0.5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -152,25 +180,29 @@ def test_further_links_cost_less():
     assert direct.popular_latency == 10 + 2 + 2 + 5
 
 
-def test_batches_fill_or_time_out():
-    # At 10 publications/s and a share for 1, the one entry is popular at first: then it crosses the line, and stays so.
-    # So a second one is needed that is better: 30 subscriptions near it against 1.
-    tree, good = chain(100, 100.0, subscriptions=30)
-    _, poor = chain(100, 100.0)
-    both = replace(
-        good,
+def beside_a_better_one(workload):
+    """The same, said under advertisement 1; advertisement 0 fills the capacity, with 30 subscriptions at broker 1."""
+    everything, publications = np.tile(np.array([0, 1000], np.int32), (30, 1)), len(workload.times)
+    return replace(
+        workload,
         classes=np.array([0, 1], np.int32),
         strips=np.array([[0, 1000]] * 2, np.int32),
         publishers=np.zeros(2, np.int64),
-        followed=np.concatenate([good.followed, poor.followed + 1]),
-        ranges=np.concatenate([good.ranges, poor.ranges]),
-        subscribers=np.concatenate([good.subscribers, poor.subscribers]),
-        times=np.repeat(good.times, 2),
-        advertisements=np.tile([0, 1], 100),
-        values=np.zeros((200, 2), np.int32),
+        followed=np.concatenate([np.zeros(30, np.int32), workload.followed + 1]),
+        ranges=np.concatenate([everything, workload.ranges]),
+        subscribers=np.concatenate([np.ones(30, np.int32), workload.subscribers]),
+        times=np.repeat(workload.times, 2),
+        advertisements=np.tile([0, 1], publications),
+        values=np.repeat(workload.values, 2, axis=0),
     )
+
+
+def test_batches_fill_or_time_out():
+    # At 10 publications/s and a share for 1, the one entry is popular at first: then it crosses the line, and stays so.
+    # So a second one is needed that is better: 30 subscriptions near it against 1.
+    tree, poor = chain(100, 100.0)
     few = replace(PARAMETERS, capacity=100.0, phi=0.05)
-    outcome = simulate(stage_of(tree, both), Way.BATCH, few, FREE)
+    outcome = simulate(stage_of(tree, beside_a_better_one(poor)), Way.BATCH, few, FREE)
     # From 2 s to 10 s, 81 publications of the poor one; 30 in 3 s are not enough, since 30 / 1 must be exceeded.
     assert outcome.unpopular_deliveries == 81
     assert outcome.batches == 3
@@ -190,20 +222,51 @@ def test_gossip_reaches_everybody_and_its_seed_decides_how():
 
 
 def test_gossip_takes_as_long_as_among_brokers_in_a_world():
-    # Lots are drawn differently, so that only the distributions agree.
+    """Lots are drawn differently, so that only the distributions agree: the mean of many runs with one in a world.
+
+    Messages out of the overlay are somewhat fewer in the simulation, whose views are simpler (docs/popsub.md).
+    """
     tree = random_tree(60, seed=1)
     setting = Setting(400, rate=1.0, seconds=60.0, classes=3)
     workload = content_workload(zipf_popularity(6, 0.3), tree.top, 60, setting, seed=1)
     parameters = Parameters(diameter=200.0, capacity=10.0, phi=0.01)
     world, ledger, start = content_world(tree, workload, Way.GOSSIP, parameters, seed=1)
     world.run(start + workload.times[-1] + 2 * parameters.sweep_time)
-    outcome = simulate(stage_of(tree, workload), Way.GOSSIP, parameters, FREE, seed=1)
+    stage = stage_of(tree, workload)
+    outcomes = [simulate(stage, Way.GOSSIP, parameters, FREE, seed) for seed in range(20)]
     late = [d for d in ledger.deliveries if not d.popular]
     latencies = [d.time - start - workload.times[d.publication.number] for d in late]
-    assert outcome.unpopular_deliveries == len(late)
-    assert outcome.unpopular_latency == pytest.approx(percentile(latencies, 0.99), rel=0.1)
-    assert outcome.unpopular_latency_90 == pytest.approx(percentile(latencies, 0.9), rel=0.2)
-    assert outcome.out_of_overlay == pytest.approx(ledger.out_of_overlay, rel=0.2)
+    assert {outcome.unpopular_deliveries for outcome in outcomes} == {len(late)}
+    mean = {name: np.mean([getattr(outcome, name) for outcome in outcomes]) for name in vars(outcomes[0])}
+    assert mean["unpopular_latency"] == pytest.approx(percentile(latencies, 0.99), rel=0.03)
+    assert mean["unpopular_latency_90"] == pytest.approx(percentile(latencies, 0.9), rel=0.08)
+    assert 0.8 * ledger.out_of_overlay < mean["out_of_overlay"] < ledger.out_of_overlay
+
+
+def gossiped(parents, subscribers, publications, **parameters):
+    """A publication a second, which is a round, from broker 0 to subscribers that want everything."""
+    _, workload = chain(publications, 1000.0, len(subscribers))
+    workload = beside_a_better_one(replace(workload, subscribers=np.array(subscribers, np.int32)))
+    tree = BrokerTree(np.array(parents, np.int32), np.full((len(parents), len(parents)), 5.0))
+    rule = replace(PARAMETERS, capacity=1.0, phi=0.5, **parameters)
+    return simulate(stage_of(tree, workload), Way.GOSSIP, rule, FREE, seed=1)
+
+
+def test_brokers_that_only_lie_between_do_not_gossip():
+    outcome = gossiped([NO_PARENT, 0, 1, 2], [3, 3], publications=100)
+    assert outcome.unpopular_deliveries > 100
+    assert outcome.gossip_false_positives == 0.0
+
+
+@pytest.mark.parametrize(("digest_rounds", "waits_for_a_sweep"), [(3, True), (4, False)])
+def test_members_tell_of_a_publication_for_as_many_rounds_as_a_digest_has(digest_rounds, waits_for_a_sweep):
+    """Three members push to one each. Whom the issuer did not choose misses a publication if the other pushes it back
+    (1/2), and neither of the two turns to it in the rounds that they tell of it, after the first (1/2 each): of all
+    deliveries 1.6 % with digests of 3 rounds, 0.4 % with 4. The 99th percentile lies between."""
+    outcome = gossiped(
+        [NO_PARENT, 0, 0], [1, 2], publications=3000, fanout=1, digest_rounds=digest_rounds, sweep_rounds=100
+    )
+    assert (outcome.unpopular_latency > 10_000) == waits_for_a_sweep
 
 
 def test_a_star_of_more_links_than_bits_is_refused():

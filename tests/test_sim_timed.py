@@ -7,7 +7,7 @@ from weft.model.latency import ConstantLatency, MatrixLatency, latency_for, plac
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
 from weft.sim import timed
-from weft.sim.bulk import evaluate, evaluate_woven
+from weft.sim.bulk import evaluate
 from weft.sim.timed import evaluate_in_time
 from weft.trees.weave import weave
 from weft.workloads.catalog import generate
@@ -78,7 +78,7 @@ def test_an_evaluation_bounds_the_fan_out():
     instance = generate("zipf", nodes=80, topics=10, subscriptions=3, seed=2)
     overlay, said = design(instance, "gm", seed=1), publications(instance, 60, 1)
     found = evaluate(instance, overlay, "weave", said, fan_out=3)
-    expected = evaluate_woven(instance, overlay, weave(instance, overlay, fan_out=3), said)
+    expected = evaluate(instance, overlay, "weave", said, trees=weave(instance, overlay, fan_out=3))
     assert (found.average_path, found.load) == (expected.average_path, expected.load)
     assert found.average_path > evaluate(instance, overlay, "weave", said).average_path
 
@@ -113,8 +113,18 @@ def test_latencies_of_fewer_nodes_are_an_error(router):
 
 def test_a_fan_out_of_a_router_without_trees_is_an_error():
     instance = generate("unif", nodes=20, topics=5, subscriptions=2, seed=1)
-    with pytest.raises(WeftError, match="pie takes no option --fan-out"):
+    with pytest.raises(WeftError, match="pie takes no option `fan_out`"):
         evaluate(instance, design(instance, "chord", seed=1), "pie", publications(instance, 5, 1), fan_out=8)
+
+
+def test_given_trees_are_refused_where_they_are_not_wanted():
+    instance = generate("unif", nodes=20, topics=5, subscriptions=2, seed=1)
+    overlay, said = design(instance, "chord", seed=1), publications(instance, 5, 1)
+    trees = weave(instance, overlay)
+    with pytest.raises(WeftError, match="pie has no trees to go by: only weave takes them"):
+        evaluate(instance, overlay, "pie", said, trees=trees)
+    with pytest.raises(WeftError, match="woven already"):
+        evaluate(instance, overlay, "weave", said, fan_out=8, trees=trees)
 
 
 def test_nodes_are_where_the_design_placed_them(tmp_path):

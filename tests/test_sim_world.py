@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from routing_oracle import Oracle, ring_instance, ring_overlay
 from weft.errors import WeftError
 from weft.model.latency import ConstantLatency, MatrixLatency
-from weft.protocol.catalog import ROUTERS
 from weft.protocol.router import Deliver, Publication, Published, Received, Send
+from weft.sim.catalog import ROUTERS
 from weft.sim.population import routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.world import World

@@ -71,12 +71,12 @@ def test_correlation_grows_from_random_to_high():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: low(10, topics=1001), "--topics 1001 is no multiple of --buckets 20"),
-        (lambda: low(10, subscriptions=51), "--subscriptions 51 is no multiple of --picked 5"),
+        (lambda: low(10, topics=1001), "`topics` 1001 is no multiple of `buckets` 20"),
+        (lambda: low(10, subscriptions=51), "`subscriptions` 51 is no multiple of `picked` 5"),
         (lambda: high(10, subscriptions=200), "takes 100 topics from each of 2 buckets of 50"),
-        (lambda: low(10, buckets=4), "--picked 5 is more than --buckets 4"),
-        (lambda: low(10, picked=0), "--picked 0 is out of range"),
-        (lambda: low(10, buckets=0), "--buckets 0 is out of range"),
+        (lambda: low(10, buckets=4), "`picked` 5 is more than `buckets` 4"),
+        (lambda: low(10, picked=0), "`picked` 0 is out of range"),
+        (lambda: low(10, buckets=0), "`buckets` 0 is out of range"),
     ],
 )
 def test_uneven_buckets_are_named(make, sentence):

@@ -57,11 +57,11 @@ def test_defaults_are_the_papers():
     ("name", "options", "sentence"),
     [
         ("zipff", {}, "no workload 'zipff': choose one of unif, zipf, expo, random, low, high"),
-        ("unif", {"exponent": 2.0}, "unif takes no option --exponent"),
-        ("random", {"buckets": 3}, "random takes no option --buckets"),
-        ("unif", {"nodes": 0}, "--nodes 0 is out of range"),
-        ("unif", {"seed": -1}, "--seed -1 is out of range"),
-        ("unif", {"seed": 2**63}, "--seed 9223372036854775808 is out of range"),
+        ("unif", {"exponent": 2.0}, "unif takes no option `exponent`"),
+        ("random", {"buckets": 3}, "random takes no option `buckets`"),
+        ("unif", {"nodes": 0}, "`nodes` 0 is out of range"),
+        ("unif", {"seed": -1}, "`seed` -1 is out of range"),
+        ("unif", {"seed": 2**63}, "`seed` 9223372036854775808 is out of range"),
     ],
 )
 def test_wrong_options_are_named(name, options, sentence):
@@ -70,5 +70,5 @@ def test_wrong_options_are_named(name, options, sentence):
 
 
 def test_a_workload_needs_nodes():
-    with pytest.raises(WeftError, match="unif needs --nodes"):
+    with pytest.raises(WeftError, match="unif needs `nodes`"):
         workload("unif")

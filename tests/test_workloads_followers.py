@@ -26,7 +26,7 @@ def test_publishers_are_users_with_followers(social):
 
 @pytest.mark.parametrize("publishers", [0, 4])
 def test_too_many_publishers_are_named(social, publishers):
-    with pytest.raises(WeftError, match=f"--publishers {publishers} is out of range: 3 users have followers"):
+    with pytest.raises(WeftError, match=f"`publishers` {publishers} is out of range: 3 users have followers"):
         follower_popularity(social, publishers, seed=1)
 
 

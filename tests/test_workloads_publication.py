@@ -53,7 +53,7 @@ def test_no_subscriptions_no_publications():
 
 
 def test_a_negative_count_is_named(small):
-    with pytest.raises(WeftError, match="--count -1 is negative"):
+    with pytest.raises(WeftError, match="`count` -1 is negative"):
         publications(small, -1, seed=1)
     assert len(publications(small, 0, seed=1)) == 0
 
@@ -102,9 +102,9 @@ def test_poisson_counts_and_gaps():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"publishers": 0}, "--publishers 0"),
-        ({"rate": 0.0}, "--rate 0.0"),
-        ({"duration": float("nan")}, "--duration nan"),
+        ({"publishers": 0}, "`publishers` 0"),
+        ({"rate": 0.0}, "`rate` 0.0"),
+        ({"duration": float("nan")}, "`duration` nan"),
     ],
 )
 def test_schedule_options_out_of_range_are_named(options, sentence):

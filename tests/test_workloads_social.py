@@ -181,17 +181,17 @@ def test_the_fate_of_a_pair_is_the_same_from_both_sides():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: social(0), "--nodes 0 is out of range"),
-        (lambda: social(19), "--nodes 19 is too few"),
-        (lambda: social(100, topics=99), "--topics 99 is not --nodes 100"),
+        (lambda: social(0), "`nodes` 0 is out of range"),
+        (lambda: social(19), "`nodes` 19 is too few"),
+        (lambda: social(100, topics=99), "`topics` 99 is not `nodes` 100"),
         (
             lambda: social(100, subscriptions=21),
-            "--subscriptions 21 is out of range: give a number from 1 to 20",
+            "`subscriptions` 21 is out of range: give a number from 1 to 20",
         ),
-        (lambda: social(100, subscriptions=0), "--subscriptions 0 is out of range"),
-        (lambda: social(100, reciprocity=1.1), "--reciprocity 1.1 is out of range"),
-        (lambda: social(100, like="myspace"), "--like myspace is unknown: choose one of twitter, facebook"),
-        (lambda: replace(like_twitter(100), mixing=float("nan")), "--mixing nan is out of range"),
+        (lambda: social(100, subscriptions=0), "`subscriptions` 0 is out of range"),
+        (lambda: social(100, reciprocity=1.1), "`reciprocity` 1.1 is out of range"),
+        (lambda: social(100, like="myspace"), "`like` myspace is unknown: choose one of twitter, facebook"),
+        (lambda: replace(like_twitter(100), mixing=float("nan")), "`mixing` nan is out of range"),
     ],
 )
 def test_parameters_out_of_range_are_named(make, sentence):

@@ -58,14 +58,14 @@ def test_rate_ten_makes_the_top_topic_ten_times_the_mean():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Unif(0), "--nodes 0 is out of range"),
-        (lambda: Unif(10, 0), "--topics 0 is out of range"),
-        (lambda: Unif(10, 5, 0), "--subscriptions 0 is out of range"),
-        (lambda: Unif(10, 5, 6), "--subscriptions 6 is more than --topics 5"),
-        (lambda: Unif(2**31), "--nodes 2147483648 is out of range"),
-        (lambda: Zipf(10, exponent=-1.0), "--exponent -1.0 is out of range"),
-        (lambda: Zipf(10, exponent=float("nan")), "--exponent nan is out of range"),
-        (lambda: Expo(10, rate=float("inf")), "--rate inf is out of range"),
+        (lambda: Unif(0), "`nodes` 0 is out of range"),
+        (lambda: Unif(10, 0), "`topics` 0 is out of range"),
+        (lambda: Unif(10, 5, 0), "`subscriptions` 0 is out of range"),
+        (lambda: Unif(10, 5, 6), "`subscriptions` 6 is more than `topics` 5"),
+        (lambda: Unif(2**31), "`nodes` 2147483648 is out of range"),
+        (lambda: Zipf(10, exponent=-1.0), "`exponent` -1.0 is out of range"),
+        (lambda: Zipf(10, exponent=float("nan")), "`exponent` nan is out of range"),
+        (lambda: Expo(10, rate=float("inf")), "`rate` inf is out of range"),
     ],
 )
 def test_parameters_out_of_range_are_named(make, sentence):

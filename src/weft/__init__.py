@@ -7,37 +7,65 @@ from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.model.instance import Instance
+    from weft.model.latency import place, placed_latency, read_latency
     from weft.model.overlay import Overlay
     from weft.model.publication import Publications
+    from weft.model.tree import Trees
     from weft.overlays.catalog import design
+    from weft.overlays.quality import quality
+    from weft.overlays.verify import topic_violations
     from weft.sim.bulk import evaluate
-    from weft.workloads.catalog import generate
-    from weft.workloads.publication import publications
-    from weft.workloads.sample import sample
+    from weft.sim.evaluation import Evaluation
+    from weft.trees.weave import weave
+    from weft.workloads.catalog import generate, workload
+    from weft.workloads.publication import publications, schedule
+    from weft.workloads.sample import Sampling, sample
 
 __version__ = "0.1.0"
 __all__ = [
+    "Evaluation",
     "Instance",
     "Overlay",
     "Publications",
+    "Sampling",
+    "Trees",
     "WeftError",
     "design",
     "evaluate",
     "generate",
+    "place",
+    "placed_latency",
     "publications",
+    "quality",
+    "read_latency",
     "sample",
+    "schedule",
+    "topic_violations",
+    "weave",
+    "workload",
 ]
 
 # Names are loaded when first used: `import weft` costs milliseconds and loads neither numpy, numba nor Spark.
 _HOMES = {
+    "Evaluation": "weft.sim.evaluation",
     "Instance": "weft.model.instance",
     "Overlay": "weft.model.overlay",
     "Publications": "weft.model.publication",
+    "Sampling": "weft.workloads.sample",
+    "Trees": "weft.model.tree",
     "design": "weft.overlays.catalog",
     "evaluate": "weft.sim.bulk",
     "generate": "weft.workloads.catalog",
+    "place": "weft.model.latency",
+    "placed_latency": "weft.model.latency",
     "publications": "weft.workloads.publication",
+    "quality": "weft.overlays.quality",
+    "read_latency": "weft.model.latency",
     "sample": "weft.workloads.sample",
+    "schedule": "weft.workloads.publication",
+    "topic_violations": "weft.overlays.verify",
+    "weave": "weft.trees.weave",
+    "workload": "weft.workloads.catalog",
 }
 
 

@@ -16,12 +16,15 @@ from weft.cli import (
     ingest,
     inspect,
     join,
+    node,
     publish,
     report,
     run,
     sample,
     warm,
+    weave,
 )
+from weft.cli.output import sentence_of
 from weft.errors import WeftError
 
 app = typer.Typer(
@@ -31,7 +34,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (generate, ingest, sample, publish, design, join, inspect, evaluate, experiment, report, run, demo, warm):
+for module in (
+    generate,
+    ingest,
+    sample,
+    publish,
+    design,
+    join,
+    inspect,
+    weave,
+    evaluate,
+    experiment,
+    report,
+    run,
+    demo,
+    node,
+    warm,
+):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 
@@ -57,7 +76,7 @@ def main() -> None:
     try:
         app()
     except WeftError as error:
-        typer.echo(f"weft: {error}", err=True)
+        typer.echo(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)

@@ -19,11 +19,14 @@ EXAMPLE = "weft evaluate twitter-10k twitter-10k-sl --router weave --fan-out 16 
 
 def evaluate(
     instance: o.InInstance,
-    overlay: Annotated[Path, typer.Argument(metavar="OVERLAY", help="Folder of an overlay.", show_default=False)],
+    overlay: o.InOverlay,
     router: o.RouterName,
     publications: Annotated[str, typer.Option(metavar="FILE|N", help="A file of them, or how many to draw.")] = "10000",
     fan_out: o.FanOut = None,
     latency: o.Latency = None,
+    trees: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of weft weave. Default: weave them, if the router has trees.")
+    ] = None,
     seed: o.Seed = 1,
     topics: Annotated[Path | None, typer.Option(help="File for the figures of every topic.")] = None,
     engine: o.Engine = "local",
@@ -37,10 +40,11 @@ def evaluate(
     from weft.model.latency import latency_for
     from weft.model.overlay import read_overlay
     from weft.model.storage import new_path, require_absent, write_columns
+    from weft.model.tree import read_trees
     from weft.sim.bulk import evaluate as evaluate_here
-    from weft.sim.network import require_options
+    from weft.sim.catalog import require_options
 
-    require_options(router, fan_out)
+    require_options(router, fan_out, trees is not None)
     if topics is not None:
         require_absent(topics, force)
     made, built = read_instance(instance), read_overlay(overlay)
@@ -54,10 +58,11 @@ def evaluate(
 
         with spark_session(master, o.spark_conf(conf)) as spark:
             given = spark, instance, overlay, router, drawn
-            result = evaluate_on_spark(*given, latency=latency, progress=progress, **options)
+            result = evaluate_on_spark(*given, latency=latency, trees=trees, progress=progress, **options)
     else:
+        woven = None if trees is None else read_trees(trees, made, built)
         with progress.step(f"Routing {len(drawn):,} publications by {router}"):
-            result = evaluate_here(made, built, router, drawn, latency=placed, **options)
+            result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
     if topics is not None and result.topics is not None:
         with new_path(topics, force=force) as partial:
             write_columns(partial, result.topics)

@@ -50,7 +50,7 @@ def experiment(
     from weft.report.reproduction import write_reproduction
 
     files = {} if data is None else files_in(data, wanted)
-    journal_in(out, anew=force)
+    journal_in(out, force=force)
     with spark_when_needed(master, o.spark_conf(conf)) as session:
         done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
     verdicts = {}

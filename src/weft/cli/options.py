@@ -14,6 +14,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 OutInstance = Annotated[Path, typer.Option("--out", help="Folder for the instance.", show_default=False)]
 InInstance = Annotated[Path, typer.Argument(metavar="INSTANCE", help="Folder of an instance.", show_default=False)]
+InOverlay = Annotated[Path, typer.Argument(metavar="OVERLAY", help="Folder of an overlay.", show_default=False)]
 OutOverlay = Annotated[Path, typer.Option("--out", help="Folder for the overlay.", show_default=False)]
 OverlayName = Annotated[
     Literal["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl", "gm", "dc", "dcbc", "ring-per-topic"],

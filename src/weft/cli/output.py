@@ -19,6 +19,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+from weft.errors import WeftError
 from weft.first_use import COMPILATION
 
 if TYPE_CHECKING:
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
 
 FIRST_USE = "compiling, first use"
 LONG = 1.0  # seconds of compiling that are worth a word
+
+
+NAMES = {"path": "out"}  # options that commands call otherwise
+
+
+def sentence_of(error: WeftError) -> str:
+    """What the error says, with options as flags."""
+    sentence = str(error)
+    for option in error.options:
+        sentence = sentence.replace(f"`{option}`", f"--{NAMES.get(option, option).replace('_', '-')}")
+    return sentence
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:

@@ -73,7 +73,7 @@ def run_pipeline(
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
         stages += proof_stages(session, instance, proof, out, progress)
-        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out, proof)))
+        stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
         outcomes = []
         for outcome in run_stages(out, stages):
             outcomes.append(outcome)

@@ -1,6 +1,7 @@
 """Experiments by name."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from weft.errors import WeftError
 from weft.experiments.engine.experiment import Experiment
@@ -15,5 +16,8 @@ def experiments_of(names: Sequence[str]) -> list[Experiment]:
     wanted = dict.fromkeys(name for given in names for name in (EXPERIMENTS if given == "all" else [given]))
     for name in wanted:
         if name not in EXPERIMENTS:
-            raise WeftError(f"There is no experiment {name!r}: `weft experiment --list` names them all.")
+            near = get_close_matches(name, EXPERIMENTS, cutoff=0.0)
+            raise WeftError(
+                f"There is no experiment {name!r} among {len(EXPERIMENTS)}: the nearest are {', '.join(near)}."
+            )
     return [EXPERIMENTS[name] for name in wanted]

@@ -168,7 +168,7 @@ class Log:
         return len(batch)
 
     def _batch(self, start: int) -> list[bytes]:
-        """As many as one frame may have, and at least one."""
+        """The records of one frame: as many as it may have, and at least one."""
         some, limit = self._waiting[start : start + FRAME_RECORDS], self._parameters.frame_bytes
         if sum(map(len, some)) <= limit:
             return some

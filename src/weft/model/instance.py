@@ -28,6 +28,7 @@ from weft.model.storage import (
     write_columns,
     write_meta,
 )
+from weft.model.table import Columns, Table
 
 LIMIT = 2**31 - 1
 
@@ -35,7 +36,9 @@ Names = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Table):
+    """The table of an instance is its interest, a row a subscription."""
+
     interest: Csr  # node -> its topics
     node_names: Names | None = None
     topic_names: Names | None = None
@@ -63,6 +66,13 @@ class Instance:
         return {"nodes": self.nodes, "topics": self.topics, "subscriptions": self.subscriptions}
 
     @property
+    def columns(self) -> Columns:
+        return {
+            "node": self.interest.row_of_each().astype(np.int64),
+            "topic": self.interest.indices.astype(np.int64),
+        }
+
+    @property
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
@@ -84,13 +94,9 @@ class Instance:
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
-            pairs = {
-                "node": self.interest.row_of_each().astype(np.int64),
-                "topic": self.interest.indices.astype(np.int64),
-            }
-            write_columns(folder / "interest.parquet", pairs)
-            write_names(folder, "node", self.node_names)
-            write_names(folder, "topic", self.topic_names)
+            write_columns(folder / "interest.parquet", self.columns)
+            _write_names(folder, "node", self.node_names)
+            _write_names(folder, "topic", self.topic_names)
             write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
@@ -133,8 +139,8 @@ def read_instance(path: str | Path) -> Instance:
         instance = instance_from_pairs(
             int64_column(pairs, "node"),
             int64_column(pairs, "topic"),
-            node_names=read_names(folder, "node", meta["nodes"]),
-            topic_names=read_names(folder, "topic", meta["topics"]),
+            node_names=_read_names(folder, "node", meta["nodes"]),
+            topic_names=_read_names(folder, "topic", meta["topics"]),
             node_count=meta.pop("nodes"),
             topic_count=meta.pop("topics"),
         )
@@ -151,13 +157,13 @@ def read_instance_meta(folder: Path) -> Meta:
     return read_meta(folder, "an instance", "nodes", "topics", "subscriptions")
 
 
-def write_names(folder: Path, kind: str, names: Names | None) -> None:
+def _write_names(folder: Path, kind: str, names: Names | None) -> None:
     if names is not None:
         columns = {kind: np.arange(len(names), dtype=np.int64), "name": pa.array(names, pa.string())}
         write_columns(folder / f"{kind}s.parquet", columns)
 
 
-def read_names(folder: Path, kind: str, count: int) -> Names | None:
+def _read_names(folder: Path, kind: str, count: int) -> Names | None:
     path = folder / f"{kind}s.parquet"
     if not path.exists():
         return None

@@ -113,7 +113,7 @@ def placed_latency(path: str | Path, nodes: int, seed: int) -> PlacedLatency:
 
 
 def latency_for(overlay: Overlay, path: str | Path, seed: int) -> PlacedLatency:
-    """The same for the nodes of an overlay, which must be where its design placed them if it went by latencies."""
+    """The same for an overlay; if its design went by latencies, its nodes must be where that placed them."""
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
     if by_latency and overlay.meta["seed"] != seed:
         raise WeftError(

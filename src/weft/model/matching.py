@@ -58,7 +58,7 @@ class Boxes:
 
 class Index:
     def __init__(self, filters: Sequence[Filter]) -> None:
-        self.boxes = boxes_of(filters)
+        self.boxes = _boxes_of(filters)
         self.cuts = _cuts(self.boxes)
         self.bits, self.spans = index_boxes(self.boxes.low, self.boxes.high, self.cuts)
 
@@ -118,7 +118,7 @@ class Matcher:
         self._gone.clear()
 
 
-def boxes_of(filters: Sequence[Filter]) -> Boxes:
+def _boxes_of(filters: Sequence[Filter]) -> Boxes:
     """The boxes of all filters; those of one class are neighbours."""
     rows = [(owner, box) for owner, wanted in enumerate(filters) for box in _boxes(wanted)]
     rows.sort(key=lambda row: row[1][CLASS][0])

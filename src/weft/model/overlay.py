@@ -1,5 +1,6 @@
 """The overlay: nodes, their places on the ring if it has one, and the links, each owned by the node that opened it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,13 +15,17 @@ from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
+from weft.model.table import Columns, Table
 
 NO_PHASE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Overlay:
-    """Links are sorted by source, then phase, then target; `of` and `indptr` find those of a node."""
+class Overlay(Table):
+    """Nodes and links; the table of an overlay is its links.
+
+    Links are sorted by source, then phase, then target; `of` and `indptr` find those of a node.
+    """
 
     nodes: int
     sources: Int32s
@@ -34,10 +39,27 @@ class Overlay:
     def links(self) -> int:
         return len(self.sources)
 
+    @property
+    def columns(self) -> Columns:
+        return {
+            "source": self.sources.astype(np.int64),
+            "target": self.targets.astype(np.int64),
+            "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
+        }
+
     @cached_property
     def indptr(self) -> Int64s:
         """The links of node v are those from indptr[v] to indptr[v + 1]."""
         return np.searchsorted(self.sources, np.arange(self.nodes + 1)).astype(np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells overlays apart by their links and their ring alone, however they were made."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(np.array([self.nodes, self.links, self.ring_size or 0], np.int64).tobytes())
+        for column in (self.sources, self.targets, self.phases, self.ring_ids):
+            digest.update(b"" if column is None else column.tobytes())
+        return digest.hexdigest()
 
     def of(self, node: int) -> Int32s:
         return self.targets[self.indptr[node] : self.indptr[node + 1]]
@@ -56,12 +78,7 @@ class Overlay:
             no_ring = np.full(self.nodes, self.ring_ids is None)
             nodes = {"node": np.arange(self.nodes, dtype=np.int64), "ring_id": pa.array(ring, mask=no_ring)}
             write_columns(folder / "nodes.parquet", nodes)
-            links = {
-                "source": self.sources.astype(np.int64),
-                "target": self.targets.astype(np.int64),
-                "phase": pa.array(self.phases, pa.int32(), mask=self.phases == NO_PHASE),
-            }
-            write_columns(folder / "links.parquet", links)
+            write_columns(folder / "links.parquet", self.columns)
             write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
 

@@ -10,24 +10,32 @@ from weft.arrays import Int32s
 from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.storage import int64_column, new_path, read_columns, write_columns
+from weft.model.table import Columns, Table
 
 
 @dataclass(frozen=True, eq=False)
-class Publications:
+class Publications(Table):
     topics: Int32s  # of publication 0, 1, ...
     nodes: Int32s  # their issuers
 
     def __len__(self) -> int:
         return len(self.topics)
 
-    def write(self, path: str | Path, *, force: bool = False) -> None:
-        columns = {
+    @property
+    def columns(self) -> Columns:
+        return {
             "publication": np.arange(len(self), dtype=np.int64),
             "topic": self.topics.astype(np.int64),
             "node": self.nodes.astype(np.int64),
         }
+
+    @staticmethod
+    def read(path: str | Path, instance: Instance) -> "Publications":
+        return read_publications(path, instance)
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_path(path, force=force) as partial:
-            write_columns(partial, columns)
+            write_columns(partial, self.columns)
 
 
 def read_publications(path: str | Path, instance: Instance) -> Publications:

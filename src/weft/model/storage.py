@@ -24,14 +24,20 @@ from weft.errors import SurroundingsError, WeftError
 
 Meta = dict[str, Any]
 
+META_KEY = b"weft"  # in a Parquet file
+
 MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Weft's own
 
 
 def require_absent(path: Path, force: bool) -> None:
     if path.exists() and not force:
-        raise WeftError(f"{path} exists already: choose another --out, or replace it with --force.")
+        raise WeftError(f"{path} exists already: choose another `path`, or replace it with `force`.", "path", "force")
     if path.is_dir() and any(path.iterdir()) and not any((path / mark).is_file() for mark in MARKS):
-        raise WeftError(f"{path} is a folder of something else, which --force does not replace: choose another --out.")
+        raise WeftError(
+            f"{path} is a folder of something else, which `force` does not replace: choose another `path`.",
+            "force",
+            "path",
+        )
 
 
 @contextmanager
@@ -46,7 +52,7 @@ def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         yield partial
         _replace(partial, path, force)
     except OSError as error:
-        raise SurroundingsError(_sentence(error, path)) from error
+        raise _not_written(error, path) from error
     finally:
         _remove(partial)
 
@@ -61,7 +67,7 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
     if path.is_dir() and not partial.is_dir():
-        raise WeftError(f"{path} is a folder, which a file does not replace: choose another --out.")
+        raise WeftError(f"{path} is a folder, which a file does not replace: choose another `path`.", "path")
     if path.is_dir():
         # A folder cannot be renamed over a full one; between the two renames `path` is absent, never half.
         old = path.with_name(f".{path.name}.replaced-{os.getpid()}")
@@ -99,18 +105,31 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _sentence(error: OSError, path: Path) -> str:
+def _not_written(error: OSError, path: Path) -> SurroundingsError:
     if error.errno == errno.ENOSPC:
-        return f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        sentence = f"No space left on the disk of {path}: free some and run the command again; nothing was written."
+        return SurroundingsError(sentence)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{path} cannot be written: no permission. Choose another --out."
+        return SurroundingsError(f"{path} cannot be written: no permission. Choose another `path`.", "path")
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{path} cannot be written: a file is where a folder should be. Choose another --out."
-    return f"{path} cannot be written: {error.strerror or error}."
+        sentence = f"{path} cannot be written: a file is where a folder should be. Choose another `path`."
+        return SurroundingsError(sentence, "path")
+    return SurroundingsError(f"{path} cannot be written: {error.strerror or error}.")
 
 
-def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]]) -> None:
-    pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]], meta: Meta | None = None) -> None:
+    """The meta goes into the file, for `read_file_meta`."""
+    table = pa.table(dict(columns))
+    if meta is not None:
+        table = table.replace_schema_metadata({META_KEY: json.dumps(meta)})
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_file_meta(path: Path) -> Meta:
+    """The meta that a Parquet file was written with; empty where it has none, as a folder of files."""
+    if path.is_dir():
+        return {}
+    return dict(json.loads((pq.read_schema(path).metadata or {}).get(META_KEY, b"{}")))
 
 
 def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequence[str] = ()) -> pa.Table:

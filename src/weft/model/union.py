@@ -14,18 +14,18 @@ from weft.model.instance import Instance, Names, instance_from_pairs
 
 def union(instances: Sequence[Instance]) -> Instance:
     firsts = np.cumsum([0] + [instance.nodes for instance in instances[:-1]])
-    topics, names = common_topics(instances)
+    topics, names = _common_topics(instances)
     return instance_from_pairs(
         np.concatenate([first + each.interest.row_of_each() for first, each in zip(firsts, instances, strict=True)]),
         np.concatenate([new[each.interest.indices] for new, each in zip(topics, instances, strict=True)]),
         node_count=sum(instance.nodes for instance in instances),
         topic_count=1 + max((int(new.max(initial=-1)) for new in topics), default=-1),
-        node_names=node_names(instances),
+        node_names=_node_names(instances),
         topic_names=names,
     )
 
 
-def common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | None]:
+def _common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | None]:
     """New numbers of the topics of every instance, and the names of the new numbers."""
     named = [instance.topic_names for instance in instances if instance.topic_names is not None]
     if not named:
@@ -39,7 +39,7 @@ def common_topics(instances: Sequence[Instance]) -> tuple[list[Int64s], Names | 
     return np.split(numbers, ends), names.astype(object)
 
 
-def node_names(instances: Sequence[Instance]) -> Names | None:
+def _node_names(instances: Sequence[Instance]) -> Names | None:
     named = [instance.node_names for instance in instances if instance.node_names is not None]
     if len(named) < len(instances):
         return None

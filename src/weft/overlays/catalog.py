@@ -6,11 +6,11 @@ is to declare: the options are its other keywords, with their types and defaults
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from weft.errors import WeftError
+from weft.errors import WeftError, listed
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -49,7 +49,7 @@ class Option:
 
 def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overlay:
     """The named overlay, with its making in its meta; an option that is None takes its default."""
-    builder = builder_of(name)
+    builder = _builder_of(name)
     chosen = chosen_options(name, options)
     require_seed(seed)
     if instance.nodes == 0:
@@ -62,19 +62,19 @@ def design(instance: Instance, name: str, *, seed: int, **options: Any) -> Overl
     )
 
 
-def builder_of(name: str) -> Builder:
+def _builder_of(name: str) -> Builder:
     if name not in BUILDERS:
         raise WeftError(f"There is no overlay {name!r}: choose one of {', '.join(BUILDERS)}.")
     return BUILDERS[name]
 
 
 def options_of(name: str) -> dict[str, Option]:
-    parameters = inspect.signature(builder_of(name)).parameters.values()
+    parameters = inspect.signature(_builder_of(name)).parameters.values()
     keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
-    return {p.name: Option(p.name, p.default, choices_of(p.annotation)) for p in keywords}
+    return {p.name: Option(p.name, p.default, _choices_of(p.annotation)) for p in keywords}
 
 
-def choices_of(annotation: Any) -> tuple[str, ...]:
+def _choices_of(annotation: Any) -> tuple[str, ...]:
     return get_args(annotation) if get_origin(annotation) is Literal else ()
 
 
@@ -84,19 +84,15 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     wanted = {option: value for option, value in given.items() if value is not None}
     for option, value in wanted.items():
         if option not in options:
-            known = f"its options are {_flags(options)}" if options else "it has no options"
-            raise WeftError(f"{name} takes no option {_flags([option])}: {known}.")
+            known = f"its options are {listed(options)}" if options else "it has no options"
+            raise WeftError(f"{name} takes no option `{option}`: {known}.", option, *options)
         choices = options[option].choices
         if choices and value not in choices:
-            raise WeftError(f"--{option} {value} is unknown to {name}: choose one of {', '.join(choices)}.")
+            raise WeftError(f"`{option}` {value} is unknown to {name}: choose one of {', '.join(choices)}.", option)
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:
-    """As they stand in the meta: latencies by where they come from."""
+    """Options as they stand in the meta: latencies by where they come from."""
     latency: Latency | None = options.get("latency")
     return {**options, **({} if latency is None else {"latency": latency.source})}
-
-
-def _flags(options: Iterable[str]) -> str:
-    return ", ".join(f"--{option.replace('_', '-')}" for option in options)

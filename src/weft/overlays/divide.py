@@ -51,7 +51,7 @@ def dc(
     member = divide(count, seed)
     shared = shared_topics(interest, member)
     links, stars = [], []
-    for index, nodes in enumerate(nodes_by_partition(member)):
+    for index, nodes in enumerate(_nodes_by_partition(member)):
         own = interest.take(nodes)
         links.append(inner_links(nodes, own, stream(seed, index), preference))
         stars.append(nodes[star_set(own, shared)])
@@ -62,7 +62,7 @@ def dc(
     )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
-    return overlay_of(instance.nodes, links, **figures, **across)
+    return _overlay_of(instance.nodes, links, **figures, **across)
 
 
 def dcbc(
@@ -75,10 +75,10 @@ def dcbc(
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), preference)]
     clones = clones_of(interest.take(heavy))
-    for index, places in enumerate(nodes_by_partition(random_partition(len(light), count, seed))):
+    for index, places in enumerate(_nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
-    return overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+    return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
 
 
 def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:
@@ -86,11 +86,11 @@ def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], fl
     if given is None:
         return partition_count(nodes, size)
     if not 1 <= given <= nodes:
-        raise WeftError(f"--partitions {given} is out of range: give a number from 1 to {nodes}.")
+        raise WeftError(f"`partitions` {given} is out of range: give a number from 1 to {nodes}.", "partitions")
     return given
 
 
-def nodes_by_partition(member: Int32s) -> list[Int64s]:
+def _nodes_by_partition(member: Int32s) -> list[Int64s]:
     if not len(member):
         return []
     return np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
@@ -142,7 +142,7 @@ def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:
 def most_subscribed(counts: Int64s, share: float, seed: int) -> Int64s:
     """The nodes with the most subscriptions, ascending; among equals the seed decides."""
     if not 0 <= share <= 1:
-        raise WeftError(f"--bulk {share} is out of range: give a share of the nodes from 0 to 1.")
+        raise WeftError(f"`bulk` {share} is out of range: give a share of the nodes from 0 to 1.", "bulk")
     order = np.lexsort((priority(seed, np.arange(len(counts))), -counts))
     return np.sort(order[: int(np.ceil(share * len(counts)))])
 
@@ -152,7 +152,7 @@ def stream(seed: int, index: int) -> np.random.Generator:
     return np.random.default_rng([seed, index])
 
 
-def overlay_of(nodes: int, links: Sequence[Links], **figures: Any) -> Overlay:
+def _overlay_of(nodes: int, links: Sequence[Links], **figures: Any) -> Overlay:
     sources = np.concatenate([part.sources for part in links])
     targets = np.concatenate([part.targets for part in links])
     return overlay_from_links(nodes, sources, targets, **figures)

@@ -59,7 +59,7 @@ def empty_phases(table: Int32s, ring_ids: Int64s) -> Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Fingers:
-    """A table on its way to be full. The constraint knows which fingers may still be opened, and is asked alone."""
+    """A table that is being filled. Who fills it asks the constraint, not the table, which fingers may be opened."""
 
     ring_ids: Int64s
     table: Int32s
@@ -72,7 +72,7 @@ class Fingers:
         return empty
 
     def accept(self, proposed: Int32s) -> None:
-        """Opens those of the proposed fingers, a table of them, that are permitted."""
+        """Open those of the proposed fingers, a table of them, that are permitted."""
         nodes, phases = np.nonzero(self.empty & (proposed != NO_NODE))
         self.table[nodes, phases] = proposed[nodes, phases]
         np.bitwise_and.at(self.constraint.room, nodes, ~(np.int32(1) << phases.astype(np.int32)))
@@ -83,13 +83,13 @@ def with_close_fingers(
 ) -> Overlay:
     """The overlay of a table whose empty phases are filled, by contribution and then as is preferred."""
     filling = Fingers(ring_ids, table, empty_phases(table, ring_ids))
-    fill_greedily(instance, filling, rng, preference)
+    _fill_greedily(instance, filling, rng, preference)
     fill(instance, filling, rng, preference)
     return overlay_from_table(ring_ids, table)
 
 
-def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """As long as a finger contributes; those that the table has already count as links."""
+def _fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
+    """Fill phases as long as a finger contributes; those that the table has already count as links."""
     table, ring_ids = filling.table, filling.ring_ids
     nodes, phases = np.nonzero(table != NO_NODE)
     links = nodes.astype(np.int32), table[nodes, phases]
@@ -99,17 +99,17 @@ def fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator
 
 
 def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """All phases that are empty."""
+    """Fill all phases that are empty."""
     anyone = random_table(filling.ring_ids, rng)
     if preference.closeness is not None:
         filling.accept(nearest(filling, preference.closeness.latency))
     if preference.fill == "overlap":
-        filling.accept(closest(instance, filling, rng))
+        filling.accept(_closest(instance, filling, rng))
     filling.accept(anyone)
 
 
 def nearest(filling: Fingers, latency: Latency) -> Int32s:
-    """For every empty phase its nearest node, as measured by round-trip time."""
+    """The nearest node of every empty phase, as measured by round-trip time."""
     nodes = len(filling.ring_ids)
     order, starts = np.argsort(filling.ring_ids), phase_starts(nodes)
     proposed = np.full_like(filling.table, NO_NODE)
@@ -122,8 +122,8 @@ def nearest(filling: Fingers, latency: Latency) -> Int32s:
     return proposed
 
 
-def closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
-    """For every empty phase the node of largest overlap, if any overlaps."""
+def _closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
+    """The node of largest overlap in every empty phase, if any overlaps."""
     interest, subscribers = instance.interest, instance.subscribers
     proposed = np.full_like(filling.table, NO_NODE)
     topic_sizes = np.append(0, np.cumsum(subscribers.counts[interest.indices]))

@@ -29,8 +29,8 @@ def gm(
     maximum_degree: int | None = None,
 ) -> Overlay:
     rng = np.random.default_rng(seed)
-    most = LIMIT if average_degree is None else links_of_degree(average_degree, instance.nodes)
-    limit = degree_limit(maximum_degree, instance.nodes)
+    most = LIMIT if average_degree is None else _links_of_degree(average_degree, instance.nodes)
+    limit = _degree_limit(maximum_degree, instance.nodes)
     chosen = lazy_greedy(instance, limit, rng, preference=Preference(tie), most=most)
     return overlay_from_links(instance.nodes, chosen.owners, chosen.others)
 
@@ -46,23 +46,23 @@ class SupportCurve:
 def support_curve(instance: Instance, *, seed: int, maximum_degree: int | None = None) -> SupportCurve:
     """What every budget buys: the greedy with less is the beginning of the greedy with more."""
     rng = np.random.default_rng(seed)
-    chosen = lazy_greedy(instance, degree_limit(maximum_degree, instance.nodes), rng)
+    chosen = lazy_greedy(instance, _degree_limit(maximum_degree, instance.nodes), rng)
     saved = np.append(0, np.cumsum(chosen.contributions, dtype=np.int64))
     avoidable = instance.subscriptions - int(np.count_nonzero(instance.subscribers.counts))
     support = saved / avoidable if avoidable else np.ones(1)
     return SupportCurve(2.0 * np.arange(len(saved)) / instance.nodes, support)
 
 
-def links_of_degree(average_degree: float, nodes: int) -> int:
+def _links_of_degree(average_degree: float, nodes: int) -> int:
     """The most links with which the average degree stays within the given one."""
     if not average_degree >= 0:
-        raise WeftError(f"--average-degree {average_degree} is out of range: give a number from 0.")
+        raise WeftError(f"`average_degree` {average_degree} is out of range: give a number from 0.", "average_degree")
     return int(min(average_degree * nodes / 2, LIMIT))
 
 
-def degree_limit(maximum_degree: int | None, nodes: int) -> Constraint:
+def _degree_limit(maximum_degree: int | None, nodes: int) -> Constraint:
     if maximum_degree is None:
         return any_link()
     if maximum_degree < 0:
-        raise WeftError(f"--maximum-degree {maximum_degree} is out of range: give a number from 0.")
+        raise WeftError(f"`maximum_degree` {maximum_degree} is out of range: give a number from 0.", "maximum_degree")
     return degree_at_most(min(maximum_degree, nodes), nodes)

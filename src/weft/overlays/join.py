@@ -27,7 +27,7 @@ def join(instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: 
     if firsts[-1] != instance.nodes:
         raise WeftError(f"The overlays have {firsts[-1]} nodes together and the instance {instance.nodes}.")
     for number, overlay in enumerate(overlays):
-        require_connected(instance, overlay, int(firsts[number]), f"Overlay {number + 1}")
+        _require_connected(instance, overlay, int(firsts[number]), f"Overlay {number + 1}")
     start = time.perf_counter()
     group = np.repeat(np.arange(len(overlays), dtype=np.int32), np.diff(firsts))
     nodes = star_nodes(instance.interest, group) if method == "star" else np.arange(instance.nodes)
@@ -44,7 +44,7 @@ def join(instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: 
     )
 
 
-def require_connected(instance: Instance, overlay: Overlay, first: int, name: str) -> None:
+def _require_connected(instance: Instance, overlay: Overlay, first: int, name: str) -> None:
     own = Instance(instance.interest.take(np.arange(first, first + overlay.nodes)))
     violations = topic_violations(own, overlay)
     if violations:

@@ -61,10 +61,10 @@ def lazy_greedy(
     most: int = LIMIT,
 ) -> ChosenLinks:
     """Choose links under the constraint, on top of the given ones, until none contributes or there are `most`."""
-    interest = require_numbered(instance.interest)
+    interest = _require_numbered(instance.interest)
     tcc = unlinked(interest.indptr, interest.indices)
     join_all(tcc, sources, targets)
-    return added_links(interest, tcc, constraint, rng, preference, most)
+    return _added_links(interest, tcc, constraint, rng, preference, most)
 
 
 def links_across(
@@ -76,23 +76,23 @@ def links_across(
     not matter: those who choose the links across need not know them.
     """
     tcc = connected_groups(interest.indptr, interest.indices, group, np.argsort(group, kind="stable"), interest.columns)
-    return added_links(require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
+    return _added_links(_require_numbered(interest), tcc, any_link(), rng, preference, LIMIT)
 
 
 def links_with_bulk(
     interest: Csr, bulk: Bulk, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
     """Links across for nodes without links and a bulk that has its overlay already; the nodes of the bulk come last."""
-    if not is_eager(interest, any_link(), preference):
+    if not _is_eager(interest, any_link(), preference):
         both = interest.above(Csr(bulk.indptr, bulk.topic, interest.columns))
         return links_across(both, np.minimum(np.arange(both.rows), interest.rows).astype(np.int32), rng, preference)
     topics = np.flatnonzero(np.diff(bulk.start)).astype(np.int32)
     indptr = np.append(interest.indptr, len(interest) + len(topics))
     tcc = unlinked(indptr, np.concatenate([interest.indices, topics]))
-    return ChosenLinks(*eager_round(tcc, interest.columns, interest.rows, bulk, rng))
+    return ChosenLinks(*_eager_round(tcc, interest.columns, interest.rows, bulk, rng))
 
 
-def added_links(
+def _added_links(
     interest: Csr,
     tcc: Connectivity,
     constraint: Constraint,
@@ -101,24 +101,24 @@ def added_links(
     most: int,
 ) -> ChosenLinks:
     """Links on top of what is connected, at most so many."""
-    if is_eager(interest, constraint, preference):
-        rounds = [eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
+    if _is_eager(interest, constraint, preference):
+        rounds = [_eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:
-        rounds = drained_rounds(interest, tcc, constraint, rng, preference, most)
+        rounds = _drained_rounds(interest, tcc, constraint, rng, preference, most)
     return ChosenLinks(*(np.concatenate(column)[:most] for column in zip(*rounds, strict=True)))
 
 
-def is_eager(interest: Csr, constraint: Constraint, preference: Preference) -> bool:
+def _is_eager(interest: Csr, constraint: Constraint, preference: Preference) -> bool:
     few = interest.rows**2 <= eager.MOST_PAIRS and interest.counts.max(initial=0) <= eager.MOST_TOPICS
     return few and constraint.kind == ANY and preference.tie == "random" and preference.closeness is None
 
 
-def eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
+def _eager_round(tcc: Connectivity, topics: int, nodes: int, bulk: Bulk, rng: np.random.Generator) -> Pairs:
     tcc = unfinished(tcc, np.ones(len(tcc.indptr) - 1, np.bool_), topics)
     return eager.eager_links(tcc, inverted(tcc, topics), nodes, bulk, kernel_seed(rng))
 
 
-def drained_rounds(
+def _drained_rounds(
     interest: Csr,
     tcc: Connectivity,
     constraint: Constraint,
@@ -131,7 +131,7 @@ def drained_rounds(
     by_overlap, closeness = preference.tie == "overlap", preference.closeness
     while count < most:
         tcc = unfinished(tcc, open_nodes(constraint, interest.rows), interest.columns)
-        held, least = best_candidates(
+        held, least = _best_candidates(
             tcc,
             constraint,
             interest.columns,
@@ -141,20 +141,20 @@ def drained_rounds(
         )
         if not len(held.source):
             break
-        rank = overlap_of(interest, held) if by_overlap else NO_LINKS
+        rank = _overlap_of(interest, held) if by_overlap else NO_LINKS
         weight = closeness.logarithms(held.source, held.target) if closeness else UNWEIGHED
         rounds.append(drained(tcc, constraint, held, least, rank, weight, kernel_seed(rng)))
         count += len(rounds[-1].source)
     return rounds
 
 
-def require_numbered(interest: Csr) -> Csr:
+def _require_numbered(interest: Csr) -> Csr:
     if len(interest) > LIMIT:
         raise WeftError(f"{len(interest)} subscriptions are too many: at most {LIMIT} fit in memory here.")
     return interest
 
 
-def best_candidates(
+def _best_candidates(
     tcc: Connectivity,
     constraint: Constraint,
     topics: int,
@@ -173,13 +173,13 @@ def best_candidates(
     with threads_for(total):
         counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
         budget = LIMIT if all_of_them else max(FEWEST_HELD, total // STEPS_PER_HELD)
-        least, wanted = cut(counts, budget, whole_buckets, rng)
+        least, wanted = _cut(counts, budget, whole_buckets, rng)
         held = empty_pairs(int(counts[:, least + 1 :].sum() + wanted.sum()))
         fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least
 
 
-def cut(counts: Int64s, budget: int, whole_buckets: bool, rng: np.random.Generator) -> tuple[int, Int64s]:
+def _cut(counts: Int64s, budget: int, whole_buckets: bool, rng: np.random.Generator) -> tuple[int, Int64s]:
     """The lowest contribution that is held, and how many candidates of it from every chunk."""
     least = lowest_bucket(counts.sum(axis=0), budget)
     equal = np.ascontiguousarray(counts[:, least])
@@ -199,7 +199,7 @@ def share(counts: Int64s, budget: int, rng: np.random.Generator) -> Int64s:
     return np.minimum(rng.multinomial(budget, counts / counts.sum()), counts)
 
 
-def overlap_of(interest: Csr, held: Pairs) -> Int32s:
+def _overlap_of(interest: Csr, held: Pairs) -> Int32s:
     with threads_for(len(held.source) * STEPS_PER_HELD):
         return overlaps(interest.indptr, interest.indices, held.source, held.target)
 

@@ -44,11 +44,11 @@ def kmeans_partition(interest: Csr, count: int, seed: int) -> Int32s:
         if np.array_equal(closest, member):
             break
         member = closest
-        centres = means(vectors, member, count)
+        centres = _means(vectors, member, count)
     return np.unique(member, return_inverse=True)[1].astype(np.int32)
 
 
-def means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
+def _means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
     """The mean of the vectors of every partition; zero for an empty one."""
     of_each = (np.ones(len(member)), (member, np.arange(len(member))))
     sums: Floats = (sparse.csr_array(of_each, shape=(count, len(member))) @ vectors).toarray()

@@ -21,7 +21,7 @@ class Closeness:
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long
 
     def logarithms(self, sources: Int32s, targets: Int32s) -> Floats:
-        """Of the weights of links; the lowest is 0."""
+        """Logarithms of the weights of links; the lowest is 0."""
         trips = np.maximum(self.latency.round_trip(sources, targets), self.floor)
         logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
         return logarithms
@@ -31,7 +31,7 @@ class Closeness:
 class Preference:
     tie: Tie = "random"  # of links that contribute the same: any, or one of the largest overlap
     fill: Fill = "random"  # of fingers where none contributes: the same
-    closeness: Closeness | None = None  # contributions are weighed by it, and a finger that contributes nothing is near
+    closeness: Closeness | None = None  # weighs contributions; a finger without contribution then goes to the nearest
 
 
 NO_PREFERENCE = Preference()

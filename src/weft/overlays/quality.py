@@ -35,9 +35,9 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     tccs = tcc_counts(instance, subgraph)
     return {
         **_link_figures(instance, overlay, tccs),
-        "nodes_by_out_degree": distribution(out_degrees(overlay)),
-        "nodes_by_in_degree": distribution(in_degrees(overlay)),
-        "topic_diameter": summary(topic_diameters(instance, subgraph)[tccs > 0]),
+        "nodes_by_out_degree": _distribution(out_degrees(overlay)),
+        "nodes_by_in_degree": _distribution(in_degrees(overlay)),
+        "topic_diameter": _summary(topic_diameters(instance, subgraph)[tccs > 0]),
         "ring_violations": ring_violations(overlay),
     }
 
@@ -48,19 +48,19 @@ def _link_figures(instance: Instance, overlay: Overlay, tccs: Int64s) -> dict[st
         "tccs": int(tccs.sum()),
         "connected_topics": int(np.count_nonzero(tccs == 1)),
         "subscribed_topics": int(np.count_nonzero(tccs)),
-        "out_degree": summary(out_degrees(overlay)),
-        "in_degree": summary(in_degrees(overlay)),
-        "degree": summary(degrees(overlay)),
+        "out_degree": _summary(out_degrees(overlay)),
+        "in_degree": _summary(in_degrees(overlay)),
+        "degree": _summary(degrees(overlay)),
     }
 
 
-def summary(values: Int64s | Int32s) -> dict[str, float]:
+def _summary(values: Int64s | Int32s) -> dict[str, float]:
     if not len(values):
         return {}
     return {"minimum": int(values.min()), "average": float(values.mean()), "maximum": int(values.max())}
 
 
-def distribution(values: Int64s) -> dict[int, int]:
+def _distribution(values: Int64s) -> dict[int, int]:
     """How often each value occurs."""
     found, counts = np.unique(values, return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))

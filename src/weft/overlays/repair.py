@@ -37,9 +37,9 @@ def changed(
         raise WeftError(f"There is no node {node}: give 0 to {instance.nodes - 1}, or {instance.nodes} for a new one.")
     wanted = np.unique(np.asarray(topics, np.int64))
     given_up = instance.interest[node] if node < instance.nodes else np.empty(0, np.int32)
-    after = with_interest(instance, node, wanted)
-    kept = overlay if len(wanted) else without_links(overlay, node)
-    touched = restricted(after.interest, np.union1d(wanted, given_up))
+    after = _with_interest(instance, node, wanted)
+    kept = overlay if len(wanted) else _without_links(overlay, node)
+    touched = _restricted(after.interest, np.union1d(wanted, given_up))
     links = lazy_greedy(
         Instance(touched),
         any_link(),
@@ -55,7 +55,7 @@ def changed(
     )
 
 
-def with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
+def _with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
     rows, columns = instance.interest.row_of_each(), instance.interest.indices
     others = rows != node
     names = instance.node_names
@@ -70,12 +70,12 @@ def with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
     )
 
 
-def without_links(overlay: Overlay, node: int) -> Overlay:
+def _without_links(overlay: Overlay, node: int) -> Overlay:
     stay = (overlay.sources != node) & (overlay.targets != node)
     return overlay_from_links(overlay.nodes, overlay.sources[stay], overlay.targets[stay], **overlay.meta)
 
 
-def restricted(interest: Csr, topics: Int64s) -> Csr:
+def _restricted(interest: Csr, topics: Int64s) -> Csr:
     """The instance with these topics only, renumbered in their order."""
     stay = np.isin(interest.indices, topics)
     indptr = np.append(0, np.cumsum(stay))[interest.indptr]

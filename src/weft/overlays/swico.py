@@ -72,7 +72,7 @@ def swico_sl(
 
 def _closeness(instance: Instance, latency: Latency | None, exponent: float) -> Closeness | None:
     if not 0 <= exponent < np.inf:
-        raise WeftError(f"--closeness {exponent} is out of range: give a number from 0.")
+        raise WeftError(f"`closeness` {exponent} is out of range: give a number from 0.", "closeness")
     if latency is None:
         return None
     require_latency_of(latency, instance.nodes)

@@ -18,7 +18,7 @@ def topic_violations(instance: Instance, overlay: Overlay) -> list[str]:
     if overlay.nodes != instance.nodes:
         raise WeftError(f"The overlay has {overlay.nodes} nodes and the instance {instance.nodes}: they do not match.")
     nodes, topics = instance.interest.row_of_each(), instance.interest.indices
-    component = component_of_each(instance, overlay)
+    component = _component_of_each(instance, overlay)
     order = np.lexsort((component, topics))
     topic_changes, component_changes = np.diff(topics[order]) != 0, np.diff(component[order]) != 0
     breaks = np.flatnonzero(component_changes & ~topic_changes)
@@ -31,7 +31,7 @@ def topic_violations(instance: Instance, overlay: Overlay) -> list[str]:
     ]
 
 
-def component_of_each(instance: Instance, overlay: Overlay) -> Int64s:
+def _component_of_each(instance: Instance, overlay: Overlay) -> Int64s:
     """The component of every subscription, in the order of `instance.interest`.
 
     A link connects, for each topic that both its ends subscribe to, the two subscriptions.

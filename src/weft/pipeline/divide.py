@@ -66,11 +66,11 @@ def dc(
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
         everyone = np.arange(nodes)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            count = number_of_partitions(partitions, nodes, neighbour_size(interest, everyone, seed))
+            count = number_of_partitions(partitions, nodes, _neighbour_size(interest, everyone, seed))
         member = random_partition(nodes, count, seed)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, everyone, member)
-            _conquered(divided, count, conqueror(seed, 0, NOBODY, preference)).write.parquet(scratch)
+            _conquered(divided, count, _conqueror(seed, 0, NOBODY, preference)).write.parquet(scratch)
         with progress.step("Combining them"):
             of_stars = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NOT NULL").toArrow()
             stars = members(column(of_stars, "source"), column(of_stars, "topic"))
@@ -97,23 +97,23 @@ def dcbc(
 
     def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
         with progress.step("Finding the bulk", spark_tasks(spark)):
-            heavy = members_of(interest, bulk_nodes(interest, nodes, bulk, seed))
+            heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, seed))
             light = np.setdiff1d(np.arange(nodes), heavy.nodes, assume_unique=True)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            size = neighbour_size(interest, light, seed)
+            size = _neighbour_size(interest, light, seed)
             count = number_of_partitions(partitions, len(light), size) if len(light) else 0
         with progress.step("Linking the bulk"):
             links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), preference)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, light, random_partition(len(light), count, seed))
-            _conquered(divided, max(count, 1), conqueror(seed, 1, heavy, preference)).write.parquet(scratch)
+            _conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)).write.parquet(scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
     parameters = {"partitions": partitions, "bulk": bulk, "tie": tie}
     return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
 
 
-def neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
+def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
     """estimatePNSize of the nodes, for a number of partitions."""
 
     def stars(table: pa.Table) -> pa.Table:
@@ -141,24 +141,24 @@ def _conquered(divided: DataFrame, count: int, conquer: Callable[[pa.Table], pa.
     return divided.repartition(count, "partition").groupBy("partition").applyInArrow(conquer, CONQUERED)
 
 
-def conqueror(seed: int, first_stream: int, bulk: Members, preference: Preference) -> Callable[[pa.Table], pa.Table]:
+def _conqueror(seed: int, first_stream: int, bulk: Members, preference: Preference) -> Callable[[pa.Table], pa.Table]:
     """The function of a task over the interests of a partition. It returns star nodes only where there is no bulk."""
 
     def conquer(table: pa.Table) -> pa.Table:
         partition = table["partition"][0].as_py()
         own, shared = members_of_partition(table)
         rng = stream(seed, partition + first_stream)
-        links = conquered_links(own, bulk, rng, preference)
+        links = _conquered_links(own, bulk, rng, preference)
         stars = star_set(own.interest, shared) if not len(bulk.nodes) else np.empty(0, np.int64)
         of_stars = own.interest.take(stars)
         rows, columns = own.nodes[stars][of_stars.row_of_each()], of_stars.indices
         wanted = shared[columns]
-        return conquered_table(partition, links, rows[wanted], own.topics[columns[wanted]])
+        return _conquered_table(partition, links, rows[wanted], own.topics[columns[wanted]])
 
     return conquer
 
 
-def conquered_links(own: Members, bulk: Members, rng: np.random.Generator, preference: Preference) -> Links:
+def _conquered_links(own: Members, bulk: Members, rng: np.random.Generator, preference: Preference) -> Links:
     if not len(bulk.nodes):
         return inner_links(own.nodes, own.interest, rng, preference)
     both = together(own, bulk).interest
@@ -166,7 +166,7 @@ def conquered_links(own: Members, bulk: Members, rng: np.random.Generator, prefe
     return links_with_clones(own.nodes, both.take(light), bulk.nodes, clones_of(both.take(heavy)), rng, preference)
 
 
-def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s) -> pa.Table:
+def _conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s) -> pa.Table:
     none = pa.nulls(len(links.sources), pa.int64())
     return pa.table(
         {
@@ -178,7 +178,7 @@ def conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s)
     )
 
 
-def bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
+def _bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
     """Bulk nodes, as in `overlays/divide.py`; the driver sees only topics that the most subscribed nodes leave out."""
     counted = interest.groupBy("node").count().toArrow()
     counts = np.zeros(nodes, np.int64)
@@ -192,7 +192,7 @@ def bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int6
     return np.union1d(most, left_out.nodes[cover_by_group(left_out.interest, one_group, wanted)])
 
 
-def members_of(interest: DataFrame, nodes: Int64s) -> Members:
+def _members_of(interest: DataFrame, nodes: Int64s) -> Members:
     """The given nodes, those without interest as well."""
     rows = _of_nodes(interest, nodes).toArrow()
     topics, topic = np.unique(column(rows, "topic"), return_inverse=True)

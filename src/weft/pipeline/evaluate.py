@@ -20,13 +20,15 @@ from weft.model.instance import read_instance
 from weft.model.latency import latency_for
 from weft.model.overlay import read_overlay
 from weft.model.publication import Publications
+from weft.model.tree import read_trees
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
 from weft.pipeline.weave import weave
-from weft.protocol.catalog import WEAVE
-from weft.sim.bulk import evaluate_part, evaluate_woven
+from weft.sim.bulk import evaluate as evaluate_here
+from weft.sim.bulk import evaluate_part
+from weft.sim.catalog import require_options, routing
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_of, require_options
+from weft.sim.network import Network, network_of
 from weft.sim.timed import with_times
 from weft.trees.weave import FAN_OUT
 
@@ -50,21 +52,25 @@ def evaluate(
     per_topic: bool = False,
     fan_out: int | None = None,
     latency: str | None = None,
+    trees: Path | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
     """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
 
     Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
     """
-    require_options(router, fan_out)
+    require_options(router, fan_out, trees is not None)
     placed = None if latency is None else latency_for(read_overlay(overlay), latency, seed)
-    trees = None
-    if router == WEAVE:
+    woven = None
+    if routing(router).has_trees:
         started, bound = perf_counter(), FAN_OUT if fan_out is None else fan_out
-        trees = weave(spark, instance, overlay, fan_out=bound, latency=latency, seed=seed, progress=progress)
         given = read_instance(instance), read_overlay(overlay)
+        if trees is None:
+            woven = weave(spark, instance, overlay, fan_out=bound, latency=latency, seed=seed, progress=progress)
+        else:
+            woven = read_trees(trees, *given)
         # A publication over a tree is a few additions, and not worth sending away.
-        result = evaluate_woven(*given, trees, publications, per_topic=per_topic)
+        result = evaluate_here(*given, router, publications, per_topic=per_topic, trees=woven)
         result = replace(result, seconds=perf_counter() - started)
     else:
         result = _evaluate_in_shards(spark, instance, overlay, router, publications, seed, per_topic, progress)
@@ -72,7 +78,7 @@ def evaluate(
         return result
     with progress.step("Timing deliveries"):
         given = read_instance(instance), read_overlay(overlay)
-        return with_times(result, *given, placed, publications, seed=seed, trees=trees)
+        return with_times(result, *given, placed, publications, seed=seed, trees=woven)
 
 
 def _evaluate_in_shards(

@@ -107,7 +107,8 @@ def _reject(rows: Rows, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     others = f" ({count} such rows in all)" if count > 1 else ""
     raise WeftError(
         f"{first['file'].removeprefix('file://')}, line {first['line']}: {first['problem']}: {first['content'][:200]!r}"
-        f"{others}. Mend it, or leave such rows out with --on-bad-row skip."
+        f"{others}. Mend it, or leave such rows out with `on_bad_row` skip.",
+        "on_bad_row",
     )
 
 

@@ -77,7 +77,7 @@ def _format_of(spark: SparkSession, file: str) -> Format:
     if suffix == ".json":
         return _json_format(_first_line(spark, file))
     if suffix not in _SUFFIXES:
-        raise WeftError(f"{file}: {suffix} does not show its format: give one with --format.")
+        raise WeftError(f"{file}: {suffix} does not show its format: give one with `format`.", "format")
     return _SUFFIXES[suffix]
 
 
@@ -138,7 +138,7 @@ def _csv(lines: DataFrame, source: Source, file: str, header: str) -> DataFrame:
 def _delimiter(source: Source, file: str) -> str:
     delimiter = source.delimiter or ("\t" if file.removesuffix(".gz").endswith(".tsv") else ",")
     if len(delimiter) != 1:
-        raise WeftError(f"--delimiter is one character, not {delimiter!r}.")
+        raise WeftError(f"`delimiter` is one character, not {delimiter!r}.", "delimiter")
     return delimiter
 
 
@@ -228,7 +228,7 @@ def _positions(
         if {"node", "topic"} <= set(names):
             return names.index("node"), names.index("topic")
         if (count or len(names)) != 2:
-            raise WeftError(f"{file} has the columns {listed}: name the two that matter with --columns A,B.")
+            raise WeftError(f"{file} has the columns {listed}: name the two that matter with `columns` A,B.", "columns")
         return 0, 1
     found = []
     for name in wanted:

@@ -23,13 +23,16 @@ from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.source import Source
 from weft.pipeline.stages import Stage
-from weft.protocol.catalog import WEAVE
-from weft.sim.network import require_options
+from weft.pipeline.weave import weave
+from weft.sim.catalog import require_options, routing, without_ring
+from weft.trees.weave import FAN_OUT, figures
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
 
 # What the overlay is compared with: rendezvous routing on random fingers, the papers' Scribe(-).
 BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
+
+TREES = "trees.parquet"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
 
@@ -51,17 +54,20 @@ class Proof:
     router: str  # one that goes by the ring needs an overlay that has one
     publications: int  # from 0
     seed: int
-    fan_out: int | None = None  # of Weave
+    fan_out: int | None = None  # of trees, if the router has them
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
         if self.publications < 0:
-            raise WeftError(f"--publications {self.publications} is negative: give the number of publications.")
-        if self.overlay in WITHOUT_RING and self.router != WEAVE:
+            raise WeftError(
+                f"`publications` {self.publications} is negative: give the number of publications.", "publications"
+            )
+        if self.overlay in WITHOUT_RING and routing(self.router).needs_ring:
             raise WeftError(
                 f"{self.router} goes by a ring, which {self.overlay} does not have: "
-                f"choose --router {WEAVE}, or an overlay with a ring, such as swico-sl."
+                f"choose `router` {without_ring()}, or an overlay with a ring, such as swico-sl.",
+                "router",
             )
         if self.latency is not None:
             read_latency(self.latency)
@@ -95,10 +101,11 @@ def instance_stages(
 def proof_stages(
     session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress = SILENCE
 ) -> list[Stage]:
-    """The overlay, the baseline to compare it with, and what publications over each of them cost."""
+    """The overlay, the baseline to compare it with, trees if the router has them, and what publications cost."""
     return [
         _design_stage(session, instance, proof.overlay, proof, "overlay", progress),
         _design_stage(session, instance, BASELINE_OVERLAY, proof, "baseline", progress),
+        *([_weave_stage(session, instance, proof, folder, progress)] if routing(proof.router).has_trees else []),
         _evaluate_stage(session, instance, proof, folder, progress),
     ]
 
@@ -118,20 +125,32 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
     return Stage("design" if output == "overlay" else output, output, options, work)
 
 
+def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
+    fan_out, seed = FAN_OUT if proof.fan_out is None else proof.fan_out, proof.seed
+
+    def work(out: Path) -> dict[str, Any]:
+        given = session(), instance, folder / "overlay"
+        trees = weave(*given, fan_out=fan_out, latency=proof.latency, seed=seed, progress=progress)
+        trees.write(out, force=True)
+        return figures(read_instance(instance), trees)
+
+    options = {"fan_out": fan_out, "seed": seed, "latency": proof.latency and _files(proof.latency)}
+    return Stage("weave", TREES, options, work)
+
+
 def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
         drawn = publications(read_instance(instance), proof.publications, proof.seed)
-        figures = {}
-        for name, router, fan_out in (("overlay", proof.router, proof.fan_out), ("baseline", BASELINE_ROUTER, None)):
+        costs = {}
+        for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
             given = session(), instance, folder / name, router, drawn
-            result = asdict(
-                evaluate(*given, seed=proof.seed, fan_out=fan_out, latency=proof.latency, progress=progress)
-            )
-            figures[name] = {key: value for key, value in result.items() if key != "topics"}
+            trees = folder / TREES if routing(router).has_trees else None
+            result = asdict(evaluate(*given, seed=proof.seed, latency=proof.latency, trees=trees, progress=progress))
+            costs[name] = {key: value for key, value in result.items() if key != "topics"}
         with new_path(out, force=True) as partial:
-            partial.write_text(json.dumps(figures, indent=2) + "\n")
+            partial.write_text(json.dumps(costs, indent=2) + "\n")
         shown = ("deliveries", "messages", "routing_overhead", "average_path")
-        return {f"{name}_{key}".removeprefix("overlay_"): figures[name][key] for name in figures for key in shown}
+        return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in shown}
 
     latency = proof.latency and _files(proof.latency)
     return Stage("evaluate", "evaluation.json", {**asdict(proof), "latency": latency}, work)

@@ -47,7 +47,7 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     try:
         yield spark
     except FAILURES as error:
-        raise SurroundingsError(_sentence(error)) from error
+        raise _failure(error) from error
     except (KeyboardInterrupt, SystemExit):
         stop = False  # Java is gone already
         raise
@@ -65,7 +65,7 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
 
 def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
     if not MASTERS.fullmatch(master):
-        raise WeftError(f"--master is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.")
+        raise WeftError(f"`master` is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.", "master")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "SPARK_HOME" not in os.environ:
         os.environ.setdefault("SPARK_CONF_DIR", str(CONF))
@@ -76,7 +76,7 @@ def _start(master: str, conf: Mapping[str, str]) -> SparkSession:
         provide_java()
         spark = builder.getOrCreate()
     except (*FAILURES, OSError) as error:
-        raise SurroundingsError(f"Spark did not start with --master {master}: {cause(error)}") from error
+        raise SurroundingsError(f"Spark did not start with `master` {master}: {cause(error)}", "master") from error
     _end_java_first(spark)
     return spark
 
@@ -118,15 +118,16 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def _sentence(error: Exception) -> str:
+def _failure(error: Exception) -> SurroundingsError:
     text = str(error)
     if "No space left on device" in text:
-        return "No space left on the disk that Spark works on: free some and run the command again."
+        return SurroundingsError("No space left on the disk that Spark works on: free some and run the command again.")
     if any(sign in text for sign in ("not a gzip file", "incorrect header check", "Unexpected end of input stream")):
-        return "A file named .gz is not gzip, is damaged, or is cut short."
+        return SurroundingsError("A file named .gz is not gzip, is damaged, or is cut short.")
     if "OutOfMemoryError" in text:
-        return "Spark ran out of memory: give it more with --conf spark.driver.memory=8g."
-    return f"Spark failed: {cause(error)}"
+        sentence = "Spark ran out of memory: give it more with `conf` spark.driver.memory=8g."
+        return SurroundingsError(sentence, "conf")
+    return SurroundingsError(f"Spark failed: {cause(error)}")
 
 
 def cause(error: Exception) -> str:

@@ -61,9 +61,9 @@ def _read_state(folder: Path) -> dict[str, Any]:
         try:
             return dict(json.loads(path.read_text())["stages"])
         except (ValueError, TypeError, KeyError) as error:
-            raise WeftError(f"{path} cannot be read: remove {folder} or choose another --out.") from error
+            raise WeftError(f"{path} cannot be read: remove {folder} or choose another folder.") from error
     if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
-        raise WeftError(f"{folder} exists and is not a run of weft: choose another --out.")
+        raise WeftError(f"{folder} exists and is not a run of weft: choose another folder.")
     return {}
 
 

@@ -65,7 +65,7 @@ def _cores(spark: SparkSession) -> int:
 def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list[Outcome]:
     def compute(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in rows:
-            outcomes = [vars(outcome_of(work, run)) for run in batch]
+            outcomes = [vars(_outcome_of(work, run)) for run in batch]
             yield pa.RecordBatch.from_pydict({"outcomes": [json.dumps(outcomes)]})
 
     try:
@@ -75,7 +75,7 @@ def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list
     return [Outcome(**outcome) for outcome in json.loads(row.outcomes)]
 
 
-def outcome_of(work: Work[Run], run: Run) -> Outcome:
+def _outcome_of(work: Work[Run], run: Run) -> Outcome:
     start = perf_counter()
     try:
         figures, error = work(run), None

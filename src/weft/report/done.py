@@ -38,7 +38,7 @@ def read_chapters(folder: Path) -> dict[Paper, list[Done]]:
     """What the folder has of each paper."""
     done = [_read(name, folder / name) for name in EXPERIMENTS if (folder / name / META).is_file()]
     if not done:
-        raise WeftError(f"{folder} has no results of experiments: make some with `weft experiment ... --out {folder}`.")
+        raise WeftError(f"{folder} has no results of experiments: run some into it with `weft experiment`.")
     return {
         paper: parts
         for paper in papers()

@@ -51,10 +51,10 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
     verdict = f"{comparison.verdict}: {comparison.sentence}" if comparison.sentence else comparison.verdict
     systems = " < ".join(claim.systems)
     ratio = "-" if comparison.ratio is None else f"{comparison.ratio:.2f}"
-    return (claim.section, claim.metric, systems, claim.at, stated(claim), ours, ratio, verdict)
+    return (claim.section, claim.metric, systems, claim.at, _stated(claim), ours, ratio, verdict)
 
 
-def stated(claim: Claim) -> str:
+def _stated(claim: Claim) -> str:
     if claim.is_order:
         return "in this order"
     if claim.trend is not None:

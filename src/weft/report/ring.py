@@ -11,10 +11,10 @@ from html import escape
 import numpy as np
 
 from weft.model.instance import Instance
-from weft.model.latency import Latency
 from weft.model.overlay import Overlay
+from weft.model.tree import Trees
 from weft.sim.bulk import Trace, trace
-from weft.sim.network import network_for
+from weft.sim.catalog import network_for
 
 LEGEND = "Green: the issuer. Blue: subscribers, and messages to them. Orange: relays, and messages that they pass on."
 SIZE = 400
@@ -39,11 +39,10 @@ def draw_publication(
     topic: int,
     issuer: int,
     *,
-    fan_out: int | None = None,
-    latency: Latency | None = None,
+    trees: Trees | None = None,
 ) -> tuple[str, str]:
-    """The picture, and what it shows in words."""
-    network = network_for(router, instance, overlay, fan_out=fan_out, latency=latency)
+    """The picture, and what it shows in words; without trees, a router that has them weaves its own."""
+    network = network_for(router, instance, overlay, trees=trees)
     messages = trace(network, router, topic, issuer, seed=1)
     subscribers = set(instance.subscribers[topic].tolist())
     relays = set(messages.targets.tolist()) - subscribers

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from weft.model.instance import Instance, read_instance
-from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay
 from weft.model.profile import profile
 from weft.model.storage import read_meta
-from weft.pipeline.run import Proof
+from weft.model.tree import Trees
+from weft.pipeline.run import TREES
 from weft.report.figure import ccdf
 from weft.report.page import comparison, facts, figure, section, write_page
 from weft.report.ring import LEGEND, draw_publication, telling_topic
+from weft.sim.catalog import routing
 
 
-def write_run_report(out: Path, instance: Path, folder: Path, proof: Proof) -> dict[str, Any]:
+def write_run_report(out: Path, instance: Path, folder: Path) -> dict[str, Any]:
     made = read_instance(instance)
     degrees = {"topics of a node": made.interest.counts, "subscribers of a topic": made.subscribers.counts}
     overlays = {name: read_meta(folder / name, "an overlay") for name in ("overlay", "baseline")}
@@ -24,7 +25,7 @@ def write_run_report(out: Path, instance: Path, folder: Path, proof: Proof) -> d
     costs = {_system(evaluation[name]): _figures(overlays[name], evaluation[name]) for name in overlays}
     sections = (
         section("What it costs to publish", comparison(costs)),
-        section("One publication on the ring", _pictures(made, evaluation, folder, proof)),
+        section("One publication on the ring", _pictures(made, evaluation, folder)),
         section("The instance", facts(profile(made))),
         section("Who listens to how much", figure(ccdf(degrees, "count"), wide=True)),
     )
@@ -62,14 +63,13 @@ def _a_delivery(evaluation: Mapping[str, Any]) -> str:
     return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.3f}"
 
 
-def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path, proof: Proof) -> str:
+def _pictures(instance: Instance, evaluation: Mapping[str, Any], folder: Path) -> str:
     topic, issuer = telling_topic(instance)
-    latency = None if proof.latency is None else placed_latency(proof.latency, instance.nodes, proof.seed)
     figures = []
     for name, figures_of in evaluation.items():
-        given = instance, Overlay.read(folder / name), figures_of["router"], topic, issuer
-        fan_out = proof.fan_out if name == "overlay" else None
-        picture, caption = draw_publication(*given, fan_out=fan_out, latency=latency)
+        overlay, router = Overlay.read(folder / name), figures_of["router"]
+        trees = Trees.read(folder / TREES, instance, overlay) if routing(router).has_trees else None
+        picture, caption = draw_publication(instance, overlay, router, topic, issuer, trees=trees)
         figures.append(figure(picture, f"{_system(figures_of)}: {caption}."))
     return f'<p class="soft">{LEGEND}</p><div class="panels">{"".join(figures)}</div>'
 

@@ -13,10 +13,8 @@ from time import perf_counter
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.errors import WeftError
+from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
-from weft.kernels.routing.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
-from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, scribe_runs
 from weft.kernels.routing.tally import (
     DELIVERED,
     DELIVERIES,
@@ -31,32 +29,22 @@ from weft.kernels.routing.tally import (
     SENT,
     SOURCE,
     TARGET,
-    TOTALS,
 )
-from weft.kernels.routing.walk import Ring
-from weft.kernels.routing.weave import weave_runs
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
+from weft.model.table import Columns, Table
 from weft.model.tree import Trees
-from weft.protocol.catalog import WEAVE, require_router
-from weft.protocol.rendezvous import rendezvous
+from weft.sim.catalog import routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
-from weft.sim.network import Network, network_with, trees_for
+from weft.sim.network import Network, network_with
+from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
 from weft.sim.timed import with_times
-
-PIVOTS = {"po": NO_PIVOT, "pie": PIVOT_IF_FINGER, "pal": PIVOT_ALWAYS}
-DIRECTIONS = {"scribe": TO_ROOT, "iscribe": FROM_ROOT}
-NO_TRACE = np.empty((0, 4), np.int32)
-
-
-class DeliveryError(Exception):
-    """A publication missed a subscriber or came to one twice: a defect of a router, which no input should provoke."""
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Table):
     """The messages of one publication."""
 
     sources: Int32s  # nodes
@@ -64,14 +52,9 @@ class Trace:
     hops: Int32s  # from the issuer, this one included
     delivered: Int32s  # 1 where the message came to a subscriber that it was meant for
 
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Publications ordered by topic; run r is those from starts[r] to starts[r + 1]."""
-
-    topics: Int32s
-    starts: Int64s  # one more than topics
-    issuers: Int32s  # positions, a row a publication
+    @property
+    def columns(self) -> Columns:
+        return {"source": self.sources, "target": self.targets, "hops": self.hops, "delivered": self.delivered}
 
 
 def evaluate(
@@ -84,14 +67,15 @@ def evaluate(
     per_topic: bool = False,
     fan_out: int | None = None,
     latency: Latency | None = None,
+    trees: Trees | None = None,
 ) -> Evaluation:
     """Figures of a router. The seed places the rendezvous points; the other routers use no chance.
 
-    `fan_out` bounds the degree of Weave's trees. With latencies these are as short as may be in time, and deliveries
-    of any router are timed, which the seconds do not count.
+    A router that has trees takes the given ones, or weaves them, with a degree that `fan_out` bounds. With latencies
+    they are then as short as may be in time, and deliveries of any router are timed, which the seconds do not count.
     """
     started = perf_counter()
-    trees = trees_for(router, instance, overlay, fan_out, latency)
+    trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
     network = network_with(instance, overlay, trees)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
     result = Evaluation.from_counts(
@@ -102,40 +86,29 @@ def evaluate(
     return with_times(result, instance, overlay, latency, publications, seed=seed, trees=trees)
 
 
-def evaluate_woven(
-    instance: Instance, overlay: Overlay, trees: Trees, publications: Publications, *, per_topic: bool = False
-) -> Evaluation:
-    """Weave over given trees."""
-    started = perf_counter()
-    network = network_with(instance, overlay, trees)
-    counts = evaluate_part(network, WEAVE, publications, per_topic=per_topic)
-    return Evaluation.from_counts(
-        counts, router=WEAVE, overlay=network.overlay, seconds=perf_counter() - started, trees=network.trees
-    )
-
-
 def evaluate_part(
     network: Network, router: str, publications: Publications, *, seed: int = 0, per_topic: bool = False
 ) -> Counts:
     """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
-    require_router(router)
+    row = routing(router)
     _require_known(network, publications)
-    if router == WEAVE and not network.has_ring:
+    if row.has_trees and not network.has_ring:
         _require_members(network, publications)
     chunks = _chunks(network, publications, thread_count())
-    count = partial(_counts, network, router, seed=seed, per_topic=per_topic)
+    count = partial(_counts, network, row.kernel, seed=seed, per_topic=per_topic)
     with ThreadPoolExecutor(len(chunks)) as pool:
         return merged(pool.map(count, chunks))
 
 
 def trace(network: Network, router: str, topic: int, issuer: int, *, seed: int = 0) -> Trace:
-    require_router(router)
+    kernel = routing(router).kernel
     publication = Publications(np.array([topic], np.int32), np.array([issuer], np.int32))
     _require_known(network, publication)
-    run = _runs(publication.topics, network.position_of[publication.nodes])
-    totals, _ = _route(network, router, run, seed, NO_TRACE)
-    rows = np.empty((totals[0, MESSAGES], 4), np.int32)
-    _route(network, router, run, seed, rows)
+    run = runs_of(publication.topics, network.position_of[publication.nodes])
+    counted = nothing_counted(network, run)
+    kernel(network, run, seed, counted)
+    rows = np.empty((counted.totals[0, MESSAGES], 4), np.int32)
+    kernel(network, run, seed, nothing_counted(network, run, rows))
     nodes = network.node_at
     return Trace(nodes[rows[:, SOURCE]], nodes[rows[:, TARGET]], rows[:, HOPS], rows[:, DELIVERED])
 
@@ -151,9 +124,8 @@ def _require_known(network: Network, publications: Publications) -> None:
 
 def _require_members(network: Network, publications: Publications) -> None:
     """Refuse issuers in no tree where there is no ring, over which they would reach it."""
-    trees = _trees(network)
-    topics = np.repeat(np.arange(network.topics), trees.sizes)
-    inside = topics * np.int64(network.nodes) + trees.members
+    trees = network.woven
+    inside = trees.topic_of_each * np.int64(network.nodes) + trees.members
     issuers = network.position_of[publications.nodes]
     outside = ~np.isin(publications.topics * np.int64(network.nodes) + issuers, inside)
     outside &= network.subscribers.counts[publications.topics] > 0
@@ -165,53 +137,19 @@ def _require_members(network: Network, publications: Publications) -> None:
         )
 
 
-def _trees(network: Network) -> Trees:
-    if network.trees is None:
-        raise WeftError("The network has no trees, which weave needs: make it by network_for.")
-    return network.trees
-
-
 def _chunks(network: Network, publications: Publications, count: int) -> list[Runs]:
     """All publications, in chunks that cost about the same: a publication costs what its topic has subscribers."""
     order = np.argsort(publications.topics, kind="stable")
     topics, issuers = publications.topics[order], network.position_of[publications.nodes[order]]
     cost = np.cumsum(network.subscribers.counts[topics] + 1)
     bounds = np.searchsorted(cost, np.linspace(0, cost[-1], count + 1), side="right") if len(cost) else [0, 0]
-    return [_runs(topics[low:high], issuers[low:high]) for low, high in pairwise(bounds)]
+    return [runs_of(topics[low:high], issuers[low:high]) for low, high in pairwise(bounds)]
 
 
-def _runs(topics: Int32s, issuers: Int32s) -> Runs:
-    starts = np.flatnonzero(np.diff(topics, prepend=-1))
-    return Runs(topics[starts], np.append(starts, len(topics)), issuers)
-
-
-def _route(network: Network, router: str, runs: Runs, seed: int, rows: Int32s) -> tuple[Int64s, Int64s]:
-    """The totals of every run and the load of every position; the trace goes to rows."""
-    totals = np.zeros((len(runs.topics), TOTALS), np.int64)
-    load = np.zeros((network.nodes, 2), np.int64)
-    ring = Ring(network.fingers, network.per_phase, network.ids, network.ring_size)
-    indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
-    topics, starts, issuers = runs.topics, runs.starts, runs.issuers
-    if router in PIVOTS:
-        pivot = PIVOTS[router]
-        convey_runs(ring, pivot, indptr, subscribers, topics, starts, issuers, totals, load, rows)
-    elif router == WEAVE:
-        trees = _trees(network)
-        woven = trees.indptr, trees.members, trees.parents
-        weave_runs(ring, indptr, subscribers, *woven, topics, starts, issuers, totals, load, rows)
-    else:
-        direction, roots = DIRECTIONS[router], _rendezvous_positions(network, topics, seed)
-        scribe_runs(ring, direction, indptr, subscribers, topics, roots, starts, issuers, totals, load, rows)
-    return totals, load
-
-
-def _rendezvous_positions(network: Network, topics: Int32s, seed: int) -> Int32s:
-    ids = rendezvous(topics.astype(np.uint64), seed, network.ring_size).astype(np.int64)
-    return ((np.searchsorted(network.ids, ids, side="right") - 1) % network.nodes).astype(np.int32)
-
-
-def _counts(network: Network, router: str, runs: Runs, seed: int, per_topic: bool) -> Counts:
-    totals, load = _route(network, router, runs, seed, NO_TRACE)
+def _counts(network: Network, kernel: Kernel, runs: Runs, seed: int, per_topic: bool) -> Counts:
+    counted = nothing_counted(network, runs)
+    kernel(network, runs, seed, counted)
+    totals, load = counted.totals, counted.load
     _require_delivered(runs, totals)
     sums = totals.sum(axis=0)
     by_node = load[network.position_of]

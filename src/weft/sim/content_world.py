@@ -1,10 +1,13 @@
 """A broker tree and a workload in a world of broker objects: what the compiled simulation is checked against."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from weft.model.content import Advertisement, Content, Filter, Range, Subscription
-from weft.model.latency import MatrixLatency
+from weft.model.latency import Latency, MatrixLatency
 from weft.overlays.broker_tree import BrokerTree
+from weft.protocol.popsub.broker import Broker
 from weft.protocol.popsub.message import Advertised, Publication, Subscribed
 from weft.protocol.popsub.parameters import Parameters, Way
 from weft.protocol.router import Published
@@ -14,12 +17,17 @@ from weft.workloads.popsub import ContentWorkload
 
 
 def content_world(
-    tree: BrokerTree, workload: ContentWorkload, way: Way, parameters: Parameters, seed: int = 0
+    tree: BrokerTree,
+    workload: ContentWorkload,
+    way: Way,
+    parameters: Parameters,
+    seed: int = 0,
+    new_world: Callable[[list[Broker], Latency, Ledger], World] = World,
 ) -> tuple[World, Ledger, float]:
     """A world with all events scheduled, and when publishing begins: at an evaluation, after all have subscribed."""
     brokers = brokers_of(tree.brokers, tree.links(), way, parameters, seed)
     ledger = Ledger(brokers)
-    world = World(brokers, MatrixLatency(2 * tree.delays), ledger)
+    world = new_world(brokers, MatrixLatency(2 * tree.delays), ledger)
     for number, broker in enumerate(workload.publishers):
         world.schedule(0.0, int(broker), Advertised(Advertisement(number, _advertised(workload, number))))
     for number, broker in enumerate(workload.subscribers):

@@ -5,7 +5,7 @@ Overhead is the messages received by nodes that do not subscribe to the topic. T
 the publications are divided among threads or executors, the merged figures are the same to the last digit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.arrays import Floats, Int64s
+from weft.model.table import Columns, Table
 from weft.model.tree import Trees
 
 # Columns of a breakdown by topic; sums, but for the last.
@@ -90,6 +91,14 @@ class Times:
     delivery: Distribution  # milliseconds from the issuer to a subscriber; 0 without deliveries
 
 
+class TopicFigures(dict[str, npt.NDArray[np.generic]], Table):
+    """A column a figure, a row a topic."""
+
+    @property
+    def columns(self) -> Columns:
+        return self
+
+
 @dataclass(frozen=True)
 class Evaluation:
     router: str
@@ -105,7 +114,7 @@ class Evaluation:
     load: Load
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     times: Times | None = None  # where latencies are given
-    topics: Mapping[str, npt.NDArray[np.generic]] | None = None  # a column a figure, a row a topic; on request
+    topics: TopicFigures | None = None  # on request
 
     @classmethod
     def from_counts(
@@ -139,11 +148,7 @@ def distribution(values: Int64s | Floats) -> Distribution:
     return Distribution(float(values.mean()), median, high, highest, values.max().item())
 
 
-def _by_topic(topics: Int64s) -> dict[str, npt.NDArray[np.generic]]:
+def _by_topic(topics: Int64s) -> TopicFigures:
     columns = dict(zip(TOPIC_COLUMNS, topics.T, strict=True))
-    path_sum = columns.pop("path_sum")
-    return {
-        "topic": np.arange(len(topics)),
-        **columns,
-        "average_path": path_sum / np.maximum(columns["deliveries"], 1),
-    }
+    average_path = columns.pop("path_sum") / np.maximum(columns["deliveries"], 1)
+    return TopicFigures({"topic": np.arange(len(topics)), **columns, "average_path": average_path})

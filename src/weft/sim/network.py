@@ -1,7 +1,7 @@
 """An instance and its overlay as the routing kernels take them: nodes named by position, their rank in ring order.
 
 Made once and used for any number of publications; a value over arrays, so that executors can hold it. Without a ring,
-which Weave can do without, positions are nodes and there are no fingers.
+which a router with trees can do without, positions are nodes and there are no fingers.
 """
 
 from dataclasses import dataclass, replace
@@ -10,14 +10,12 @@ import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.kernels.routing.walk import Ring
 from weft.model.csr import Csr
 from weft.model.instance import Instance
-from weft.model.latency import Latency
 from weft.model.overlay import NO_PHASE, Overlay, named, require_made_for
 from weft.model.ring import phase, phase_count
 from weft.model.tree import Trees
-from weft.protocol.catalog import WEAVE, require_router
-from weft.trees.weave import FAN_OUT, require_fan_out, weave
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Network:
     node_at: Int32s  # position -> node
     position_of: Int32s  # node -> position
     subscribers: Csr  # topic -> positions
-    trees: Trees | None = None  # of positions; Weave's
+    trees: Trees | None = None  # of positions, where the router has them
 
     @property
     def nodes(self) -> int:
@@ -43,6 +41,16 @@ class Network:
     @property
     def has_ring(self) -> bool:
         return bool(self.fingers.shape[1] > 0)
+
+    @property
+    def ring(self) -> Ring:
+        return Ring(self.fingers, self.per_phase, self.ids, self.ring_size)
+
+    @property
+    def woven(self) -> Trees:
+        if self.trees is None:
+            raise WeftError("The network has no trees, which the router needs: make it by network_for.")
+        return self.trees
 
 
 def network_of(instance: Instance, overlay: Overlay) -> Network:
@@ -66,34 +74,8 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
     )
 
 
-def require_options(router: str, fan_out: int | None) -> None:
-    require_router(router)
-    if fan_out is not None:
-        if router != WEAVE:
-            raise WeftError(f"{router} takes no option --fan-out: only {WEAVE} has trees whose degree it bounds.")
-        require_fan_out(fan_out)
-
-
-def network_for(
-    router: str, instance: Instance, overlay: Overlay, *, fan_out: int | None = None, latency: Latency | None = None
-) -> Network:
-    """The network, with trees if the router is Weave."""
-    return network_with(instance, overlay, trees_for(router, instance, overlay, fan_out, latency))
-
-
-def trees_for(
-    router: str, instance: Instance, overlay: Overlay, fan_out: int | None, latency: Latency | None
-) -> Trees | None:
-    """Weave's trees; the other routers need none."""
-    require_options(router, fan_out)
-    require_made_for(instance, overlay)
-    if router != WEAVE:
-        return None
-    return weave(instance, overlay, fan_out=FAN_OUT if fan_out is None else fan_out, latency=latency)
-
-
 def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
-    """The network; with trees, which are Weave's, the overlay need not have a ring."""
+    """The network; with trees the overlay need not have a ring."""
     if trees is None:
         return network_of(instance, overlay)
     require_made_for(instance, overlay)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.errors import DeliveryError
 from weft.kernels.popsub import broker as ledger
 from weft.kernels.popsub.batching import NEVER, Buffers
 from weft.kernels.popsub.broker import Ledger, Load, Scene, Settings, Table
@@ -78,10 +79,6 @@ def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity,
     if outcome.deliveries != expected:
         raise DeliveryError(f"{outcome.deliveries} deliveries where {expected} are due")
     return outcome
-
-
-class DeliveryError(Exception):
-    """A defect of the simulation, which no input should provoke."""
 
 
 def _table(stage: Stage) -> Table:

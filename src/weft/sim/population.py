@@ -1,6 +1,7 @@
 """The routers of an overlay, one a node, each with what its node would know."""
 
 from bisect import bisect_right, insort
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -9,14 +10,12 @@ from weft.arrays import Int64s
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay
 from weft.model.tree import Trees
-from weft.protocol.catalog import WEAVE, make_router
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.router import Router, Subscribed
-from weft.protocol.weave import DEFAULT_PATIENCE, Patience, Weave
+from weft.sim.catalog import Place, routing, trees_for
 from weft.sim.network import ring_of
 from weft.sim.world import World
-from weft.trees.weave import weave
 
 
 class Directory:
@@ -59,35 +58,37 @@ class View:
         return ring[bisect_right(ring, self._ring_id) % len(ring)]
 
 
-def routers_of(instance: Instance, overlay: Overlay, router: str, seed: int = 0) -> list[Router]:
-    if router == WEAVE:
-        return [*woven_routers(overlay, weave(instance, overlay), directory_of(instance, overlay))]
-    ring_ids, ring_size = ring_of(instance, overlay)
-    directory = Directory(instance, ring_ids)
-    meeting = partial(rendezvous, seed=seed, ring_size=ring_size)
-    return [
-        make_router(router, node, _fingers(overlay, ring_ids, ring_size, node), directory.view(node), meeting)
-        for node in range(overlay.nodes)
-    ]
+def routers_of(
+    instance: Instance, overlay: Overlay, router: str, seed: int = 0, trees: Trees | None = None
+) -> list[Router]:
+    """A router that has trees has all its tables in place; the trees are woven where none are given."""
+    row = routing(router)
+    if row.needs_ring:
+        ring_of(instance, overlay)
+    trees = trees_for(router, instance, overlay, given=trees)
+    return [row.make(place) for place in places_of(overlay, directory_of(instance, overlay), seed, trees)]
+
+
+def places_of(overlay: Overlay, directory: Directory, seed: int = 0, trees: Trees | None = None) -> Iterator[Place]:
+    tables = _tables_of(overlay.nodes, trees)
+    meeting = partial(rendezvous, seed=seed, ring_size=overlay.ring_size or overlay.nodes)
+    for node in range(overlay.nodes):
+        yield Place(node, directory.view(node), _fingers(overlay, node), meeting, tables[node])
+
+
+def _tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
+    """Tables of every node, by topic; empty without trees."""
+    tables: list[dict[int, frozenset[int]]] = [{} for _ in range(nodes)]
+    if trees is not None:
+        for topic in range(trees.topics):
+            for node, neighbours in trees.tables(topic).items():
+                tables[node][topic] = frozenset(neighbours)
+    return tables
 
 
 def directory_of(instance: Instance, overlay: Overlay) -> Directory:
     """The directory; without a ring, nodes are in the order of their numbers, which nobody asks for."""
     return Directory(instance, np.arange(instance.nodes) if overlay.ring_ids is None else overlay.ring_ids)
-
-
-def woven_routers(
-    overlay: Overlay, trees: Trees, directory: Directory, patience: Patience = DEFAULT_PATIENCE
-) -> list[Weave]:
-    """Routers with all tables in place."""
-    tables: list[dict[int, frozenset[int]]] = [{} for _ in range(overlay.nodes)]
-    for topic in range(trees.topics):
-        for node, neighbours in trees.tables(topic).items():
-            tables[node][topic] = frozenset(neighbours)
-    return [
-        Weave(node, directory.view(node), _fingers_if_any(overlay, node), tables[node], patience)
-        for node in range(overlay.nodes)
-    ]
 
 
 def subscribe_all(world: World, instance: Instance) -> None:
@@ -98,13 +99,11 @@ def subscribe_all(world: World, instance: Instance) -> None:
     world.run()
 
 
-def _fingers_if_any(overlay: Overlay, node: int) -> FingerTable | None:
+def _fingers(overlay: Overlay, node: int) -> FingerTable | None:
+    """Fingers of a node; None without a ring."""
     if overlay.ring_ids is None or overlay.ring_size is None:
         return None
-    return _fingers(overlay, overlay.ring_ids, overlay.ring_size, node)
-
-
-def _fingers(overlay: Overlay, ring_ids: Int64s, ring_size: int, node: int) -> FingerTable:
     links = slice(overlay.indptr[node], overlay.indptr[node + 1])
     peers = np.unique(overlay.targets[links][overlay.phases[links] != NO_PHASE]).tolist()
-    return FingerTable(int(ring_ids[node]), ring_size, [Finger(peer, int(ring_ids[peer])) for peer in peers])
+    fingers = [Finger(peer, int(overlay.ring_ids[peer])) for peer in peers]
+    return FingerTable(int(overlay.ring_ids[node]), overlay.ring_size, fingers)

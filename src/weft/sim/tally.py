@@ -47,13 +47,13 @@ class Tally:
             "notification_time": self.notified / deliveries,
             "average_hops": self.hops / deliveries,
             "maximum_hops": self.longest,
-            "relay_share": relay_share(self.wanted, self.relayed),
+            "relay_share": _relay_share(self.wanted, self.relayed),
             "relays_per_delivery": int(self.relayed.sum()) / deliveries,
             "notifications_per_delivery": self.notifications / deliveries,
         }
 
 
-def relay_share(wanted: Int64s, relayed: Int64s) -> float:
+def _relay_share(wanted: Int64s, relayed: Int64s) -> float:
     came = wanted + relayed
     busy = came > 0
     return float((relayed[busy] / came[busy]).mean()) if busy.any() else 0.0

@@ -10,14 +10,13 @@ from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.tree import Trees
-from weft.protocol.catalog import WEAVE
 from weft.protocol.router import Publication, Published
+from weft.sim.catalog import routing, trees_for
 from weft.sim.evaluation import Evaluation, Times, distribution
-from weft.sim.population import directory_of, routers_of, subscribe_all, woven_routers
+from weft.sim.population import routers_of, subscribe_all
 from weft.sim.record import Record
 from weft.sim.tally import Tally
 from weft.sim.world import World
-from weft.trees.weave import weave
 
 TIMED = 1000  # publications at most: a world takes milliseconds for each, where kernels take microseconds
 
@@ -30,7 +29,7 @@ def with_times(
     publications: Publications,
     *,
     seed: int,
-    trees: Trees | None,  # Weave's
+    trees: Trees | None,  # where the router has them
 ) -> Evaluation:
     """Add times of TIMED publications, evenly spread over those given, if these are more."""
     count = min(TIMED, len(publications))
@@ -51,11 +50,11 @@ def evaluate_in_time(
     publications: Publications,
     seed: int = 0,
     *,
-    by_latency: bool = False,  # Weave's trees; without, by hops
+    by_latency: bool = False,  # the trees, where the router has them; without, by hops
 ) -> dict[str, Any]:
     """Figures as those of weft.sim.vitis_scenario; content is sent along, so that nothing has to be pulled."""
     record = Record()
-    trees = weave(instance, overlay, latency=latency if by_latency else None) if router == WEAVE else None
+    trees = trees_for(router, instance, overlay, latency=latency if by_latency else None)
     start = _publish(_world_at_rest(instance, overlay, router, latency, record, seed, trees), publications)
     tally = _tally(instance, publications, record, start)
     return {**tally.figures(), "messages_per_delivery": len(record.hops) / max(tally.deliveries, 1)}
@@ -86,10 +85,9 @@ def _world_at_rest(
 ) -> World:
     """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
-    if trees is not None:
-        return World(woven_routers(overlay, trees, directory_of(instance, overlay)), latency, record)
-    world = World(routers_of(instance, overlay, router, seed), latency, record)
-    subscribe_all(world, instance)
+    world = World(routers_of(instance, overlay, router, seed, trees), latency, record)
+    if not routing(router).has_trees:
+        subscribe_all(world, instance)
     return world
 
 

@@ -52,18 +52,18 @@ def simulate(
     healing = Healing(0, 1.0)
     for part, publications in zip(parts, _shares(scenario.publications, len(parts)), strict=True):
         join_all(network, part, scenario.join_interval, rng)
-        healing = heal(network, scenario, rng)
+        healing = _heal(network, scenario, rng)
         for now in _shares(publications, -(-publications // scenario.per_round)):
             network.step()
             upkeep.append(network.upkeep / int(network.there.sum()))
             for topic, issuer in drawn(network, now, rng):
-                publish(network, topic, issuer, tally)
+                _publish(network, topic, issuer, tally)
     return {
         **tally.figures(),
         **asdict(healing),  # after the last has joined
         "rounds": network.round,
         "upkeep_messages": float(np.mean(upkeep)) if upkeep else 0.0,  # of a node in a round
-        **overlay_figures(network),
+        **_overlay_figures(network),
     }
 
 
@@ -79,7 +79,7 @@ def after_failure(
     for _ in range(scenario.warm_up):
         network.step()
     network.fail(rng.permutation(instance.nodes)[: round(share * instance.nodes)])
-    return asdict(heal(network, scenario, rng))
+    return asdict(_heal(network, scenario, rng))
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class Healing:
     lowest_hit_ratio: float  # of a round
 
 
-def heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) -> Healing:
+def _heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) -> Healing:
     """Warms up, and publishes meanwhile to see what is delivered; nothing of it is counted elsewhere."""
     ratios = []
     for _ in range(scenario.warm_up):
         network.step()
         tally = Tally(network.instance.nodes)
         for topic, issuer in drawn(network, scenario.per_round, rng):
-            publish(network, topic, issuer, tally)
+            _publish(network, topic, issuer, tally)
         ratios.append(tally.hit_ratio)
     missed = np.flatnonzero(np.array(ratios) < 1.0)
     rounds = int(missed[-1]) + 1 if len(missed) else 0
@@ -123,7 +123,7 @@ def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterab
         yield int(rng.choice(interest[issuer])), issuer
 
 
-def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
+def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
     """Publish, and count what comes of it."""
     reach = network.publish(topic, issuer)
     subscribers = network.instance.subscribers[topic]
@@ -137,7 +137,7 @@ def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> Non
     tally.relayed[relayed] += 1
 
 
-def overlay_figures(network: VitisNetwork) -> dict[str, Any]:
+def _overlay_figures(network: VitisNetwork) -> dict[str, Any]:
     instance, table = network.instance, network.gossip.table
     sources, places = np.nonzero(table != NOBODY)
     overlay = overlay_from_links(instance.nodes, sources, table[sources, places])

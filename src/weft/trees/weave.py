@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,31 @@ def weave(instance: Instance, overlay: Overlay, *, fan_out: int = FAN_OUT, laten
     mesh = mesh_of(overlay, latency)
     work = partial(strand, mesh, instance.subscribers, fan_out)
     with ThreadPoolExecutor(thread_count()) as pool:
-        return trees_of(mesh, list(pool.map(work, ranges(instance.subscribers))))
+        trees = trees_of(mesh, list(pool.map(work, ranges(instance.subscribers))))
+    return trees.with_meta(**making(instance, overlay, fan_out, latency))
+
+
+def making(instance: Instance, overlay: Overlay, fan_out: int, latency: Latency | None) -> dict[str, Any]:
+    """What trees are woven for and by: their meta."""
+    return {
+        "instance": instance.fingerprint,
+        "overlay": overlay.fingerprint,
+        "fan_out": fan_out,
+        "latency": None if latency is None else latency.source,
+    }
+
+
+def figures(instance: Instance, trees: Trees) -> dict[str, Any]:
+    """What trees come to, in a few numbers."""
+    members = int(trees.sizes.sum())
+    return {
+        "trees": int(np.count_nonzero(trees.sizes)),
+        "members": members,
+        "relays": members - instance.subscriptions,
+        "largest_tree": int(trees.sizes.max(initial=0)),
+        "table_entries_a_node": float(trees.entries.mean()),
+        "most_table_entries": int(trees.entries.max(initial=0)),
+    }
 
 
 def require_fan_out(fan_out: int) -> None:

@@ -31,18 +31,27 @@ class Bucketed(Regular):
         require_count("buckets", self.buckets)
         require_count("picked", self.picked)
         if self.picked > self.buckets:
-            raise WeftError(f"--picked {self.picked} is more than --buckets {self.buckets}: pick fewer.")
+            raise WeftError(
+                f"`picked` {self.picked} is more than `buckets` {self.buckets}: pick fewer.", "picked", "buckets"
+            )
         if self.topics % self.buckets:
-            raise WeftError(f"--topics {self.topics} is no multiple of --buckets {self.buckets}: all have one size.")
+            raise WeftError(
+                f"`topics` {self.topics} is no multiple of `buckets` {self.buckets}: all have one size.",
+                "topics",
+                "buckets",
+            )
         if self.subscriptions % self.picked:
             raise WeftError(
-                f"--subscriptions {self.subscriptions} is no multiple of --picked {self.picked}: "
-                "a node takes the same number of topics from each bucket that it picks."
+                f"`subscriptions` {self.subscriptions} is no multiple of `picked` {self.picked}: "
+                "a node takes the same number of topics from each bucket that it picks.",
+                "subscriptions",
+                "picked",
             )
         if self.share > self.bucket_size:
             raise WeftError(
-                f"--subscriptions {self.subscriptions} takes {self.share} topics from each of {self.picked} "
-                f"buckets of {self.bucket_size}: give fewer subscriptions, more topics or fewer buckets."
+                f"`subscriptions` {self.subscriptions} takes {self.share} topics from each of {self.picked} "
+                f"buckets of {self.bucket_size}: give fewer subscriptions, more topics or fewer buckets.",
+                "subscriptions",
             )
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Protocol, cast
 
-from weft.errors import WeftError
+from weft.errors import WeftError, listed
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.seed import require_seed
@@ -48,9 +48,9 @@ def workload(name: str, **options: Any) -> Workload:
     taken = inspect.signature(MAKERS[name]).parameters
     for option in given:
         if option not in taken:
-            raise WeftError(f"{name} takes no option --{option}: its options are --{', --'.join(taken)}.")
+            raise WeftError(f"{name} takes no option `{option}`: its options are {listed(taken)}.", option, *taken)
     if "nodes" not in given:
-        raise WeftError(f"{name} needs --nodes: give the number of nodes.")
+        raise WeftError(f"{name} needs `nodes`: give the number of nodes.", "nodes")
     return MAKERS[name](**given)
 
 

@@ -22,7 +22,9 @@ def follower_popularity(instance: Instance, publishers: int, seed: int) -> Int64
     followed = follower_counts(instance)
     followed = followed[followed > 0]
     if not 1 <= publishers <= len(followed):
-        raise WeftError(f"--publishers {publishers} is out of range: {len(followed)} users have followers.")
+        raise WeftError(
+            f"`publishers` {publishers} is out of range: {len(followed)} users have followers.", "publishers"
+        )
     drawn = np.random.default_rng(seed).choice(followed, size=publishers, replace=False)
     return np.sort(drawn)[::-1]
 
@@ -30,9 +32,9 @@ def follower_popularity(instance: Instance, publishers: int, seed: int) -> Int64
 def zipf_popularity(publishers: int, exponent: float) -> Floats:
     """Weights rank^-exponent of the publishers, most popular first."""
     if publishers < 1:
-        raise WeftError(f"--publishers {publishers} is out of range: give at least 1.")
+        raise WeftError(f"`publishers` {publishers} is out of range: give at least 1.", "publishers")
     if not 0.0 <= exponent < np.inf:
-        raise WeftError(f"--exponent {exponent} is out of range: give 0 or more; the paper has 0.05 to 1.")
+        raise WeftError(f"`exponent` {exponent} is out of range: give 0 or more; the paper has 0.05 to 1.", "exponent")
     return np.arange(1.0, publishers + 1.0) ** -exponent
 
 
@@ -43,7 +45,9 @@ def apportion(total: int, popularity: npt.ArrayLike) -> Int64s:
     """
     weights = np.asarray(popularity, dtype=np.float64)
     if total < 0:
-        raise WeftError(f"--subscriptions {total} is negative: give the number of subscriptions in all.")
+        raise WeftError(
+            f"`subscriptions` {total} is negative: give the number of subscriptions in all.", "subscriptions"
+        )
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise WeftError("Popularity must be finite, not negative, and above 0 for at least one publisher.")
     quotas = total * (weights / weights.sum())

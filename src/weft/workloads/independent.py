@@ -30,7 +30,9 @@ def independent(popularity: Popularity, *, nodes: int, topics: int, subscription
 def probabilities(weights: Floats, total: float) -> Floats:
     """min(1, c * weights), whose sum is the given total; weights descend."""
     if not 0 < total <= len(weights):
-        raise WeftError(f"--subscriptions {total} is out of range: give a number up to {len(weights)}, the topics.")
+        raise WeftError(
+            f"`subscriptions` {total} is out of range: give a number up to {len(weights)}, the topics.", "subscriptions"
+        )
     certain = np.arange(len(weights))  # how many topics everybody subscribes to
     factors = (total - certain) / np.cumsum(weights[::-1])[::-1]
     fits = np.flatnonzero(factors * weights <= 1)

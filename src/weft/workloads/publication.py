@@ -11,6 +11,7 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.model.seed import require_seed
+from weft.model.table import Columns, Table
 
 
 def publications(instance: Instance, count: int, seed: int, by: Literal["topic", "node"] = "topic") -> Publications:
@@ -20,7 +21,7 @@ def publications(instance: Instance, count: int, seed: int, by: Literal["topic",
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
     """
     if count < 0:
-        raise WeftError(f"--count {count} is negative: give the number of publications.")
+        raise WeftError(f"`count` {count} is negative: give the number of publications.", "count")
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
@@ -40,12 +41,16 @@ def _entries(rng: np.random.Generator, csr: Csr, count: int) -> tuple[Int32s, In
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Table):
     times: Floats  # seconds from the start, ascending; at equal times the lower publisher comes first
     publishers: Int32s  # who publishes at each time: 0, 1, ...
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def columns(self) -> Columns:
+        return {"time": self.times, "publisher": self.publishers}
 
 
 def schedule(
@@ -61,10 +66,10 @@ def schedule(
     Poisson: at the times of independent Poisson processes.
     """
     if publishers < 1:
-        raise WeftError(f"--publishers {publishers} is out of range: give at least 1.")
+        raise WeftError(f"`publishers` {publishers} is out of range: give at least 1.", "publishers")
     for option, value in (("rate", rate), ("duration", duration)):
         if not 0.0 < value < np.inf:
-            raise WeftError(f"--{option} {value} is out of range: give a positive number.")
+            raise WeftError(f"`{option}` {value} is out of range: give a positive number.", option)
     rng = np.random.default_rng(seed)
     make = _regular if arrivals == "regular" else _poisson
     times, who = make(rng, publishers, rate, duration)

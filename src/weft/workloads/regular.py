@@ -18,7 +18,7 @@ Pairs = tuple[Int32s, Int32s]  # nodes and their topics, one entry a subscriptio
 
 def require_count(option: str, value: int) -> None:
     if not 1 <= value <= LIMIT:
-        raise WeftError(f"--{option} {value} is out of range: give a number from 1 to {LIMIT}.")
+        raise WeftError(f"`{option}` {value} is out of range: give a number from 1 to {LIMIT}.", option)
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Regular(ABC):
             require_count(option, getattr(self, option))
         if self.subscriptions > self.topics:
             raise WeftError(
-                f"--subscriptions {self.subscriptions} is more than --topics {self.topics}: "
-                "a node subscribes to a topic once. Give fewer subscriptions or more topics."
+                f"`subscriptions` {self.subscriptions} is more than `topics` {self.topics}: "
+                "a node subscribes to a topic once. Give fewer subscriptions or more topics.",
+                "subscriptions",
+                "topics",
             )
 
     @abstractmethod

@@ -40,13 +40,15 @@ class Sampling:
     def check(self, meta: Mapping[str, Any]) -> None:
         """Whether such a sample can be taken of an instance with this meta.json."""
         if self.nodes < 1:
-            raise WeftError(f"--nodes is {self.nodes}: a sample has at least one node.")
+            raise WeftError(f"`nodes` is {self.nodes}: a sample has at least one node.", "nodes")
         if self.seeds < 1:
-            raise WeftError(f"--seeds is {self.seeds}: a sample starts from at least one node.")
+            raise WeftError(f"`seeds` is {self.seeds}: a sample starts from at least one node.", "seeds")
         if self.nodes > meta["nodes"]:
-            raise WeftError(f"--nodes is {self.nodes}, but the instance has only {meta['nodes']} nodes.")
+            raise WeftError(f"`nodes` is {self.nodes}, but the instance has only {meta['nodes']} nodes.", "nodes")
         if self.method == "closure" and not meta.get("social"):
-            raise WeftError("--method closure follows users: it needs a social instance, made of edges or follows.")
+            raise WeftError(
+                "`method` closure follows users: it needs a social instance, made of edges or follows.", "method"
+            )
 
 
 def sample(instance: Instance, sampling: Sampling) -> Instance:

@@ -66,11 +66,11 @@ class Social:
     def __post_init__(self) -> None:
         require_count("nodes", self.nodes)
         if self.nodes < 20:
-            raise WeftError(f"--nodes {self.nodes} is too few for a social graph: give at least 20.")
+            raise WeftError(f"`nodes` {self.nodes} is too few for a social graph: give at least 20.", "nodes")
         for option, (low, high) in {"subscriptions": (1, self.nodes / 5), **RANGES}.items():
             value = getattr(self, option)
             if not low <= value <= high:
-                raise WeftError(f"--{option} {value} is out of range: give a number from {low:g} to {high:g}.")
+                raise WeftError(f"`{option}` {value} is out of range: give a number from {low:g} to {high:g}.", option)
 
     @property
     def topics(self) -> int:
@@ -83,7 +83,7 @@ class Social:
         are duplicates.
         """
         crowd = crowd_of(self, seed)
-        sources, targets = drawn(crowd, crowd.places[first:last])
+        sources, targets = _drawn(crowd, crowd.places[first:last])
         fate = fates(seed, sources, targets, crowd.standing, crowd.mutual, self.upward)
         kept = fate != DROPPED
         back = (fate == MUTUAL) & ~crowd.silent[targets]
@@ -167,9 +167,11 @@ def social(
 ) -> Social:
     """A graph like the named one; what is not given is as there, or less where the nodes are few."""
     if topics not in (None, nodes):
-        raise WeftError(f"--topics {topics} is not --nodes {nodes}: in a social graph every user is a topic.")
+        raise WeftError(
+            f"`topics` {topics} is not `nodes` {nodes}: in a social graph every user is a topic.", "topics", "nodes"
+        )
     if like not in LIKE:
-        raise WeftError(f"--like {like} is unknown: choose one of {', '.join(LIKE)}.")
+        raise WeftError(f"`like` {like} is unknown: choose one of {', '.join(LIKE)}.", "like")
     made = LIKE[like](nodes, subscriptions)
     return made if reciprocity is None else replace(made, reciprocity=reciprocity)
 
@@ -186,7 +188,7 @@ class Crowd(NamedTuple):
     mutual: float  # share of pairs that are mutual
 
 
-def drawn(crowd: Crowd, places: Int64s) -> Pairs:
+def _drawn(crowd: Crowd, places: Int64s) -> Pairs:
     """All draws of the places: who draws, and whom."""
     counts = crowd.tables.near[places] + crowd.tables.far[places]
     offsets = np.zeros(len(places) + 1, dtype=np.int64)
@@ -199,11 +201,11 @@ def drawn(crowd: Crowd, places: Int64s) -> Pairs:
 def crowd_of(social: Social, seed: int) -> Crowd:
     """The users with as many draws and mutual pairs as make the wanted edges."""
     edges = social.nodes * social.subscriptions
-    mutual, edges_a_draw = balance(social, seed, assemble(social, seed, edges))
-    return assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
+    mutual, edges_a_draw = _balance(social, seed, _assemble(social, seed, edges))
+    return _assemble(social, seed, edges / edges_a_draw)._replace(mutual=mutual)
 
 
-def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
+def _balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     """The share of mutual pairs that gives the wanted reciprocity, and the edges that a draw then makes.
 
     Of the draws let s fall on silent users, b be made from both sides, and a have the direction that their
@@ -211,11 +213,11 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     have a reverse and m * s + (1 - m) * a that have none; the reciprocity is the first over the sum.
     """
     rng = np.random.default_rng([seed, 1])
-    sources, targets = drawn(crowd, rng.permutation(social.nodes)[:SAMPLE])
+    sources, targets = _drawn(crowd, rng.permutation(social.nodes)[:SAMPLE])
     sample = rng.permutation(len(sources))[:SAMPLE]
     sources, targets = sources[sample], targets[sample]
     s = crowd.silent[targets].mean()
-    b = are_drawn(crowd, targets, sources).mean()
+    b = _are_drawn(crowd, targets, sources).mean()
     is_upward = crowd.standing[sources] < crowd.standing[targets]
     a = np.where(is_upward, social.upward, 1.0 - social.upward).mean()
     r = social.reciprocity
@@ -224,14 +226,14 @@ def balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
     return m, m * (2.0 * (1.0 - s) - b) + m * s + (1.0 - m) * a
 
 
-def are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
+def _are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
     """Whether each source draws its target; the pairs are distinct."""
     users = np.int64(len(crowd.users))
-    all_sources, all_targets = drawn(crowd, np.unique(sources).astype(np.int64))
+    all_sources, all_targets = _drawn(crowd, np.unique(sources).astype(np.int64))
     return np.isin(sources * users + targets, all_sources * users + all_targets, assume_unique=True)
 
 
-def assemble(social: Social, seed: int, draws: float) -> Crowd:
+def _assemble(social: Social, seed: int, draws: float) -> Crowd:
     """The users, with `draws` in all between them."""
     rng = np.random.default_rng([seed, 0])
     z_activity, z_popularity, z_order = rng.standard_normal((3, social.nodes))
@@ -247,19 +249,19 @@ def assemble(social: Social, seed: int, draws: float) -> Crowd:
     sizes = np.repeat(np.diff(bounds), np.diff(bounds))
 
     voiced = np.where(silent, 0.0, activity)
-    counts = np.minimum(rounded(rng, voiced * (draws / voiced.sum())), social.nodes - 1)
-    near = rounded(rng, np.minimum(counts * (1.0 - social.outside), sizes * social.density))
+    counts = np.minimum(_rounded(rng, voiced * (draws / voiced.sum())), social.nodes - 1)
+    near = _rounded(rng, np.minimum(counts * (1.0 - social.outside), sizes * social.density))
     near = np.minimum(near, np.minimum(counts, sizes - 1))
-    tables = tables_of(bounds, near, counts - near, social.near * standing, social.far * standing)
+    tables = _tables_of(bounds, near, counts - near, social.near * standing, social.far * standing)
     return Crowd(seed, users, places, silent, standing, tables, mutual=0.0)
 
 
-def rounded(rng: np.random.Generator, values: Floats) -> Int32s:
+def _rounded(rng: np.random.Generator, values: Floats) -> Int32s:
     """Values rounded up or down at random, so that the mean is kept."""
     return np.floor(values + rng.random(len(values))).astype(np.int32)
 
 
-def tables_of(bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats) -> Tables:
+def _tables_of(bounds: Int64s, near: Int32s, far: Int32s, near_log_weights: Floats, far_log_weights: Floats) -> Tables:
     sizes = np.diff(bounds)
     return Tables(
         np.repeat(bounds[:-1], sizes).astype(np.int32),

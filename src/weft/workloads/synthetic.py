@@ -44,7 +44,7 @@ class Zipf(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_steepness("exponent", self.exponent)
+        _require_steepness("exponent", self.exponent)
 
     def log_weights(self) -> Floats:
         ranks = np.arange(1, self.topics + 1, dtype=np.float64)
@@ -57,12 +57,12 @@ class Expo(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_steepness("rate", self.rate)
+        _require_steepness("rate", self.rate)
 
     def log_weights(self) -> Floats:
         return -self.rate * np.arange(self.topics) / self.topics
 
 
-def require_steepness(option: str, value: float) -> None:
+def _require_steepness(option: str, value: float) -> None:
     if not 0.0 <= value <= STEEPEST:
-        raise WeftError(f"--{option} {value} is out of range: give a number from 0 to {STEEPEST:.0f}.")
+        raise WeftError(f"`{option}` {value} is out of range: give a number from 0 to {STEEPEST:.0f}.", option)

@@ -31,7 +31,7 @@ def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
     found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
     if wanted and not found:
         names = " or ".join(known[key].file for key in wanted)
-        raise WeftError(f"--data {data} has no {names}: docs/experiments.md says where they are from.")
+        raise WeftError(f"`data` {data} has no {names}: docs/experiments.md says where they are from.", "data")
     return found
 
 
@@ -79,13 +79,13 @@ def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progr
     return outcomes
 
 
-def journal_in(out: Path, *, anew: bool = False) -> None:
+def journal_in(out: Path, *, force: bool = False) -> None:
     """Make the folder ready: with a journal of whole lines, which is empty if all runs are to be made again."""
     journal = out / JOURNAL
     if out.exists() and not journal.is_file() and any(out.iterdir()):
-        raise WeftError(f"{out} exists and holds no experiments: choose another --out.")
+        raise WeftError(f"{out} exists and holds no experiments: choose another `out`.", "out")
     out.mkdir(parents=True, exist_ok=True)
-    known = "" if anew or not journal.is_file() else journal.read_text()
+    known = "" if force or not journal.is_file() else journal.read_text()
     with new_path(journal, force=True) as partial:
         partial.write_text(known[: known.rfind("\n") + 1])  # a last line that was cut off is none
 
@@ -98,7 +98,9 @@ def read_journal(path: Path) -> dict[str, Outcome]:
             entry = json.loads(line)
             run, outcome = entry["run"], Outcome(**entry["outcome"])
         except (ValueError, TypeError, KeyError) as error:
-            raise WeftError(f"{path}, line {number} is no run: remove the line, or run with --force.") from error
+            raise WeftError(
+                f"{path}, line {number} is no run: remove the line, or run with `force`.", "force"
+            ) from error
         if outcome.error is None:
             known[run] = outcome
     return known

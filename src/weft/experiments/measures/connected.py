@@ -127,7 +127,7 @@ def _made(instance: Instance, name: str, seed: int, partitions: int | None, part
     if name == PRINTED:
         return printed_gm(instance)
     if name in JOINS:
-        return joined(instance, JOINS[name], partitions or 2, seed)
+        return _joined(instance, JOINS[name], partitions or 2, seed)
     options = {"partitions": partitions, "partition": partition}
     return design(instance, name, seed=seed, **{key: value for key, value in options.items() if value is not None})
 
@@ -140,7 +140,7 @@ def printed_gm(instance: Instance) -> Overlay:
     return overlay_from_links(instance.nodes, *np.divmod(links, instance.nodes), seconds=seconds)
 
 
-def joined(instance: Instance, method: Method, count: int, seed: int) -> Overlay:
+def _joined(instance: Instance, method: Method, count: int, seed: int) -> Overlay:
     """Equal parts of the nodes, a GM overlay each, joined; the time is that of the links across."""
     parts = np.array_split(np.arange(instance.nodes), count)
     overlays = [design(Instance(instance.interest.take(nodes)), "gm", seed=seed) for nodes in parts]

@@ -1,0 +1,36 @@
+"""What one node does for its MQTT clients, without sockets, disks or clocks: events in, effects out.
+
+    effect        what a driver tells the broker, and what it must carry out
+    parameters    limits and times
+    publication   what a client says, and its way to one session
+    subscription  what a session wants, all its matching filters taken together
+    filter        filters, found by the names that they match
+    name          names, found by the filters that match them
+    route         a name's receivers, kept until a subscription changes them
+    shared        groups of which one member gets a publication
+    subscriptions who holds which filter
+    subscribing   SUBSCRIBE, UNSUBSCRIBE and their answers
+    session       what outlives a connection
+    sessions      all of them: begun, left, ended
+    queue         what waits for a client, within bounds
+    connection    what ends with a connection
+    alias         topics by number (MQTT 5)
+    outbox        what an event leads to: bytes by connection, records
+    outbound      QoS 0, 1 and 2 to a client
+    inbound       QoS 1 and 2 from a client
+    distribution  a publication to everybody who gets it
+    lane          publications of QoS 0, passed on as the bytes they came in
+    window_lane   the same for QoS 1
+    retained      the last message of a topic
+    will          the message of a client that went without a word
+    admission     CONNECT and its answer
+    deadline      what is to happen when
+    record        what a journal keeps
+    recovery      a broker's state out of records, and records out of its state
+    restoration   sessions from the journal, and from other nodes
+    figure        what is counted
+    sys_topic     $SYS
+    broker        all of it
+
+The head of each module has the theory of its part.
+"""

@@ -1,0 +1,133 @@
+"""CONNECT and its answer: who is let in, with which session, under which limits."""
+
+from hashlib import sha256
+
+from weft.broker.alias import OutboundAliases
+from weft.broker.connection import NO_LIMIT, Connection
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.parameters import FOREVER, Parameters
+from weft.broker.session import Session
+from weft.broker.sessions import Sessions
+from weft.broker.will import Wills
+from weft.wire.mqtt.packet import Connack, Connect, Version
+from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.reason import CONNECT_RETURNS, PacketError, Reason
+from weft.wire.mqtt.writer import encode
+
+GRACE = 1.5  # times the keep-alive that a client may be silent
+
+
+class Admission:
+    def __init__(
+        self,
+        outbox: Outbox,
+        sessions: Sessions,
+        wills: Wills,
+        figures: Figures,
+        parameters: Parameters,
+        seed: int,
+    ) -> None:
+        self._outbox = outbox
+        self._sessions = sessions
+        self._wills = wills
+        self._figures = figures
+        self._parameters = parameters
+        self._seed = seed
+        self._named = 0  # clients that had no name
+
+    def check(self, connection: Connection, packet: Connect) -> None:
+        """Raise what speaks against letting a client in."""
+        connection.largest = packet.properties.get(Property.MAXIMUM_PACKET_SIZE, NO_LIMIT)
+        connection.wants_reasons = bool(packet.properties.get(Property.REQUEST_PROBLEM_INFORMATION, 1))
+        if Property.AUTHENTICATION_METHOD in packet.properties:
+            raise PacketError(Reason.BAD_AUTHENTICATION_METHOD, "There is no enhanced authentication here.")
+        if self._figures.connections > self._parameters.connections:
+            raise PacketError(Reason.SERVER_BUSY, "There are too many connections.")
+        nameless = not packet.client and packet.version is not Version.V5
+        if nameless and (not packet.clean or packet.version is Version.V31):
+            raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client without a name asks for a session to keep.")
+        if packet.will is not None and packet.will.topic.count("/") >= self._parameters.topic_levels:
+            raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
+
+    def admit(self, connection: Connection, packet: Connect, now: float) -> bool:
+        """Let a client in whose former connection, if any, is gone. Whether its session was there already."""
+        before = self._outbox.position
+        client = packet.client or self._new_name()
+        self._agree(connection, packet)
+        session = self._sessions.get(client)
+        if session is not None and packet.clean:
+            self._sessions.end(session, now)
+            session = None
+        present = session is not None
+        expiry = self._expiry(packet)
+        if session is None:
+            session = self._sessions.create(client, packet.version, expiry)
+        self._sessions.attach(session, connection, expiry)
+        self._wills.set(session, packet.will)
+        promised = session.persistent or self._outbox.position > before
+        self._answer(connection, session, packet, present, promised)
+        return present
+
+    def refuse(self, connection: Connection, version: Version | None, error: PacketError) -> None:
+        """Say why, where the version has a word for it."""
+        if version is Version.V5:
+            data = encode(Connack(False, error.reason, {Property.REASON_STRING: error.text}), version)
+            if not connection.wants_reasons or len(data) > connection.largest:
+                data = encode(Connack(False, error.reason), version)
+            self._outbox.send(connection, data)
+        elif (code := CONNECT_RETURNS.get(error.reason)) is not None:
+            self._outbox.send(connection, encode(Connack(False, code), Version.V311))
+
+    def _new_name(self) -> str:
+        """One that nobody has, or can guess without the seed."""
+        while True:
+            self._named += 1
+            name = f"auto-{sha256(f'{self._seed}/{self._named}'.encode()).hexdigest()[:24]}"
+            if self._sessions.get(name) is None:
+                return name
+
+    def _expiry(self, packet: Connect) -> int:
+        if packet.version is Version.V5:
+            wanted: int = packet.properties.get(Property.SESSION_EXPIRY_INTERVAL, 0)
+        else:
+            wanted = 0 if packet.clean else FOREVER
+        return min(wanted, self._parameters.session_expiry)
+
+    def _agree(self, connection: Connection, packet: Connect) -> None:
+        """Limits of both sides, for this connection."""
+        wishes = packet.properties
+        connection.version = packet.version
+        connection.keep_alive = self._keep_alive(packet) * GRACE
+        connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
+        if maximum := wishes.get(Property.TOPIC_ALIAS_MAXIMUM):
+            connection.outbound_aliases = OutboundAliases(maximum)
+
+    def _keep_alive(self, packet: Connect) -> int:
+        longest = self._parameters.keep_alive
+        if packet.version is not Version.V5 or not longest:
+            return packet.keep_alive
+        return min(packet.keep_alive or longest, longest)
+
+    def _answer(self, connection: Connection, session: Session, packet: Connect, present: bool, promised: bool) -> None:
+        properties = self._terms(session, packet) if packet.version is Version.V5 else {}
+        present = present and packet.version is not Version.V31
+        send = self._outbox.send_durable if promised else self._outbox.send
+        send(connection, encode(Connack(present, Reason.SUCCESS, properties), packet.version))
+        self._figures.packets_sent += 1
+
+    def _terms(self, session: Session, packet: Connect) -> Properties:
+        """What a client of MQTT 5 must know: limits, and where it did not get what it asked for."""
+        parameters = self._parameters
+        terms: Properties = {
+            Property.RECEIVE_MAXIMUM: parameters.receive_maximum,
+            Property.MAXIMUM_PACKET_SIZE: parameters.packet_bytes,
+            Property.TOPIC_ALIAS_MAXIMUM: parameters.topic_aliases,
+        }
+        if not packet.client:
+            terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = session.client
+        if packet.properties.get(Property.SESSION_EXPIRY_INTERVAL, 0) != session.expiry:
+            terms[Property.SESSION_EXPIRY_INTERVAL] = session.expiry
+        if self._keep_alive(packet) != packet.keep_alive:
+            terms[Property.SERVER_KEEP_ALIVE] = self._keep_alive(packet)
+        return terms

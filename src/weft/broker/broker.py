@@ -1,0 +1,458 @@
+"""The broker of one node: events in, effects out, time as an argument.
+
+Same events, same effects: what is left to chance (names for clients without one) comes from a seed. A driver hands
+over each event with the time it happened (seconds since 1970, never going back), carries out the effects in order, and
+calls `on_timer` when `next_deadline` has come. effect.py has both vocabularies.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from weft.broker import effect as e
+from weft.broker import window_lane
+from weft.broker.admission import Admission
+from weft.broker.connection import Connection
+from weft.broker.deadline import Deadlines
+from weft.broker.distribution import Distribution
+from weft.broker.figure import Figures
+from weft.broker.inbound import Inbound
+from weft.broker.lane import PUBLISH, Lane
+from weft.broker.outbound import Outbound
+from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
+from weft.broker.recovery import Recovery, records, session_records
+from weft.broker.restoration import Restoration
+from weft.broker.retained import RetainedMessages
+from weft.broker.sessions import Sessions
+from weft.broker.subscribing import Subscribing
+from weft.broker.subscriptions import Subscriptions
+from weft.broker.sys_topic import SysTopics
+from weft.broker.will import Wills
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.parser import decode, frame
+from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
+from weft.wire.mqtt.writer import encode
+
+PINGRESP = encode(p.Pingresp(), p.Version.V311)
+CONNECT5 = b"\0\x04MQTT\x05"
+
+
+class Broker:
+    def __init__(
+        self,
+        parameters: Parameters,
+        now: float,
+        seed: int = 0,
+        durable: bool = False,  # there is a journal
+        position: int = 0,  # records that it has
+        version: str = "",  # of the software, for $SYS
+    ) -> None:
+        self.parameters = parameters
+        self.figures = Figures(started=now)
+        self._deadlines = Deadlines()
+        self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
+        self._subscriptions = Subscriptions(self._outbox, self.figures, parameters)
+        self._retained = RetainedMessages(self._outbox, self._deadlines, self.figures, parameters.retained_messages)
+        self._outbound = Outbound(self._outbox, self.figures, parameters)
+        self._number = 0
+        self._distribution = Distribution(
+            self._outbox,
+            self._outbound,
+            self._subscriptions,
+            self._retained,
+            parameters.linked,
+            self._next_number,
+        )
+        self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters)
+        self._wills = Wills(self._outbox, self._deadlines, self._distribution)
+        self._sessions = Sessions(
+            self._outbox, self._deadlines, self.figures, self._subscriptions, self._distribution, self._wills
+        )
+        self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
+        self._subscribing = Subscribing(
+            self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters
+        )
+        self._restoration = Restoration(
+            self._outbox,
+            self._sessions,
+            self._subscriptions,
+            self._retained,
+            self._wills,
+            self.figures,
+            self._next_number,
+        )
+        self._lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters.packet_bytes)
+        self._window_lane = window_lane.WindowLane(
+            self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
+        )
+        self._connections: dict[int, Connection] = {}
+        self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
+        self._mute_timer = False  # one is set for them
+        self._stopping = False
+        self._sys = SysTopics(
+            self._deadlines, self._distribution, self._retained, self.figures, parameters.sys_interval, version
+        )
+        if parameters.sys_interval:
+            self._deadlines.at(now, self._sys.publish)
+
+    # Events
+
+    def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        if type(event) is e.Received:
+            connection = self._connections.get(event.connection)
+            if connection is not None and not connection.closing:
+                self._receive(connection, event.data, now)
+                return self._outbox.flush(connection)
+            return []
+        self._EVENTS[type(event)](self, event, now)
+        return self._outbox.flush(None)
+
+    def next_deadline(self) -> float | None:
+        return self._deadlines.next()
+
+    def on_timer(self, now: float) -> list[e.Effect]:
+        self._deadlines.run(now)
+        return self._outbox.flush(None)
+
+    def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
+        """Begin with what a journal had. Clients that were connected have been away since now."""
+        self._number = recovery.number
+        self._restoration.restore(recovery, now)
+        self._deadlines.run(now)  # what has expired meanwhile
+        return self._outbox.flush(None)
+
+    def records(self) -> Iterator[bytes]:
+        """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
+        return records(self._sessions, self._retained)
+
+    def export(self, client: str) -> tuple[bytes, ...]:
+        """A session as a value, for another node (`SessionArrived`); nothing if there is none to keep."""
+        session = self._sessions.get(client)
+        return session_records(session) if session is not None and session.persistent else ()
+
+    def check_invariants(self) -> None:
+        connected = [one for one in self._sessions if one.connection is not None]
+        assert self.figures.connected == len(connected)
+        assert self.figures.waiting == sum(len(one.queue) for one in self._sessions)
+        assert self.figures.subscriptions == sum(len(one.subscriptions) for one in self._sessions)
+        for session in connected:
+            connection = session.connection
+            assert connection is not None
+            assert connection.session is session
+            assert connection.outstanding <= connection.window
+            assert len(session.inflight) <= connection.outstanding + len(session.resend or ())
+            assert not connection.out
+            assert not connection.burst
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def _open(self, event: e.Opened, now: float) -> None:
+        connection = self._connections[event.connection] = Connection(event.connection, now)
+        self.figures.connections += 1
+        if self._stopping:
+            self._end(connection, now, will=False)
+        elif self.figures.connections > self.parameters.connections * 2:
+            self._refuse_silently(connection, now)
+        else:
+            self._await_greeting(connection, now)
+
+    def _close(self, event: e.Closed, now: float) -> None:
+        connection = self._connections.pop(event.connection, None)
+        if connection is None:
+            return
+        self.figures.connections -= 1
+        self._mute.pop(connection, None)
+        connection.congested = False
+        if not connection.closing:
+            connection.closing = True
+            self._outbox.note("disconnected", connection, _client(connection), "connection lost")
+            self._part(connection, now, will=True)
+        self._outbox.let_go(connection)
+
+    def _congest(self, event: e.Congested, now: float) -> None:
+        connection = self._connections.get(event.connection)
+        if connection is not None:
+            self._outbox.congest(connection, now)
+
+    def _drain(self, event: e.Drained, now: float) -> None:
+        connection = self._connections.get(event.connection)
+        if connection is not None:
+            self._outbox.drain(connection)
+            if connection.session is not None:
+                self._outbound.fill(connection.session, now)
+
+    def _fill_up(self, event: e.JournalFilled, now: float) -> None:
+        self._inbound.journal.full = True
+
+    def _have_room(self, event: e.JournalFreed, now: float) -> None:
+        self._inbound.journal.full = False
+
+    def _arrive(self, event: e.Arrived, now: float) -> None:
+        self._distribution.arrive(event.publication, now)
+
+    def _take_in(self, event: e.SessionArrived, now: float) -> None:
+        self._restoration.take_in(event.records, now)
+
+    def _let_move(self, event: e.SessionMoved, now: float) -> None:
+        session = self._sessions.get(event.client)
+        if session is None:
+            return
+        self._wills.set(session, None)
+        if session.connection is not None:
+            self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
+            self._end(session.connection, now, will=False)
+        if self._sessions.get(event.client) is session:
+            self._sessions.end(session, now)
+
+    def _stop(self, event: e.Stopping, now: float) -> None:
+        self._stopping = True
+        for connection in list(self._connections.values()):
+            if not connection.closing:
+                self._say_goodbye(connection, Reason.SERVER_SHUTTING_DOWN, "")
+                self._end(connection, now, will=False)
+
+    _EVENTS: ClassVar[dict[type[e.Event], Callable[["Broker", Any, float], None]]] = {
+        e.Opened: _open,
+        e.Closed: _close,
+        e.Congested: _congest,
+        e.Drained: _drain,
+        e.JournalFilled: _fill_up,
+        e.JournalFreed: _have_room,
+        e.Arrived: _arrive,
+        e.SessionArrived: _take_in,
+        e.SessionMoved: _let_move,
+        e.Stopping: _stop,
+    }
+
+    # Bytes
+
+    def _receive(self, connection: Connection, data: bytes, now: float) -> None:
+        self.figures.bytes_received += len(data)
+        if connection.pieces is not None:
+            connection.pieces.append(data)
+            connection.got += len(data)
+            if connection.got < connection.need:
+                return
+            data = b"".join(connection.pieces)
+            connection.pieces = None
+        try:
+            self._read(connection, data, now)
+        except PacketError as error:
+            self._give_up(connection, error, data, now)
+
+    def _read(self, connection: Connection, data: bytes, now: float) -> None:
+        """All packets of a read; what is left waits for more."""
+        at, end, limit = 0, len(data), self.parameters.packet_bytes
+        quick = not self.parameters.linked
+        while at < end and not connection.closing:
+            if quick and connection.session is not None:
+                head = data[at]
+                if head == PUBLISH:
+                    at = self._lane.pass_on(connection, data, at)
+                elif head == window_lane.PUBLISH and not self._inbound.journal.full:
+                    at = self._window_lane.pass_on(connection, data, at, now)
+                elif head == window_lane.PUBACK:
+                    at = self._window_lane.acknowledge(connection, data, at)
+                if at == end:
+                    connection.heard = now
+                    return
+            framed = frame(data, at, end, limit, connection.version)
+            if framed is None or framed[1] > end:
+                self._await_more(connection, data[at:], framed[1] - at if framed else 0)
+                return
+            packet = decode(data, at, framed[0], framed[1], connection.version)
+            connection.heard = now
+            self.figures.packets_received += 1
+            self._dispatch(connection, packet, now)
+            at = framed[1]
+
+    def _await_more(self, connection: Connection, rest: bytes, need: int) -> None:
+        connection.pieces = [rest]
+        connection.got, connection.need = len(rest), need
+
+    def _dispatch(self, connection: Connection, packet: p.Packet, now: float) -> None:
+        if connection.version is None:
+            if not isinstance(packet, p.Connect):
+                raise protocol_error("The first packet is not CONNECT.")
+            self._mute.pop(connection, None)
+            self._connect(connection, packet, now)
+            return
+        handler = self._PACKETS.get(type(packet))
+        if handler is None:
+            raise protocol_error(f"A client has sent {type(packet).__name__.upper()}.")
+        handler(self, connection, packet, now)
+
+    # Packets
+
+    def _connect(self, connection: Connection, packet: p.Connect, now: float) -> None:
+        try:
+            self._admission.check(connection, packet)
+        except PacketError as error:
+            self._refuse(connection, packet.version, error, now)
+            return
+        former = self._sessions.get(packet.client) if packet.client else None
+        if former is not None and former.connection is not None:
+            self._take_over(former.connection, now)
+        present = self._admission.admit(connection, packet, now)
+        session = connection.session
+        assert session is not None
+        self._outbox.note("connected", connection, session.client, f"MQTT {_named(packet.version)}")
+        if connection.keep_alive:
+            self._deadlines.at(now + connection.keep_alive, lambda then: self._check_silence(connection, then))
+        if present:
+            self._outbound.resume(session, now)
+
+    def _take_over(self, connection: Connection, now: float) -> None:
+        """The client has connected a second time: the first connection ends."""
+        session = connection.session
+        assert session is not None
+        self._outbox.note("taken_over", connection, session.client)
+        self._say_goodbye(connection, Reason.SESSION_TAKEN_OVER, "")
+        self._end(connection, now, will=True)
+
+    def _publish(self, connection: Connection, packet: p.Publish, now: float) -> None:
+        self._inbound.publish(connection, packet, now)
+
+    def _puback(self, connection: Connection, packet: p.Puback, now: float) -> None:
+        assert connection.session is not None
+        self._outbound.acknowledge(connection.session, packet.packet_id, now)
+
+    def _pubrec(self, connection: Connection, packet: p.Pubrec, now: float) -> None:
+        assert connection.session is not None
+        self._outbound.receive(connection.session, packet.packet_id, packet.reason, now)
+
+    def _pubrel(self, connection: Connection, packet: p.Pubrel, now: float) -> None:
+        self._inbound.release(connection, packet.packet_id)
+
+    def _pubcomp(self, connection: Connection, packet: p.Pubcomp, now: float) -> None:
+        assert connection.session is not None
+        self._outbound.complete(connection.session, packet.packet_id, now)
+
+    def _subscribe(self, connection: Connection, packet: p.Subscribe, now: float) -> None:
+        self._subscribing.subscribe(connection, packet, now)
+
+    def _unsubscribe(self, connection: Connection, packet: p.Unsubscribe, now: float) -> None:
+        self._subscribing.unsubscribe(connection, packet)
+
+    def _pingreq(self, connection: Connection, packet: p.Pingreq, now: float) -> None:
+        self.figures.packets_sent += 1
+        self._outbox.send(connection, PINGRESP)
+
+    def _disconnect(self, connection: Connection, packet: p.Disconnect, now: float) -> None:
+        session = connection.session
+        assert session is not None
+        expiry = packet.properties.get(Property.SESSION_EXPIRY_INTERVAL)
+        if expiry is not None:
+            if expiry and not session.expiry:
+                raise protocol_error("DISCONNECT asks to keep a session that CONNECT did not.")
+            session.expiry = min(expiry, self.parameters.session_expiry)
+        self._outbox.note("disconnected", connection, session.client, "by the client")
+        self._end(connection, now, will=packet.reason != Reason.SUCCESS)
+
+    def _auth(self, connection: Connection, packet: p.Auth, now: float) -> None:
+        raise protocol_error("AUTH without an authentication method in CONNECT.")
+
+    _PACKETS: ClassVar[dict[type[p.Packet], Callable[["Broker", Connection, Any, float], None]]] = {
+        p.Publish: _publish,
+        p.Puback: _puback,
+        p.Pubrec: _pubrec,
+        p.Pubrel: _pubrel,
+        p.Pubcomp: _pubcomp,
+        p.Subscribe: _subscribe,
+        p.Unsubscribe: _unsubscribe,
+        p.Pingreq: _pingreq,
+        p.Disconnect: _disconnect,
+        p.Auth: _auth,
+    }
+
+    # Ends
+
+    def _give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
+        """The client has broken the standard."""
+        if connection.closing:
+            return
+        if connection.version is None:
+            known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
+            self._refuse(connection, known, error, now)
+            return
+        self._outbox.note("disconnected", connection, _client(connection), error.text)
+        self._say_goodbye(connection, error.reason, error.text)
+        self._end(connection, now, will=True)
+
+    def _refuse(self, connection: Connection, version: p.Version | None, error: PacketError, now: float) -> None:
+        self.figures.refused += 1
+        self._outbox.note("refused", connection, "", error.text)
+        self._admission.refuse(connection, version, error)
+        self._end(connection, now, will=False)
+
+    def _refuse_silently(self, connection: Connection, now: float) -> None:
+        self.figures.refused += 1
+        self._end(connection, now, will=False)
+
+    def _say_goodbye(self, connection: Connection, reason: Reason, text: str) -> None:
+        """DISCONNECT of the server, which is MQTT 5's."""
+        if connection.version is not p.Version.V5:
+            return
+        properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
+        data = encode(p.Disconnect(reason, properties), p.Version.V5)
+        if len(data) > connection.largest:
+            data = encode(p.Disconnect(reason), p.Version.V5)
+        self._outbox.send(connection, data)
+
+    def _end(self, connection: Connection, now: float, will: bool) -> None:
+        self._mute.pop(connection, None)
+        self._outbox.close(connection)
+        self._part(connection, now, will)
+        self._outbox.let_go(connection)
+
+    def _part(self, connection: Connection, now: float, will: bool) -> None:
+        """The client's session goes on without the connection."""
+        session = connection.session
+        if session is None:
+            return
+        if not will:
+            self._wills.set(session, None)
+        self._sessions.detach(session, now)
+        if session.persistent:
+            self._wills.arm(session, now)
+
+    def _await_greeting(self, connection: Connection, now: float) -> None:
+        """One timer for all who have not said CONNECT, the one who has waited longest first."""
+        if not self._mute_timer:
+            self._mute_timer = True
+            self._deadlines.at(now + self.parameters.connect_timeout, self._check_greetings)
+        self._mute[connection] = now
+
+    def _check_greetings(self, now: float) -> None:
+        self._mute_timer = False
+        while self._mute:
+            connection, since = next(iter(self._mute.items()))
+            if since + self.parameters.connect_timeout > now:
+                self._mute_timer = True
+                self._deadlines.at(since + self.parameters.connect_timeout, self._check_greetings)
+                return
+            self._refuse_silently(connection, now)
+
+    def _check_silence(self, connection: Connection, now: float) -> None:
+        if connection.closing or connection.number not in self._connections:
+            return
+        due = connection.heard + connection.keep_alive
+        if due > now or connection.held_for:
+            self._deadlines.at(
+                max(due, now + connection.keep_alive / 2), lambda then: self._check_silence(connection, then)
+            )
+            return
+        self._outbox.note("disconnected", connection, _client(connection), "keep-alive timeout")
+        self._say_goodbye(connection, Reason.KEEP_ALIVE_TIMEOUT, "")
+        self._end(connection, now, will=True)
+
+
+def _client(connection: Connection) -> str:
+    return connection.session.client if connection.session is not None else ""
+
+
+def _named(version: p.Version) -> str:
+    return {p.Version.V31: "3.1", p.Version.V311: "3.1.1", p.Version.V5: "5"}[version]

@@ -1,0 +1,140 @@
+"""A publication to everybody at this node who gets it.
+
+Of what is owed to persistent sessions the journal has one record for all of them, before anything of it is sent.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from weft.broker.effect import Accepted
+from weft.broker.outbound import Outbound
+from weft.broker.outbox import Outbox
+from weft.broker.publication import Delivery, Publication
+from weft.broker.record import Queued, ReceiptNoted
+from weft.broker.retained import RetainedMessages
+from weft.broker.route import Route
+from weft.broker.session import Session
+from weft.broker.shared import Group
+from weft.broker.subscription import Subscription, Target
+from weft.broker.subscriptions import Subscriptions
+
+Owed = list[tuple[Session, Delivery]]
+
+
+class Distribution:
+    def __init__(
+        self,
+        outbox: Outbox,
+        outbound: Outbound,
+        subscriptions: Subscriptions,
+        retained: RetainedMessages,
+        linked: bool,
+        number: Callable[[], int],
+    ) -> None:
+        self._outbox = outbox
+        self._outbound = outbound
+        self._routes = subscriptions.routes
+        self._retained = retained
+        self._linked = linked
+        self._number = number  # of the next publication that the journal keeps
+
+    def accept(self, publication: Publication, now: float, receipt: int = 0) -> bool:
+        """What a client of this node has published. Whether anybody here gets it.
+
+        A receipt is the packet identifier that the journal must know together with the publication.
+        """
+        if publication.retain:
+            self._retained.keep(publication)
+        matched = self.deliver(publication, now, receipt)
+        if self._linked:
+            self._outbox.add(Accepted(publication))
+        return matched
+
+    def arrive(self, publication: Publication, now: float) -> None:
+        """What a client of another node has published."""
+        if publication.retain:
+            self._retained.keep(publication)
+        self.deliver(publication, now)
+
+    def deliver(self, publication: Publication, now: float, receipt: int = 0) -> bool:
+        route = self._routes.route(publication.topic)
+        owed: Owed = []
+        for target in route.targets:
+            self._to_target(target, publication, owed, now)
+        for group in route.groups:
+            self.to_group(group, publication, owed, now)
+        self._commit(publication, owed, now, receipt)
+        return _has_receivers(route)
+
+    def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
+        """A retained message for a new subscription."""
+        owed: Owed = []
+        copy = replace(publication, number=0)
+        ids = (subscription.identifier,) if subscription.identifier else ()
+        self._give(session, copy, min(publication.qos, subscription.qos), True, ids, None, owed, now)
+        self._commit(copy, owed, now)
+
+    def to_group(self, group: Group, publication: Publication, owed: Owed, now: float) -> None:
+        chosen = group.choose(publication.qos)
+        if chosen is None:
+            return
+        session, subscription = chosen
+        ids = (subscription.identifier,) if subscription.identifier else ()
+        retain = publication.retain and subscription.retain_as_published
+        qos = min(publication.qos, subscription.qos)
+        self._give(session, publication, qos, retain, ids, group, owed, now)
+
+    def pass_on(self, group: Group, publication: Publication, now: float) -> None:
+        """A member's session has ended before it took this: to another member."""
+        owed: Owed = []
+        copy = replace(publication, number=0)
+        self.to_group(group, copy, owed, now)
+        self._commit(copy, owed, now)
+
+    def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
+        session = target.session
+        if publication.publisher == session.client:
+            if target.own is None:
+                return
+            target = target.own
+        qos = min(publication.qos, target.qos)
+        retain = publication.retain and target.retain_as_published
+        self._give(session, publication, qos, retain, target.identifiers, None, owed, now)
+
+    def _give(
+        self,
+        session: Session,
+        publication: Publication,
+        qos: int,
+        retain: bool,
+        ids: tuple[int, ...],
+        group: Group | None,
+        owed: Owed,
+        now: float,
+    ) -> None:
+        if qos == 0:
+            self._outbound.pass_by(session, publication, retain, ids, now)
+            return
+        delivery = Delivery(publication, qos, retain, ids, group)
+        if self._outbound.offer(session, delivery):
+            owed.append((session, delivery))
+
+    def _commit(self, publication: Publication, owed: Owed, now: float, receipt: int = 0) -> None:
+        kept = [(session, one) for session, one in owed if session.persistent]
+        if kept and self._outbox.durable:
+            self._record(publication, kept, receipt)
+        elif receipt:
+            self._outbox.append(ReceiptNoted(publication.publisher, receipt))
+        for session, _ in owed:
+            self._outbound.fill(session, now)
+
+    def _record(self, publication: Publication, kept: Owed, receipt: int) -> None:
+        publication.number = self._number()
+        for session, _ in kept:
+            session.last = publication.number
+        receivers = tuple((session.client, one.qos | one.retain << 2, one.identifiers) for session, one in kept)
+        self._outbox.append(Queued(publication, receivers, receipt))
+
+
+def _has_receivers(route: Route) -> bool:
+    return bool(route.targets or route.groups)

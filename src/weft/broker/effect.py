@@ -1,0 +1,146 @@
+"""What a driver tells a broker, and what a broker asks of its driver.
+
+Connections are numbers that the driver gives out and does not use twice. Effects are carried out in order.
+
+Durability: `Append` hands a record to the journal, which numbers records by position: the count of records so far. A
+`Send` that names a position must not reach the client before the journal has that record; what goes to the same
+connection behind it waits too, so that the order on a connection is kept.
+"""
+
+from dataclasses import dataclass
+
+from weft.broker.publication import Publication
+
+
+class Event:
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Event):
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Event):
+    connection: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Closed(Event):
+    """The connection is gone, whoever ended it. Nothing more comes of it."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Congested(Event):
+    """More bytes wait for the client than the driver likes to keep."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drained(Event):
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFilled(Event):
+    """The disk is full: nothing new can be promised."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFreed(Event):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived(Event):
+    """A publication of another node's client, for the clients of this one."""
+
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class SessionArrived(Event):
+    """The client's session was at another node: its records, as `Broker.export` gave them."""
+
+    records: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMoved(Event):
+    """The client's session is another node's from now on: it ends here, without a will."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping(Event):
+    """The node shuts down in order: clients are told, wills are not sent, sessions are kept."""
+
+
+class Effect:
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Effect):
+    connection: int
+    data: bytes
+    after: int = 0  # position in the journal; 0 is at once
+
+
+@dataclass(frozen=True, slots=True)
+class Close(Effect):
+    """Close when everything is sent."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Append(Effect):
+    record: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Effect):
+    """Read no more from a connection, for its publications go to somebody who cannot keep up at the moment."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resume(Effect):
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Effect):
+    """A client of this node has published, and its other clients have it: the network's turn. Only where linked."""
+
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAdded(Effect):
+    """The first of this node's clients holds a filter. Only where linked."""
+
+    filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRemoved(Effect):
+    filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Effect):
+    """Something for the log."""
+
+    event: str  # connected, disconnected, refused, taken_over, dropped, ...
+    connection: int = 0
+    client: str = ""
+    detail: str = ""

@@ -1,0 +1,158 @@
+"""Publications from a client.
+
+    QoS 1  -> PUBLISH  PUBACK <-
+    QoS 2  -> PUBLISH  PUBREC <-  -> PUBREL  PUBCOMP <-
+
+A publication of QoS 2 is passed on when it first comes; its identifier is remembered until the client releases it, and
+what comes under it meanwhile is the same publication again. PUBACK, PUBREC and PUBCOMP wait for the journal: each lets
+the client forget what only the journal then knows.
+"""
+
+from dataclasses import dataclass
+
+from weft.broker.alias import InboundAliases
+from weft.broker.connection import Connection
+from weft.broker.distribution import Distribution
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
+from weft.broker.publication import Publication
+from weft.broker.record import ReceiptCleared
+from weft.broker.retained import SYS, RetainedMessages
+from weft.broker.session import Session
+from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
+from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
+from weft.wire.mqtt.writer import encode
+
+NOT_PASSED_ON = (Property.TOPIC_ALIAS, Property.MESSAGE_EXPIRY_INTERVAL, Property.WILL_DELAY_INTERVAL)
+
+
+@dataclass(slots=True)
+class Fullness:
+    """Whether the journal can take more."""
+
+    full: bool = False
+
+
+class Inbound:
+    def __init__(
+        self,
+        outbox: Outbox,
+        distribution: Distribution,
+        retained: RetainedMessages,
+        figures: Figures,
+        parameters: Parameters,
+    ) -> None:
+        self._outbox = outbox
+        self._distribution = distribution
+        self._retained = retained
+        self._figures = figures
+        self._parameters = parameters
+        self.journal = Fullness()
+
+    def publish(self, connection: Connection, packet: Publish, now: float) -> None:
+        session = connection.session
+        assert session is not None
+        self._figures.publications_received += 1
+        self._figures.publication_bytes_received += len(packet.payload)
+        topic = self._topic(connection, packet)
+        self._check(topic, packet)
+        publication = _make_publication(topic, packet, session.client, now)
+        if packet.qos == 2 and packet.packet_id in session.received:
+            self._answer(connection, Pubrec(packet.packet_id), session.persistent)
+        elif (refusal := self._refusal(publication)) is not None:
+            self._refuse(connection, packet, refusal)
+        else:
+            self._take(connection, session, packet, publication, now)
+
+    def release(self, connection: Connection, packet_id: int) -> None:
+        """PUBREL."""
+        session = connection.session
+        assert session is not None
+        reason = Reason.SUCCESS
+        if packet_id in session.received:
+            del session.received[packet_id]
+            if session.persistent:
+                self._outbox.append(ReceiptCleared(session.client, packet_id))
+        else:
+            reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
+        self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
+
+    def _topic(self, connection: Connection, packet: Publish) -> str:
+        if Property.TOPIC_ALIAS not in packet.properties:
+            return packet.topic
+        if connection.aliases is None:
+            connection.aliases = InboundAliases(self._parameters.topic_aliases)
+        return connection.aliases.resolve(packet)
+
+    def _check(self, topic: str, packet: Publish) -> None:
+        if Property.SUBSCRIPTION_IDENTIFIER in packet.properties:
+            raise protocol_error("A client's PUBLISH has a subscription identifier.")
+        if topic.count("/") >= self._parameters.topic_levels:
+            most = self._parameters.topic_levels
+            raise PacketError(Reason.TOPIC_NAME_INVALID, f"A topic has more than {most} levels.")
+
+    def _refusal(self, publication: Publication) -> Reason | None:
+        if publication.topic.startswith(SYS.encode()):
+            return Reason.NOT_AUTHORIZED
+        if publication.qos and self.journal.full:
+            return Reason.QUOTA_EXCEEDED
+        if publication.retain and not self._retained.has_room(publication):
+            return Reason.QUOTA_EXCEEDED
+        return None
+
+    def _refuse(self, connection: Connection, packet: Publish, reason: Reason) -> None:
+        """QoS 0 is dropped. Before MQTT 5 there is no refusal but to close; what is written to $SYS is ignored."""
+        self._figures.dropped += 1
+        made = Puback if packet.qos == 1 else Pubrec
+        if not packet.qos:
+            return
+        if connection.version is Version.V5:
+            self._answer(connection, made(packet.packet_id, reason), promised=False)
+        elif reason is Reason.NOT_AUTHORIZED:
+            self._answer(connection, made(packet.packet_id), promised=False)
+        else:
+            raise PacketError(reason, "There is no room to keep the publication.")
+
+    def _take(
+        self, connection: Connection, session: Session, packet: Publish, publication: Publication, now: float
+    ) -> None:
+        before = self._outbox.position
+        if packet.qos == 2:
+            self._note(connection, session, packet.packet_id)
+        receipt = packet.packet_id if packet.qos == 2 and session.persistent else 0
+        matched = self._distribution.accept(publication, now, receipt)
+        if not packet.qos:
+            return
+        is5 = connection.version is Version.V5
+        reason = Reason.NO_MATCHING_SUBSCRIBERS if is5 and not matched else Reason.SUCCESS
+        made = Puback if packet.qos == 1 else Pubrec
+        promised = self._outbox.position > before or session.persistent
+        self._answer(connection, made(packet.packet_id, reason), promised)
+
+    def _note(self, connection: Connection, session: Session, packet_id: int) -> None:
+        if connection.version is Version.V5 and len(session.received) >= self._parameters.receive_maximum:
+            most = self._parameters.receive_maximum
+            raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
+        session.received[packet_id] = None
+
+    def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
+        assert connection.version is not None
+        self._figures.packets_sent += 1
+        send = self._outbox.send_durable if promised else self._outbox.send
+        send(connection, encode(packet, connection.version))
+
+
+def _make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:
+    properties, expires = passed_on(packet.properties, now)
+    return Publication(topic.encode(), packet.payload, packet.qos, packet.retain, properties, expires, publisher)
+
+
+def passed_on(properties: Properties, now: float) -> tuple[Properties, float | None]:
+    """The properties that receivers get, and when the publication expires."""
+    if not properties:
+        return properties, None
+    expiry = properties.get(Property.MESSAGE_EXPIRY_INTERVAL)
+    kept = {one: value for one, value in properties.items() if one not in NOT_PASSED_ON}
+    return kept, None if expiry is None else now + expiry

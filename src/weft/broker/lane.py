@@ -1,0 +1,113 @@
+"""The fast lane: publications of QoS 0 without RETAIN, passed on as the bytes they came in.
+
+A PUBLISH of QoS 0 has nothing in it that is between the client and the broker only, so what a subscriber of the same
+family of versions gets is what the publisher sent, byte by byte. The lane finds the ends of packets and the receivers
+of their topics, and nothing else; a run of packets with the same receivers is one slice of what was read. Between the
+families a byte is put in or taken out: MQTT 5 has the length of its properties there.
+
+The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
+receivers that need a PUBLISH of their own, packets of 16 KiB or more. It stops at the first such packet.
+"""
+
+from collections.abc import Iterator
+
+from weft.broker.connection import Connection
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.route import Route, Routes
+from weft.wire.mqtt.field import varint
+from weft.wire.mqtt.packet import Version
+
+PUBLISH = 0x30
+NOWHERE = Route([], [], 0)
+
+
+class Lane:
+    def __init__(self, outbox: Outbox, routes: Routes, figures: Figures, packet_bytes: int) -> None:
+        self._outbox = outbox
+        self._by_name = routes.by_name
+        self._figures = figures
+        self._packet_bytes = packet_bytes
+
+    def pass_on(self, connection: Connection, data: bytes, at: int) -> int:
+        """Pass on what there is from a place on; the place of the first packet that is left to others."""
+        known = self._by_name.get
+        is5 = connection.version is Version.V5
+        end, start, limit = len(data), at, self._packet_bytes
+        run, packets, payload = NOWHERE, 0, 0
+        while at + 4 < end and data[at] == PUBLISH:
+            body = at + 2
+            length = data[at + 1]
+            if length > 127:
+                more = data[body]
+                length = length & 127 | more << 7
+                body += 1
+                if more > 127 or not more or length > limit:
+                    break
+            stop = body + length
+            if stop > end or length < 3:
+                break
+            name_end = body + 2 + (data[body] << 8 | data[body + 1])
+            if name_end > stop or (is5 and (name_end == stop or data[name_end])):
+                break
+            route = known(data[body + 2 : name_end])
+            if route is not run:
+                if route is None or not route.is_plain:
+                    break
+                if run is not NOWHERE:
+                    self._pass(run, data[start:at], packets, payload, is5)
+                run, start, packets, payload = route, at, 0, 0
+            packets += 1
+            payload += stop - name_end
+            at = stop
+        if run is not NOWHERE:
+            self._pass(run, data[start:at], packets, payload, is5)
+        return at
+
+    def _pass(self, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
+        same, other = (route.put5, route.put3) if is5 else (route.put3, route.put5)
+        for put in same:
+            put(run)
+        if other:
+            run = _without_properties(run) if is5 else _with_properties(run)
+            for put in other:
+                put(run)
+        self._outbox.touch_route(route)
+        self._count(len(route.receivers), packets, payload - is5 * packets)
+
+    def _count(self, receivers: int, packets: int, payload: int) -> None:
+        figures = self._figures
+        figures.packets_received += packets
+        figures.publications_received += packets
+        figures.publication_bytes_received += payload
+        figures.packets_sent += packets * receivers
+        figures.publications_sent += packets * receivers
+        figures.publication_bytes_sent += payload * receivers
+
+
+def _with_properties(run: bytes) -> bytes:
+    """Publications of QoS 0 before MQTT 5 as such of MQTT 5."""
+    parts: list[bytes] = []
+    for body, name_end, stop in _packets(run):
+        parts += (b"\x30", varint(stop - body + 1), run[body:name_end], b"\0", run[name_end:stop])
+    return b"".join(parts)
+
+
+def _without_properties(run: bytes) -> bytes:
+    """Publications of QoS 0 of MQTT 5 that have no properties, as such of 3.1.1."""
+    parts: list[bytes] = []
+    for body, name_end, stop in _packets(run):
+        parts += (b"\x30", varint(stop - body - 1), run[body:name_end], run[name_end + 1 : stop])
+    return b"".join(parts)
+
+
+def _packets(run: bytes) -> Iterator[tuple[int, int, int]]:
+    """Where bodies begin, their topics end, and they end."""
+    at = 0
+    while at < len(run):
+        body, length = at + 2, run[at + 1]
+        if length > 127:
+            length = length & 127 | run[body] << 7
+            body += 1
+        at = body + length
+        yield body, body + 2 + (run[body] << 8 | run[body + 1]), at

@@ -1,0 +1,56 @@
+"""Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away."""
+
+from weft.broker.deadline import Deadlines
+from weft.broker.figure import Figures
+from weft.broker.name import NameIndex
+from weft.broker.outbox import Outbox
+from weft.broker.publication import Publication
+from weft.broker.record import Retained, Unretained
+
+SYS = "$SYS/"
+
+
+class RetainedMessages:
+    def __init__(self, outbox: Outbox, deadlines: Deadlines, figures: Figures, most: int) -> None:
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._figures = figures
+        self._most = most
+        self.by_name: NameIndex[Publication] = NameIndex()
+
+    def has_room(self, publication: Publication) -> bool:
+        known = self.by_name.get(publication.topic.decode()) is not None
+        return known or not publication.payload or len(self.by_name) < self._most
+
+    def keep(self, publication: Publication) -> None:
+        """What was published with RETAIN. $SYS is made anew and not journaled."""
+        name = publication.topic.decode()
+        durable = not name.startswith(SYS)
+        if publication.payload:
+            self.restore(publication)
+            if durable:
+                self._outbox.append(Retained(publication))
+        elif self.by_name.pop(name) is not None and durable:
+            self._outbox.append(Unretained(name))
+        self._figures.retained = len(self.by_name)
+
+    def restore(self, publication: Publication) -> None:
+        self.by_name[publication.topic.decode()] = publication
+        self._figures.retained = len(self.by_name)
+        if publication.expires is not None:
+            self._deadlines.at(publication.expires, lambda now: self._expire(publication))
+
+    def remove(self, name: str) -> None:
+        self.by_name.pop(name)
+        self._figures.retained = len(self.by_name)
+
+    def find(self, pattern: str, now: float) -> list[Publication]:
+        """What a filter matches, in the order of names, so that the same state gives the same."""
+        found = [one for _, one in sorted(self.by_name.find(pattern))]
+        return [one for one in found if one.expires is None or one.expires > now]
+
+    def _expire(self, publication: Publication) -> None:
+        name = publication.topic.decode()
+        if self.by_name.get(name) is publication:
+            self.remove(name)
+            self._outbox.append(Unretained(name))

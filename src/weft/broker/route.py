@@ -1,0 +1,118 @@
+"""Receivers of what is published on a name, kept until a subscription or a connection changes them.
+
+A route is the answer of the index of filters, made ready for use: sessions with all their matching subscriptions taken
+together, groups of shared subscriptions, and for QoS 0 the connections that take a PUBLISH as the bytes it came in,
+by the two families of versions whose bytes differ. Names with the same receivers have the same route object, so that
+a run of publications on many names is one piece of bytes for all their receivers.
+
+Names whose route a change could touch are found by the changed filter (name.py), and only those are forgotten.
+"""
+
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+from weft.broker.connection import Connection
+from weft.broker.filter import FilterIndex
+from weft.broker.name import NameIndex
+from weft.broker.session import Session
+from weft.broker.shared import Group
+from weft.broker.subscription import Subscription, Target
+from weft.wire.mqtt.packet import Version
+
+
+class Holders:
+    """What stands at a filter."""
+
+    __slots__ = ("groups", "sessions")
+
+    def __init__(self) -> None:
+        self.sessions: dict[Session, Subscription] = {}
+        self.groups: dict[str, Group] = {}
+
+    def is_empty(self) -> bool:
+        return not self.sessions and not self.groups
+
+
+class Route:
+    __slots__ = (
+        "__weakref__",
+        "groups",
+        "is_plain",
+        "is_sure",
+        "other",
+        "put3",
+        "put5",
+        "receivers",
+        "sure",
+        "targets",
+    )
+
+    def __init__(self, targets: list[Target], groups: list[Group], packet_bytes: int) -> None:
+        self.targets = targets
+        self.groups = groups
+        self.receivers: list[Connection] = []  # that take bytes as they come
+        self.put3: list[Callable[[bytes], None]] = []  # of those, how to add to the burst, before MQTT 5
+        self.put5: list[Callable[[bytes], None]] = []
+        self.other: list[Target] = []  # connected, and in need of a PUBLISH of their own
+        for target in targets:
+            self._place(target, packet_bytes)
+        self.is_plain = not self.other and not groups
+        # QoS 1: all are connected and take the publisher's bytes with an identifier of their own
+        self.sure = [target.session for target in targets if target.qos]
+        self.is_sure = self.is_plain and 0 < len(self.sure) == len(self.receivers) == len(targets)
+
+    def _place(self, target: Target, packet_bytes: int) -> None:
+        connection = target.session.connection
+        if connection is None:
+            return
+        if target.identifiers or target.own is not target or not connection.is_plain(packet_bytes):
+            self.other.append(target)
+            return
+        self.receivers.append(connection)
+        puts = self.put5 if connection.version is Version.V5 else self.put3
+        puts.append(connection.burst.append)
+
+
+class Routes:
+    def __init__(self, index: FilterIndex[Holders], packet_bytes: int, most: int) -> None:
+        self._index = index
+        self._packet_bytes = packet_bytes
+        self._most = most  # names
+        self._names: NameIndex[bytes] = NameIndex()
+        self._known: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
+        self.by_name: dict[bytes, Route] = {}  # the lane looks here itself
+
+    def route(self, topic: bytes) -> Route:
+        """The topic is a valid name."""
+        route = self.by_name.get(topic)
+        return self._find(topic) if route is None else route
+
+    def forget(self, pattern: str) -> None:
+        """Forget the routes of names that match a filter, whose receivers have changed."""
+        if not self.by_name:
+            return
+        for name, topic in self._names.find(pattern):
+            self._names.pop(name)
+            del self.by_name[topic]
+
+    def _find(self, topic: bytes) -> Route:
+        name = topic.decode()
+        if len(self.by_name) >= self._most:
+            self.by_name.clear()
+            self._names.clear()
+        route = self.by_name[topic] = self._built(self._index.match(name))
+        self._names[name] = topic
+        return route
+
+    def _built(self, found: list[Holders]) -> Route:
+        held: dict[Session, list[Subscription]] = {}
+        for holders in found:
+            for session, subscription in holders.sessions.items():
+                held.setdefault(session, []).append(subscription)
+        targets = [Target(session, held[session]) for session in sorted(held, key=lambda one: one.serial)]
+        groups = [group for holders in found for group in holders.groups.values()]
+        key = (*(target.key() for target in targets), *(id(group) for group in groups))
+        route = self._known.get(key)
+        if route is None:
+            route = self._known[key] = Route(targets, groups, self._packet_bytes)
+        return route

@@ -1,0 +1,78 @@
+"""A session: what of a client outlives its connection, and for how long."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from weft.broker.parameters import FOREVER
+from weft.broker.publication import Delivery
+from weft.broker.queue import Queue
+from weft.broker.subscription import Subscription
+from weft.wire.mqtt.packet import Version, Will
+
+if TYPE_CHECKING:
+    from weft.broker.connection import Connection
+
+IDENTIFIERS = 65_535
+
+
+class Session:
+    """Ten thousand of them are idle: what is seldom used is made when it is."""
+
+    __slots__ = (
+        "client",
+        "connection",
+        "expiry",
+        "inflight",
+        "last",
+        "left",
+        "next_id",
+        "queue",
+        "received",
+        "recorded",
+        "resend",
+        "serial",
+        "subscriptions",
+        "version",
+        "will",
+        "will_due",
+    )
+
+    def __init__(self, client: str, serial: int, version: Version, expiry: int) -> None:
+        self.client = client
+        self.serial = serial  # tells sessions apart, also those of one client after one another
+        self.version = version
+        self.expiry = expiry  # seconds that it is kept without a connection
+        self.connection: Connection | None = None
+        self.left: float | None = None  # when the client left
+        self.subscriptions: dict[str, Subscription] = {}
+        self.queue = Queue()
+        self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
+        self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
+        self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
+        self.next_id = 1
+        self.recorded = False  # the journal knows of it
+        self.last = 0  # the highest number of a publication that it was given
+        self.will: Will | None = None
+        self.will_due: float | None = None  # when it will be sent, if the client stays away
+
+    @property
+    def persistent(self) -> bool:
+        return self.expiry > 0
+
+    def is_ready(self) -> bool:
+        """Whether a publication would reach the client at once."""
+        return self.connection is not None and not self.connection.congested
+
+    def expires(self) -> float | None:
+        """When it ends, if the client does not come back."""
+        if self.left is None or self.expiry == FOREVER:
+            return None
+        return self.left + self.expiry
+
+    def new_identifier(self) -> int:
+        """One that is not in use. There is one, for fewer are in flight than there are."""
+        while self.next_id in self.inflight:
+            self.next_id = self.next_id % IDENTIFIERS + 1
+        taken = self.next_id
+        self.next_id = taken % IDENTIFIERS + 1
+        return taken

@@ -1,0 +1,104 @@
+"""All sessions: begun, left, resumed, ended."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from weft.broker.connection import Connection
+from weft.broker.deadline import Deadlines
+from weft.broker.distribution import Distribution
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.record import SessionEnded, SessionLeft, SessionOpened
+from weft.broker.session import Session
+from weft.broker.subscriptions import Subscriptions
+from weft.broker.will import Wills
+from weft.wire.mqtt.packet import Version
+
+
+class Sessions:
+    def __init__(
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        figures: Figures,
+        subscriptions: Subscriptions,
+        distribution: Distribution,
+        wills: Wills,
+    ) -> None:
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._figures = figures
+        self._subscriptions = subscriptions
+        self._distribution = distribution
+        self._wills = wills
+        self._serials = count(1)
+        self._by_client: dict[str, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_client)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._by_client.values())
+
+    def get(self, client: str) -> Session | None:
+        return self._by_client.get(client)
+
+    def create(self, client: str, version: Version, expiry: int) -> Session:
+        session = self._by_client[client] = Session(client, next(self._serials), version, expiry)
+        self._figures.sessions = len(self._by_client)
+        return session
+
+    def attach(self, session: Session, connection: Connection, expiry: int) -> None:
+        assert connection.version is not None
+        session.connection, connection.session = connection, session
+        session.version, session.expiry, session.left = connection.version, expiry, None
+        if session.persistent or session.recorded:  # without an expiry it will not outlive a crash either
+            session.recorded = True
+            self._outbox.append(SessionOpened(session.client, session.version, expiry, session.last))
+        self._figures.connected += 1
+        self._figures.most_connected = max(self._figures.most_connected, self._figures.connected)
+        self._subscriptions.refresh(session)
+
+    def detach(self, session: Session, now: float) -> None:
+        """The client has no connection any more. The session ends, or waits."""
+        connection = session.connection
+        assert connection is not None
+        session.connection = connection.session = None
+        session.left = now
+        session.resend = None
+        self._figures.connected -= 1
+        self._subscriptions.refresh(session)
+        if session.persistent:
+            self._outbox.append(SessionLeft(session.client, now, session.expiry))
+            self.await_return(session)
+        else:
+            self.end(session, now)
+
+    def await_return(self, session: Session) -> None:
+        """End a session that nobody comes back to in time."""
+        expires = session.expires()
+        if expires is not None:
+            self._deadlines.at(expires, lambda now: self._expire(session, expires, now))
+
+    def end(self, session: Session, now: float) -> None:
+        self._wills.publish(session, now)
+        for pattern in list(session.subscriptions):
+            self._subscriptions.remove(session, pattern)
+        del self._by_client[session.client]
+        self._figures.sessions = len(self._by_client)
+        self._figures.waiting -= len(session.queue)
+        self._bequeath(session, now)
+        if session.recorded:
+            self._outbox.append(SessionEnded(session.client))
+
+    def _expire(self, session: Session, expires: float, now: float) -> None:
+        if self._by_client.get(session.client) is session and session.expires() == expires:
+            self._figures.expired += 1
+            self.end(session, now)
+
+    def _bequeath(self, session: Session, now: float) -> None:
+        """What it should have had of a shared subscription, and has not seen, is another member's."""
+        unseen = [one for one in session.inflight.values() if one.qos == 1]
+        for delivery in [*unseen, *session.queue]:
+            if delivery.group is not None and delivery.group.members:
+                self._distribution.pass_on(delivery.group, delivery.publication, now)

@@ -1,0 +1,28 @@
+"""Shared subscriptions: of the members of a group with a filter, one gets each publication.
+
+Members take turns. One whose client is connected and keeps up comes before one that is away; with QoS 0 there is no
+use in a member that is away. A publication that a member has not taken when its session ends goes to another.
+"""
+
+from weft.broker.session import Session
+from weft.broker.subscription import Subscription
+
+
+class Group:
+    __slots__ = ("filter", "members", "name", "turn")
+
+    def __init__(self, name: str, pattern: str) -> None:
+        self.name = name
+        self.filter = pattern  # without $share/NAME/
+        self.members: dict[Session, Subscription] = {}  # in the order of joining
+        self.turn = 0
+
+    def choose(self, qos: int) -> tuple[Session, Subscription] | None:
+        """The member whose turn it is."""
+        able = [one for one in self.members.items() if one[0].is_ready()]
+        if not able and qos:
+            able = list(self.members.items())
+        if not able:
+            return None
+        self.turn += 1
+        return able[self.turn % len(able)]

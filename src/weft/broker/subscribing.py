@@ -1,0 +1,90 @@
+"""SUBSCRIBE and UNSUBSCRIBE: what is granted, what is answered, and the retained messages that follow."""
+
+from weft.broker.connection import Connection
+from weft.broker.distribution import Distribution
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
+from weft.broker.record import Subscribed, Unsubscribed
+from weft.broker.retained import RetainedMessages
+from weft.broker.session import Session
+from weft.broker.subscription import Subscription
+from weft.broker.subscriptions import Subscriptions
+from weft.wire.mqtt.packet import Packet, Request, Suback, Subscribe, Unsuback, Unsubscribe, Version
+from weft.wire.mqtt.property import Property
+from weft.wire.mqtt.reason import SUBACK_FAILURE, Reason
+from weft.wire.mqtt.topic import is_shared
+from weft.wire.mqtt.writer import encode
+
+
+class Subscribing:
+    def __init__(
+        self,
+        outbox: Outbox,
+        subscriptions: Subscriptions,
+        retained: RetainedMessages,
+        distribution: Distribution,
+        figures: Figures,
+        parameters: Parameters,
+    ) -> None:
+        self._outbox = outbox
+        self._subscriptions = subscriptions
+        self._retained = retained
+        self._distribution = distribution
+        self._figures = figures
+        self._parameters = parameters
+
+    def subscribe(self, connection: Connection, packet: Subscribe, now: float) -> None:
+        session = connection.session
+        assert session is not None
+        identifier = packet.properties.get(Property.SUBSCRIPTION_IDENTIFIER, (0,))[0]
+        granted: list[tuple[Subscription, bool]] = []
+        codes: list[int] = []
+        for one in packet.requests:
+            refusal = self._refusal(session, one)
+            if refusal is None:
+                options = one.qos, one.no_local, one.retain_as_published, one.retain_handling
+                made = Subscription(one.filter, *options, identifier)
+                granted.append((made, self._add(session, made)))
+            codes.append(one.qos if refusal is None else refusal)
+        if connection.version is not Version.V5:
+            codes = [min(code, SUBACK_FAILURE) for code in codes]
+        self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
+        for made, fresh in granted:
+            self._send_retained(session, made, fresh, now)
+
+    def unsubscribe(self, connection: Connection, packet: Unsubscribe) -> None:
+        session = connection.session
+        assert session is not None
+        codes = []
+        for pattern in packet.filters:
+            had = self._subscriptions.remove(session, pattern)
+            if had and session.persistent:
+                self._outbox.append(Unsubscribed(session.client, pattern))
+            codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
+        self._answer(connection, session, Unsuback(packet.packet_id, tuple(codes)))
+
+    def _refusal(self, session: Session, request: Request) -> Reason | None:
+        if request.filter.count("/") >= self._parameters.topic_levels:
+            return Reason.TOPIC_FILTER_INVALID
+        full = len(session.subscriptions) >= self._parameters.subscriptions
+        if full and request.filter not in session.subscriptions:
+            return Reason.QUOTA_EXCEEDED
+        return None
+
+    def _add(self, session: Session, made: Subscription) -> bool:
+        if session.persistent:
+            self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
+        return self._subscriptions.add(session, made)
+
+    def _send_retained(self, session: Session, made: Subscription, fresh: bool, now: float) -> None:
+        if is_shared(made.filter) or made.retain_handling == 2 or (made.retain_handling == 1 and not fresh):
+            return
+        for publication in self._retained.find(made.filter, now):
+            self._distribution.to_session(session, made, publication, now)
+
+    def _answer(self, connection: Connection, session: Session, packet: Packet) -> None:
+        assert connection.version is not None
+        self._figures.packets_sent += 1
+        send = self._outbox.send_durable if session.persistent else self._outbox.send
+        send(connection, encode(packet, connection.version))

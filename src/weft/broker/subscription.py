@@ -1,0 +1,55 @@
+"""What a session wants of a name: one subscription, or all that match taken together.
+
+Where filters of a session overlap, it gets one copy, with the highest QoS of them and all their identifiers, which
+both standards allow. A publication of its own is judged without the subscriptions that are "no local".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.broker.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    filter: str  # as the client wrote it, $share/ included
+    qos: int = 0
+    no_local: bool = False
+    retain_as_published: bool = False
+    retain_handling: int = 0
+    identifier: int = 0  # 0 is none
+
+    @property
+    def options(self) -> int:
+        """The byte of SUBSCRIBE."""
+        return self.qos | self.no_local << 2 | self.retain_as_published << 3 | self.retain_handling << 4
+
+    @classmethod
+    def of(cls, pattern: str, options: int, identifier: int) -> "Subscription":
+        return cls(pattern, options & 3, bool(options & 4), bool(options & 8), options >> 4, identifier)
+
+
+class Target:
+    """A session that gets what is published on a name, and how."""
+
+    __slots__ = ("identifiers", "own", "qos", "retain_as_published", "session")
+
+    def __init__(self, session: "Session", held: Iterable[Subscription]) -> None:
+        held = list(held)
+        self.session = session
+        self.qos = max(one.qos for one in held)
+        self.retain_as_published = any(one.retain_as_published for one in held)
+        self.identifiers = tuple(one.identifier for one in held if one.identifier)
+        self.own: Target | None = self  # for its own publications
+        if any(one.no_local for one in held):
+            foreign = [one for one in held if not one.no_local]
+            self.own = Target(session, foreign) if foreign else None
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for targets that get the same in the same way."""
+        own = None if self.own is None or self.own is self else self.own.key()
+        connection = self.session.connection
+        number = connection.number if connection is not None else 0
+        return self.session.serial, number, self.qos, self.retain_as_published, self.identifiers, self.own is self, own

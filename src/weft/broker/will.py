@@ -1,0 +1,56 @@
+"""Wills: what a client wants said if it goes without a word.
+
+It is said when the connection is lost, or in MQTT 5 after a delay, but not later than the end of the session; a client
+that comes back in time to its session takes it back.
+"""
+
+from weft.broker.deadline import Deadlines
+from weft.broker.distribution import Distribution
+from weft.broker.inbound import passed_on
+from weft.broker.outbox import Outbox
+from weft.broker.publication import Publication
+from weft.broker.record import WillSet
+from weft.broker.session import Session
+from weft.wire.mqtt.packet import Will
+from weft.wire.mqtt.property import Property
+
+
+class Wills:
+    def __init__(self, outbox: Outbox, deadlines: Deadlines, distribution: Distribution) -> None:
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._distribution = distribution
+
+    def set(self, session: Session, will: Will | None) -> None:
+        """The will that came with CONNECT; none takes back what was."""
+        changed = session.will is not None or will is not None
+        session.will, session.will_due = will, None
+        if changed and session.persistent:
+            self._outbox.append(WillSet(session.client, will))
+
+    def arm(self, session: Session, now: float) -> None:
+        """The client is gone without a word."""
+        if session.will is None:
+            return
+        delay = session.will.properties.get(Property.WILL_DELAY_INTERVAL, 0)
+        if not delay or not session.persistent:
+            self.publish(session, now)
+            return
+        session.will_due = due = now + min(delay, session.expiry)
+        self._deadlines.at(due, lambda then: self._fall_due(session, due, then))
+
+    def publish(self, session: Session, now: float) -> None:
+        """Say it now, if it has not been said."""
+        will = session.will
+        if will is None:
+            return
+        properties, expires = passed_on(will.properties, now)
+        said = Publication(
+            will.topic.encode(), will.payload, will.qos, will.retain, properties, expires, session.client
+        )
+        self._distribution.accept(said, now)
+        self.set(session, None)
+
+    def _fall_due(self, session: Session, due: float, now: float) -> None:
+        if session.will_due == due:
+            self.publish(session, now)

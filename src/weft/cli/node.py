@@ -1,0 +1,69 @@
+"""weft node"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+EXAMPLE = "weft node --listen 127.0.0.1:1883 --data node-data"
+
+
+def _limit(help_: str) -> Any:
+    return typer.Option(help=help_, rich_help_panel="Limits", show_default=False)
+
+
+def node(
+    listen: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[SCHEME://]HOST:PORT",
+            help="Where clients connect; mqtt://, mqtts://, ws:// or wss://. May be given more than once.",
+            show_default="127.0.0.1:1883",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder that keeps sessions and messages.", show_default=False)
+    ] = None,
+    sync: Annotated[
+        Literal["disk", "process", "none"] | None,
+        typer.Option(
+            metavar="disk|process|none",
+            help="What an acknowledgement outlives: the loss of power, the end of the process, or nothing.",
+            show_default="disk",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML file with these options.", show_default=False)
+    ] = None,
+    http: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Port of /metrics and /health.", show_default=False)
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
+    json_logs: Annotated[bool | None, typer.Option("--json-logs", help="Log JSON.", show_default=False)] = None,
+    quiet: Annotated[bool | None, typer.Option("--quiet", help="Log nothing.", show_default=False)] = None,
+    connections: Annotated[int | None, _limit("Connections at a time.")] = None,
+    connect_timeout: Annotated[float | None, _limit("Seconds until CONNECT must have come.")] = None,
+    packet_bytes: Annotated[int | None, _limit("Bytes of a packet.")] = None,
+    receive_maximum: Annotated[int | None, _limit("Unreleased publications of QoS 2 from a client (MQTT 5).")] = None,
+    inflight: Annotated[int | None, _limit("Unacknowledged publications to a client.")] = None,
+    queue_messages: Annotated[int | None, _limit("Publications waiting in a session.")] = None,
+    queue_bytes: Annotated[int | None, _limit("Their bytes.")] = None,
+    topic_levels: Annotated[int | None, _limit("Levels of a topic.")] = None,
+    subscriptions: Annotated[int | None, _limit("Subscriptions of a session.")] = None,
+    retained_messages: Annotated[int | None, _limit("Retained messages.")] = None,
+    topic_aliases: Annotated[int | None, _limit("Topic aliases of a client (MQTT 5).")] = None,
+    keep_alive: Annotated[int | None, _limit("Longest keep-alive in seconds (MQTT 5); 0 is any.")] = None,
+    session_expiry: Annotated[int | None, _limit("Seconds that a session is kept at most.")] = None,
+    patience: Annotated[float | None, _limit("Seconds that publishers wait for a slow receiver.")] = None,
+    cached_names: Annotated[int | None, _limit("Topics whose receivers are remembered.")] = None,
+    sys_interval: Annotated[float | None, _limit("Seconds between updates of $SYS; 0 is none.")] = None,
+) -> None:
+    """Run a broker for MQTT 3.1, 3.1.1 and 5. It prints `ready` when clients can connect; Ctrl-C ends it."""
+    given = {name: value for name, value in locals().items() if name != "config"}
+    from weft import __version__
+    from weft.live.node import run
+    from weft.live.settings import read_settings
+
+    settings = read_settings(config, given)
+    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)

@@ -1,0 +1,55 @@
+"""weft weave"""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.output import ConsoleProgress, print_result
+
+EXAMPLE = "weft weave twitter-10k twitter-10k-sl --fan-out 16 --out twitter-10k-trees.parquet"
+
+
+def weave(
+    instance: o.InInstance,
+    overlay: o.InOverlay,
+    out: Annotated[Path, typer.Option(help="File for the trees.", show_default=False)],
+    fan_out: o.FanOut = None,
+    latency: o.Latency = None,
+    seed: o.Seed = 1,
+    engine: o.Engine = "local",
+    master: o.Master = "local[*]",
+    conf: o.Conf = [],  # noqa: B006
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Weave a tree of the overlay's links for every topic, for the router weave. The seed places nodes on hosts."""
+    from weft.model.instance import read_instance
+    from weft.model.latency import latency_for
+    from weft.model.overlay import read_overlay, require_made_for
+    from weft.model.storage import require_absent
+    from weft.trees.weave import FAN_OUT, figures, require_fan_out
+    from weft.trees.weave import weave as weave_here
+
+    bound = FAN_OUT if fan_out is None else fan_out
+    require_fan_out(bound)
+    require_absent(out, force)
+    made, built = read_instance(instance), read_overlay(overlay)
+    require_made_for(made, built)
+    placed = None if latency is None else latency_for(built, latency, seed)
+    progress, start = ConsoleProgress(), time.perf_counter()
+    if engine == "spark":
+        from weft.pipeline.session import spark_session
+        from weft.pipeline.weave import weave as weave_on_spark
+
+        with spark_session(master, o.spark_conf(conf)) as spark:
+            where = spark, instance, overlay
+            trees = weave_on_spark(*where, fan_out=bound, latency=latency, seed=seed, progress=progress)
+    else:
+        with progress.step(f"Weaving {made.topics:,} topics"):
+            trees = weave_here(made, built, fan_out=bound, latency=placed)
+    seconds = round(time.perf_counter() - start, 3)
+    trees.write(out, force=force)
+    print_result({"file": str(out), "fan_out": bound, "seconds": seconds, **figures(made, trees)}, json)

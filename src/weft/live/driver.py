@@ -1,0 +1,163 @@
+"""Drives a broker: events from sockets, timer and journal go in, effects are carried out in order.
+
+Some effects cause events while they are carried out (a write that congests a socket); these wait their turn.
+"""
+
+import asyncio
+from collections import deque
+from itertools import count
+
+from weft.broker.broker import Broker
+from weft.broker.effect import (
+    Append,
+    Close,
+    Effect,
+    Event,
+    Hold,
+    JournalFilled,
+    JournalFreed,
+    Note,
+    Resume,
+    Send,
+    Stopping,
+)
+from weft.journal.event import AppendFailed, Broken, Compacted, CompactionFailed, Synced
+from weft.journal.event import Event as JournalEvent
+from weft.live.client import Client
+from weft.live.clock import Clock
+from weft.live.journal import Journal
+from weft.live.log import Log
+
+
+class Driver:
+    def __init__(self, broker: Broker, clock: Clock, log: Log, journal: Journal | None) -> None:
+        self.broker = broker
+        self._clock = clock
+        self._log = log
+        self._journal = journal
+        self._clients: dict[int, Client] = {}
+        self._numbers = count(1)
+        self._waiting: dict[Client, None] = {}  # for the journal
+        self._events: deque[Event] = deque()
+        self._busy = False
+        self._records: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at: float | None = None
+        self._full = False
+        self.broken = asyncio.Event()  # the journal cannot go on
+
+    def start(self) -> None:
+        if self._journal is not None:
+            self._journal.start(self._hear_journal, self.broker.records)
+        self._arm()
+
+    def add(self, client: Client) -> int:
+        number = next(self._numbers)
+        self._clients[number] = client
+        return number
+
+    def remove(self, client: Client) -> None:
+        self._clients.pop(client.number, None)
+        self._waiting.pop(client, None)
+
+    def await_sync(self, client: Client) -> None:
+        self._waiting[client] = None
+
+    def handle(self, event: Event) -> None:
+        """Hand over an event; one that an effect has caused waits until the effects before it are carried out."""
+        if self._busy:
+            self._events.append(event)
+        else:
+            self.work(self.broker.handle(event, self._clock.now()))
+
+    def work(self, effects: list[Effect]) -> None:
+        self._busy = True
+        self._carry_out(effects)
+        while self._events:
+            self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
+        self._busy = False
+        self._arm()
+
+    async def stop(self) -> None:
+        """Tell all clients, and wait until they are gone or have had their time."""
+        self.handle(Stopping())
+        if self._journal is not None:
+            await self._journal.close()
+            self._release()
+        for _ in range(50):
+            if not self._clients:
+                return
+            await asyncio.sleep(0.02)
+        for client in list(self._clients.values()):
+            client.abort()
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        synced = self._journal.synced if self._journal is not None else 0
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                client = self._clients.get(effect.connection)  # type: ignore[attr-defined]
+                if client is not None:
+                    client.send(effect.data, effect.after, synced)  # type: ignore[attr-defined]
+            elif kind is Append:
+                self._records.append(effect.record)  # type: ignore[attr-defined]
+            else:
+                self._carry_out_one(effect)
+        if self._records and self._journal is not None:
+            records, self._records = self._records, []
+            self._journal.append(records)
+            if self._journal.synced > synced:  # where nothing waits
+                self._release()
+
+    def _carry_out_one(self, effect: Effect) -> None:
+        match effect:
+            case Close(number) if number in self._clients:
+                self._clients[number].close()
+            case Hold(number) if number in self._clients:
+                self._clients[number].hold()
+            case Resume(number) if number in self._clients:
+                self._clients[number].resume()
+            case Note(event, number, client, detail):
+                peer = self._clients[number].peer() if number in self._clients else None
+                self._log.write(event, client=client, peer=peer, connection=number or None, detail=detail)
+
+    def _hear_journal(self, event: JournalEvent) -> None:
+        match event:
+            case Synced():
+                if self._full:
+                    self._full = False
+                    self._log.write("journal_has_room")
+                    self.handle(JournalFreed())
+                self._release()
+            case AppendFailed(_, reason):
+                if not self._full:
+                    self._full = True
+                    self._log.write("journal_full", detail=reason)
+                    self.handle(JournalFilled())
+            case Compacted(position, size):
+                self._log.write("journal_compacted", position=position, bytes=size)
+            case CompactionFailed(reason):
+                self._log.write("journal_not_compacted", detail=reason)
+            case Broken(reason):
+                self._log.write("journal_broken", detail=reason)
+                self.broken.set()
+
+    def _release(self) -> None:
+        assert self._journal is not None
+        for client in list(self._waiting):
+            if client.release(self._journal.synced):
+                del self._waiting[client]
+
+    def _arm(self) -> None:
+        """One timer, for the next deadline. It may come too early; it is then armed again."""
+        deadline = self.broker.next_deadline()
+        if deadline is None or (self._timer_at is not None and self._timer_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, deadline - self._clock.now()), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = self._timer_at = None
+        self.work(self.broker.on_timer(self._clock.now()))

@@ -1,0 +1,87 @@
+"""The HTTP port: /metrics for Prometheus, /health for whoever restarts us.
+
+prometheus-client would bring a registry, threads and a server for one page of text of which we know every line, so
+the text is written here.
+"""
+
+import asyncio
+from dataclasses import fields
+from typing import cast
+
+from weft.broker.figure import Figures
+from weft.live.driver import Driver
+
+REQUEST_BYTES = 8192
+COUNTERS = {
+    "expired": "Sessions that ended while their clients were away.",
+    "bytes_received": "Bytes from clients.",
+    "bytes_sent": "Bytes to clients.",
+    "packets_received": "MQTT packets from clients.",
+    "packets_sent": "MQTT packets to clients.",
+    "publications_received": "Publications from clients.",
+    "publications_sent": "Publications to clients.",
+    "publication_bytes_received": "Payload bytes from clients.",
+    "publication_bytes_sent": "Payload bytes to clients.",
+    "dropped": "Publications that a queue, or a client that does not read, did not take.",
+    "refused": "Connections that were refused.",
+}
+GAUGES = {
+    "connections": "Open connections.",
+    "connected": "Connected clients.",
+    "sessions": "Sessions, with those of clients that are away.",
+    "subscriptions": "Subscriptions.",
+    "shared_subscriptions": "Shared subscriptions.",
+    "retained": "Retained messages.",
+    "waiting": "Publications that wait in queues of sessions.",
+    "started": "Start, in seconds since 1970.",
+}
+
+
+def _metrics(figures: Figures) -> str:
+    """Prometheus' text format."""
+    lines = []
+    for one in fields(figures):
+        if one.name in COUNTERS:
+            name, kind, told = f"weft_{one.name}_total", "counter", COUNTERS[one.name]
+        elif one.name in GAUGES:
+            name, kind, told = f"weft_{one.name}", "gauge", GAUGES[one.name]
+        else:
+            continue
+        lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}", f"{name} {getattr(figures, one.name)}"]
+    return "\n".join(lines) + "\n"
+
+
+class Monitor(asyncio.Protocol):
+    """One request a connection."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._request = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._request += data
+        if b"\r\n\r\n" in self._request:
+            self._transport.write(self._answer(self._request.split(b"\r\n", 1)[0].decode("latin-1")))
+            self._transport.close()
+        elif len(self._request) > REQUEST_BYTES:
+            self._transport.close()
+
+    def _answer(self, line: str) -> bytes:
+        method, _, rest = line.partition(" ")
+        path = rest.split(" ")[0].split("?")[0]
+        if method not in ("GET", "HEAD"):
+            return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
+        if path == "/metrics":
+            return _response("200 OK", _metrics(self._driver.broker.figures), method, "text/plain; version=0.0.4")
+        if path == "/health":
+            well = not self._driver.broken.is_set()
+            return _response("200 OK", "ok\n", method) if well else _response("503 Broken", "journal\n", method)
+        return _response("404 Not Found", "There are /metrics and /health.\n", method)
+
+
+def _response(status: str, body: str, method: str, kind: str = "text/plain") -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {len(body.encode())}\r\n"
+    return (head + "Connection: close\r\n\r\n" + (body if method != "HEAD" else "")).encode()

@@ -1,0 +1,61 @@
+"""A client on a stream of asyncio: TLS, and below WebSockets."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from weft.broker.effect import Received
+from weft.live.client import HIGH, LINGER, LOW, Client
+
+if TYPE_CHECKING:
+    from weft.live.driver import Driver
+
+
+class StreamClient(Client, asyncio.Protocol):
+    __slots__ = ("transport",)
+
+    def __init__(self, driver: "Driver") -> None:
+        super().__init__(driver)
+        self.transport: asyncio.Transport
+
+    # asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(HIGH, LOW)
+        self.opened()
+
+    def data_received(self, data: bytes) -> None:
+        self.driver.handle(Received(self.number, data))
+
+    def pause_writing(self) -> None:
+        self.congest()
+
+    def resume_writing(self) -> None:
+        self.drain()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost()
+
+    # Client
+
+    def write(self, data: bytes) -> None:
+        self.transport.write(data)
+
+    def pause(self) -> None:
+        self.transport.pause_reading()
+
+    def unpause(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def finish(self) -> None:
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            asyncio.get_running_loop().call_later(LINGER, self.transport.abort)
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def peer(self) -> str:
+        peer = self.transport.get_extra_info("peername")
+        return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""

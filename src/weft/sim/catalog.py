@@ -1,0 +1,115 @@
+"""Routers by name: a row says how one is made, by which kernel publications are routed in bulk, and what it needs.
+
+A new router is its own files, in protocol/, kernels/routing/ and sim/routing/, and a row here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from weft.errors import WeftError
+from weft.model.instance import Instance
+from weft.model.latency import Latency
+from weft.model.overlay import Overlay, require_made_for
+from weft.model.tree import Trees, require_woven_for
+from weft.protocol.convey import Pal, Pie, Po
+from weft.protocol.finger import FingerTable
+from weft.protocol.router import Membership, Router
+from weft.protocol.scribe import IScribe, Scribe
+from weft.protocol.weave import Weave
+from weft.sim.network import Network, network_with
+from weft.sim.routing import convey, scribe, weave
+from weft.sim.runs import Kernel
+from weft.trees.weave import FAN_OUT, require_fan_out
+from weft.trees.weave import weave as woven
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the router of a node is given."""
+
+    node: int
+    membership: Membership
+    fingers: FingerTable | None  # None without a ring
+    rendezvous: Callable[[int], int]  # topic -> ring id
+    tables: Mapping[int, frozenset[int]]  # topic -> neighbours in its tree
+
+    @property
+    def ring(self) -> FingerTable:
+        if self.fingers is None:
+            raise WeftError(f"Node {self.node} has no fingers: the router goes by a ring, and the overlay has none.")
+        return self.fingers
+
+
+@dataclass(frozen=True)
+class Routing:
+    make: Callable[[Place], Router]
+    kernel: Kernel
+    needs_ring: bool = True
+    has_trees: bool = False  # publications of a topic travel on its tree, and nobody subscribes by messages
+
+
+ROUTERS: Mapping[str, Routing] = {
+    "po": Routing(lambda at: Po(at.node, at.ring, at.membership), convey.po),
+    "pal": Routing(lambda at: Pal(at.node, at.ring, at.membership), convey.pal),
+    "pie": Routing(lambda at: Pie(at.node, at.ring, at.membership), convey.pie),
+    "scribe": Routing(lambda at: Scribe(at.node, at.ring, at.membership, at.rendezvous), scribe.scribe),
+    "iscribe": Routing(lambda at: IScribe(at.node, at.ring, at.membership, at.rendezvous), scribe.iscribe),
+    "weave": Routing(
+        lambda at: Weave(at.node, at.membership, at.fingers, at.tables), weave.weave, needs_ring=False, has_trees=True
+    ),
+}
+
+
+def routing(router: str) -> Routing:
+    if router not in ROUTERS:
+        raise WeftError(f"There is no router {router!r}: choose one of {', '.join(ROUTERS)}.")
+    return ROUTERS[router]
+
+
+def without_ring() -> str:
+    """The routers that need no ring."""
+    return " or ".join(name for name, row in ROUTERS.items() if not row.needs_ring)
+
+
+def _with_trees() -> str:
+    """The routers that have trees."""
+    return " and ".join(name for name, row in ROUTERS.items() if row.has_trees)
+
+
+def require_options(router: str, fan_out: int | None, trees_given: bool = False) -> None:
+    row = routing(router)
+    if fan_out is not None and not row.has_trees:
+        raise WeftError(
+            f"{router} takes no option `fan_out`: only {_with_trees()} has trees whose degree it bounds.", "fan_out"
+        )
+    if trees_given and not row.has_trees:
+        raise WeftError(f"{router} has no trees to go by: only {_with_trees()} takes them.")
+    if trees_given and fan_out is not None:
+        raise WeftError("The trees are woven already: a fan-out is given when they are.")
+    if fan_out is not None:
+        require_fan_out(fan_out)
+
+
+def trees_for(
+    router: str,
+    instance: Instance,
+    overlay: Overlay,
+    *,
+    fan_out: int | None = None,
+    latency: Latency | None = None,
+    given: Trees | None = None,
+) -> Trees | None:
+    """The given trees, or else new ones; None for a router without trees."""
+    require_options(router, fan_out, given is not None)
+    require_made_for(instance, overlay)
+    if not routing(router).has_trees:
+        return None
+    if given is not None:
+        require_woven_for(instance, overlay, given.meta)
+        return given
+    return woven(instance, overlay, fan_out=FAN_OUT if fan_out is None else fan_out, latency=latency)
+
+
+def network_for(router: str, instance: Instance, overlay: Overlay, *, trees: Trees | None = None) -> Network:
+    """The network, with trees if the router has them."""
+    return network_with(instance, overlay, trees_for(router, instance, overlay, given=trees))

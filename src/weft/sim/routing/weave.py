@@ -1,0 +1,24 @@
+"""Weave, over the trees of the network."""
+
+from weft.kernels.routing.weave import weave_runs
+from weft.sim.network import Network
+from weft.sim.runs import Counted, Runs
+
+
+def weave(network: Network, runs: Runs, seed: int, counted: Counted) -> None:
+    indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
+    trees, (totals, load, trace) = network.woven, counted
+    weave_runs(
+        network.ring,
+        indptr,
+        subscribers,
+        trees.indptr,
+        trees.members,
+        trees.parents,
+        runs.topics,
+        runs.starts,
+        runs.issuers,
+        totals,
+        load,
+        trace,
+    )

@@ -1,0 +1,163 @@
+"""Every benchmark runs, at a toy size, and prints the tables that the docs carry."""
+
+import importlib
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from weft import cli
+from weft.workloads.catalog import generate
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+PARTS = {"measure", "snap", "textbook"}  # what benchmarks share
+DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
+
+TOLD_WITHOUT_A_TABLE = {
+    ("workload", "nodes", "subscriptions in all", "seconds"),  # docs/workloads.md
+    ("sync", "batch", "journal, waiting", "journal, window", "SQLite", "bare calls"),  # no figures yet, as of the next
+    ("command", "kernels", "specialisations", "seconds"),
+}
+
+Bench = Callable[..., str]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+    """A benchmark in this process, with arguments; what it prints."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR", ""))  # a benchmark may change it
+    threads = numba.get_num_threads()
+
+    def run(name: str, *arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
+        importlib.import_module(name).main()
+        return capsys.readouterr().out
+
+    yield run
+    numba.set_num_threads(threads)
+
+
+def tables_in(text: str) -> dict[tuple[str, ...], list[int]]:
+    """How many cells the rows of every Markdown table have, by its head."""
+    tables: dict[tuple[str, ...], list[int]] = {}
+    lines = text.splitlines()
+    for head, rule, *rows in (lines[i:] for i in range(len(lines) - 1)):
+        if head.startswith("|") and re.fullmatch(r"[|:\- ]+", rule):
+            of_table = rows[: next((i for i, row in enumerate(rows) if not row.startswith("|")), len(rows))]
+            tables[cells(head)] = [len(cells(row)) for row in of_table]
+    return tables
+
+
+def cells(row: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
+
+
+def assert_tables_of_the_docs(printed: str) -> None:
+    tables = tables_in(printed)
+    assert tables
+    assert tables.keys() <= tables_in(DOCS).keys() | TOLD_WITHOUT_A_TABLE
+    for head, widths in tables.items():
+        assert set(widths) == {len(head)}, f"the rows under {head} do not fit"
+
+
+RUNS = {
+    "broker": ("--subscriptions", 200, "--publications", 300, "--repeats", 1),
+    "filter_mqtt": ("--filters", 300),
+    "compilation": ("--case", "inspect"),
+    "generate": ("--toy",),
+    "journal": ("--seconds", 0.001, "--rounds", 1),
+    "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
+    "overlays": ("--toy",),
+    "popsub": ("--toy",),
+    "popsub_choices": ("--toy",),
+    "routing": ("--nodes", 200, "--topics", 40, "--publications", 300, "--rounds", 1),
+    "topic_connected": ("--toy",),
+    "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
+    "weave": ("--toy",),
+}
+IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "pipeline", "social_calibration", "weave_picture"}
+
+
+def test_every_benchmark_is_tried() -> None:
+    there = {path.stem for path in BENCHMARKS.glob("*.py")}
+    assert there == RUNS.keys() | IN_TESTS_OF_THEIR_OWN | PARTS
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_benchmark_prints_the_tables_of_the_docs(bench: Bench, name: str, tmp_path: Path) -> None:
+    where = ("--folder", tmp_path) if name == "journal" else ()
+    assert_tables_of_the_docs(bench(name, *RUNS[name], *where))
+
+
+@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
+def test_the_node_is_measured_beside_mosquitto() -> None:
+    toy = ["--seconds", "0.1", "--repeat", "1", "--idle", "20"]
+    command = [sys.executable, str(BENCHMARKS / "broker_mqtt.py"), *toy]
+    assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
+
+
+def test_a_broker_measured_is_what_the_simulation_reads(bench: Bench, tmp_path: Path) -> None:
+    table = tmp_path / "capacity.toml"
+    bench("broker", *RUNS["broker"], "--out", table)
+    stored = (ROOT / "src/weft/sim/broker_capacity.toml").read_text()
+    assert re.findall(r"^\w+|\[\w+\]", table.read_text(), re.M) == re.findall(r"^\w+|\[\w+\]", stored, re.M)
+
+
+@pytest.fixture
+def snap(tmp_path: Path) -> Path:
+    """Edge lists in the place, and with the names, of SNAP's."""
+    folder = tmp_path / "social"
+    folder.mkdir()
+    for name, seed in (("facebook", 1), ("twitter", 2)):
+        graph = generate("social", nodes=300, seed=seed).interest
+        np.savetxt(folder / f"{name}_combined.txt.gz", np.column_stack([graph.row_of_each(), graph.indices]), "%d")
+    return tmp_path
+
+
+def test_the_generator_is_compared_with_edge_lists(bench: Bench, snap: Path) -> None:
+    figure = snap / "figure.svg"
+    assert_tables_of_the_docs(bench("social_calibration", "--data", snap / "social", "--figure", figure))
+    assert "</svg>" in figure.read_text()
+
+
+def test_commands_are_measured(bench: Bench, snap: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands run in this process, which has a Spark session already; how long they take is not of interest."""
+    pipeline = importlib.import_module("pipeline")
+
+    def in_process(_: object, *arguments: object) -> object:
+        quiet = io.StringIO()
+        with monkeypatch.context() as patch, redirect_stdout(quiet), redirect_stderr(quiet):
+            patch.setattr(sys, "argv", ["weft", *map(str, arguments)])
+            patch.setattr(signal, "signal", lambda *_: None)
+            with suppress(SystemExit):
+                cli.main()
+        assert Path(str(arguments[-1])).is_dir(), quiet.getvalue()
+        return importlib.import_module("measure").Cost(1.0, 10**9)
+
+    monkeypatch.setattr(pipeline, "measure", in_process)
+    assert_tables_of_the_docs(bench("pipeline", "--data", snap, "--edges", 2000, "--sample", 50, "--scratch", snap))
+
+
+def test_a_command_that_fails_is_not_measured(bench: Bench) -> None:
+    measure = importlib.import_module("measure").measure
+    assert measure(sys.executable, "-c", "import time; time.sleep(0.2)").peak_bytes > 10**6
+    with pytest.raises(SystemExit, match="failed with 3"):
+        measure(sys.executable, "-c", "raise SystemExit(3)")
+
+
+def test_the_picture_of_weave_is_drawn(tmp_path: Path, bench: Bench) -> None:
+    bench("weave_picture", tmp_path / "weave.svg")
+    assert (tmp_path / "weave.svg").read_text() == (ROOT / "docs/figures/weave.svg").read_text()

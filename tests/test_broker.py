@@ -1,0 +1,570 @@
+"""The broker, packet by packet. The conformance suite speaks to a process; here time is virtual."""
+
+import pytest
+
+from broker_client import QUIET, V3, V5, Client, House
+from weft.broker import effect as e
+from weft.broker.parameters import Parameters
+from weft.errors import WeftError
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.property import Property
+from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.writer import encode
+
+VERSIONS = [V3, V5]
+
+
+def subscribe(client: Client, *filters: str, qos: int = 0, **options: object) -> list[p.Packet]:
+    requests = tuple(p.Request(one, qos, **options) for one in filters)  # type: ignore[arg-type]
+    return client.say(p.Subscribe(1, requests))
+
+
+def said(client: Client) -> list[tuple[str, bytes]]:
+    return [(one.topic, one.payload) for one in client.take() if isinstance(one, p.Publish)]
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+# Publish and subscribe
+
+
+@pytest.mark.parametrize("sender", VERSIONS)
+@pytest.mark.parametrize("receiver", VERSIONS)
+def test_a_publication_reaches_who_subscribes(house: House, sender: p.Version, receiver: p.Version) -> None:
+    one, other = house.greeted("one", sender), house.greeted("other", receiver)
+    assert subscribe(other, "a/+") == [p.Suback(1, (0,))]
+    for _ in range(3):  # the first of a topic takes the long way, the next ones the lane
+        one.say(p.Publish("a/b", b"1"), p.Publish("a/c", b""), p.Publish("b", b"no"), p.Publish("a/b", b"3" * 200))
+        assert other.take() == [p.Publish("a/b", b"1"), p.Publish("a/c", b""), p.Publish("a/b", b"3" * 200)]
+
+
+def test_what_one_receiver_gets_of_one_read_is_one_send(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other")
+    subscribe(other, "#")
+    packets = b"".join(encode(p.Publish(f"t/{n % 3}", b"x"), V3) for n in range(30))
+    one.say_bytes(packets)
+    effects = house.broker.handle(e.Received(one.number, packets), house.now)
+    assert effects == [e.Send(other.number, packets)]  # as the bytes it came in
+    assert effects[0].data is packets or effects[0].data == packets  # type: ignore[attr-defined]
+
+
+def test_receivers_change_with_every_subscription(house: House) -> None:
+    one, other, third = house.greeted("one"), house.greeted("other"), house.greeted("third")
+    subscribe(other, "a/b")
+    one.say(p.Publish("a/b", b"1"))
+    subscribe(third, "a/#")
+    one.say(p.Publish("a/b", b"2"))
+    other.say(p.Unsubscribe(2, ("a/b",)))
+    one.say(p.Publish("a/b", b"3"))
+    third.vanish()
+    one.say(p.Publish("a/b", b"4"))
+    assert said(other) == []
+    assert [two.payload for two in third.heard if isinstance(two, p.Publish)] == [b"2", b"3"]
+
+
+def test_overlapping_filters_give_one_copy_with_the_highest_qos(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", V5)
+    other.say(p.Subscribe(1, (p.Request("a/#", 0),), {Property.SUBSCRIPTION_IDENTIFIER: (7,)}))
+    other.say(p.Subscribe(2, (p.Request("a/b", 1),), {Property.SUBSCRIPTION_IDENTIFIER: (9,)}))
+    one.say(p.Publish("a/b", b"x", 2, packet_id=1))
+    (got,) = other.take()
+    assert isinstance(got, p.Publish)
+    assert (got.qos, sorted(got.properties[Property.SUBSCRIPTION_IDENTIFIER])) == (1, [7, 9])
+
+
+def test_no_local_keeps_a_client_from_hearing_itself(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other", V5)
+    subscribe(one, "a", no_local=True)
+    subscribe(one, "b")
+    for _ in range(2):
+        assert one.say(p.Publish("a", b"1"), p.Publish("b", b"1")) == [p.Publish("b", b"1")]
+        other.say(p.Publish("a", b"2"), p.Publish("b", b"2"))
+        assert said(one) == [("a", b"2"), ("b", b"2")]
+
+
+def test_properties_are_passed_on_and_expiry_counts_down(house: House) -> None:
+    properties = {
+        Property.PAYLOAD_FORMAT_INDICATOR: 1,
+        Property.CONTENT_TYPE: "text",
+        Property.RESPONSE_TOPIC: "answer",
+        Property.CORRELATION_DATA: b"1",
+        Property.USER_PROPERTY: (("a", "1"), ("a", "2")),
+    }
+    one, other = house.greeted("one", V5), house.greeted("other", V5, properties={Property.SESSION_EXPIRY_INTERVAL: 99})
+    old = house.greeted("old", V3)
+    subscribe(other, "t", qos=1)
+    subscribe(old, "t")
+    one.say(p.Publish("t", b"x", properties={**properties, Property.TOPIC_ALIAS: 3}))
+    assert other.take() == [p.Publish("t", b"x", properties=properties)]
+    assert old.take() == [p.Publish("t", b"x")]
+    other.vanish()
+    one.say(p.Publish("t", b"y", 1, packet_id=1, properties={Property.MESSAGE_EXPIRY_INTERVAL: 20}))
+    one.say(p.Publish("t", b"z", 1, packet_id=2, properties={Property.MESSAGE_EXPIRY_INTERVAL: 5}))
+    house.wait(8)
+    other = house.greeted("other", V5, clean=False, properties={Property.SESSION_EXPIRY_INTERVAL: 99})
+    assert [(got.payload, got.properties) for got in other.take()] == [  # type: ignore[attr-defined]
+        (b"y", {Property.MESSAGE_EXPIRY_INTERVAL: 12})
+    ]
+
+
+# Aliases
+
+
+def test_aliases_stand_for_topics(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other", V3)
+    subscribe(other, "#")
+    one.say(p.Publish("t", b"1", properties={Property.TOPIC_ALIAS: 1}))
+    one.say(p.Publish("", b"2", properties={Property.TOPIC_ALIAS: 1}))
+    one.say(p.Publish("u", b"3", properties={Property.TOPIC_ALIAS: 1}))
+    one.say(p.Publish("", b"4", properties={Property.TOPIC_ALIAS: 1}))
+    assert said(other) == [("t", b"1"), ("t", b"2"), ("u", b"3"), ("u", b"4")]
+
+
+@pytest.mark.parametrize(("topic", "alias"), [("t", 0), ("t", 101), ("", 5)])
+def test_aliases_out_of_range_or_not_set_end_the_connection(house: House, topic: str, alias: int) -> None:
+    one = house.greeted("one", V5)
+    (got,) = one.say(p.Publish(topic, b"", properties={Property.TOPIC_ALIAS: alias}))
+    assert isinstance(got, p.Disconnect)
+    assert got.reason == (Reason.TOPIC_ALIAS_INVALID if topic else Reason.PROTOCOL_ERROR)
+    assert one.closed
+
+
+def test_a_client_that_wants_aliases_gets_them(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", V5, properties={Property.TOPIC_ALIAS_MAXIMUM: 1})
+    subscribe(other, "#")
+    one.say(p.Publish("a", b"1"), p.Publish("a", b"2"), p.Publish("b", b"3"))
+    alias = {Property.TOPIC_ALIAS: 1}
+    assert other.take() == [
+        p.Publish("a", b"1", properties=alias),
+        p.Publish("", b"2", properties=alias),
+        p.Publish("b", b"3"),
+    ]
+
+
+# Handshakes
+
+
+def test_qos_1_and_2_to_a_client_are_resumed_with_their_identifiers(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", clean=False)
+    subscribe(other, "#", qos=2)
+    assert one.say(p.Publish("t", b"1", 1, packet_id=5)) == [p.Puback(5)]
+    assert one.say(p.Publish("t", b"2", 2, packet_id=6)) == [p.Pubrec(6)]
+    assert one.say(p.Publish("t", b"3", 2, packet_id=7)) == [p.Pubrec(7)]
+    first, second, third = other.take()
+    assert [(got.qos, got.dup) for got in (first, second, third)] == [(1, False), (2, False), (2, False)]  # type: ignore[attr-defined]
+    other.say(p.Pubrec(third.packet_id))  # type: ignore[attr-defined]
+    other.vanish()
+    other = house.greeted("other", clean=False)
+    again = other.take()
+    assert again[:2] == [p.Publish("t", b"1", 1, False, True, 1), p.Publish("t", b"2", 2, False, True, 2)]
+    assert again[2:] == [p.Pubrel(3)]
+    assert other.say(p.Puback(1), p.Pubrec(2), p.Pubcomp(3)) == [p.Pubrel(2)]
+    other.say(p.Pubcomp(2))
+    other.vanish()
+    assert house.greeted("other", clean=False).take() == []
+
+
+def test_qos_2_from_a_client_is_passed_on_once(house: House) -> None:
+    one, other = house.greeted("one", clean=False), house.greeted("other")
+    subscribe(other, "#")
+    message = p.Publish("t", b"x", 2, packet_id=9)
+    assert one.say(message, message) == [p.Pubrec(9), p.Pubrec(9)]
+    one.vanish()
+    one = house.greeted("one", clean=False)
+    assert one.say(p.Publish("t", b"x", 2, dup=True, packet_id=9)) == [p.Pubrec(9)]
+    assert one.say(p.Pubrel(9), p.Pubrel(9)) == [p.Pubcomp(9), p.Pubcomp(9)]
+    one.say(message)
+    assert said(other) == [("t", b"x"), ("t", b"x")]
+
+
+def test_mqtt_5_is_told_of_unknown_identifiers(house: House) -> None:
+    one = house.greeted("one", V5)
+    assert one.say(p.Pubrel(3)) == [p.Pubcomp(3, Reason.PACKET_IDENTIFIER_NOT_FOUND)]
+    assert one.say(p.Pubrec(3)) == [p.Pubrel(3, Reason.PACKET_IDENTIFIER_NOT_FOUND)]
+    assert one.say(p.Puback(3), p.Pubcomp(4)) == []
+
+
+def test_mqtt_5_is_told_that_nobody_listens(house: House) -> None:
+    one = house.greeted("one", V5)
+    assert one.say(p.Publish("t", b"", 1, packet_id=1)) == [p.Puback(1, Reason.NO_MATCHING_SUBSCRIBERS)]
+    assert one.say(p.Publish("t", b"", 2, packet_id=2)) == [p.Pubrec(2, Reason.NO_MATCHING_SUBSCRIBERS)]
+
+
+def test_a_client_has_no_more_open_than_it_said(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", V5, properties={Property.RECEIVE_MAXIMUM: 2})
+    subscribe(other, "#", qos=2)
+    one.say(*(p.Publish("t", bytes([n]), 1 + n % 2, packet_id=n + 1) for n in range(6)))
+    got = other.take()
+    assert [two.payload for two in got] == [b"\0", b"\1"]  # type: ignore[attr-defined]
+    assert other.say(p.Pubrec(2)) == [p.Pubrel(2)]
+    assert [two.payload for two in other.say(p.Puback(1))] == [b"\2"]  # type: ignore[attr-defined]
+    assert [two.payload for two in other.say(p.Pubcomp(2))] == [b"\3"]  # type: ignore[attr-defined]
+    assert [two.payload for two in other.say(p.Puback(3), p.Pubrec(4, Reason.UNSPECIFIED_ERROR))] == [b"\4", b"\5"]  # type: ignore[attr-defined]
+
+
+def test_a_publisher_that_never_releases_is_stopped() -> None:
+    house = House(Parameters(sys_interval=0, receive_maximum=3))
+    one = house.greeted("one", V5)
+    one.say(*(p.Publish("t", b"", 2, packet_id=n) for n in (1, 2, 3)))
+    (got,) = one.say(p.Publish("t", b"", 2, packet_id=4))
+    assert isinstance(got, p.Disconnect)
+    assert got.reason == Reason.RECEIVE_MAXIMUM_EXCEEDED
+
+
+def test_what_is_too_large_for_a_client_is_not_sent(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", V5, properties={Property.MAXIMUM_PACKET_SIZE: 50})
+    subscribe(other, "#", qos=1)
+    one.say(p.Publish("t", bytes(60), 1, packet_id=1), p.Publish("t", bytes(60)), p.Publish("t", b"s", 1, packet_id=2))
+    assert said(other) == [("t", b"s")]
+
+
+# Retained messages
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_retained_messages_are_sent_to_new_subscriptions(house: House, version: p.Version) -> None:
+    one, other = house.greeted("one"), house.greeted("other", version)
+    one.say(p.Publish("a/b", b"old", retain=True), p.Publish("a/b", b"new", 1, retain=True, packet_id=1))
+    one.say(
+        p.Publish("a/c", b"x", retain=True), p.Publish("a/c", b"", retain=True), p.Publish("$a/c", b"x", retain=True)
+    )
+    heard = subscribe(other, "#", qos=2)
+    assert heard == [p.Suback(1, (2,)), p.Publish("a/b", b"new", 1, True, False, 1)]
+    one.say(p.Publish("a/b", b"now", retain=True))
+    assert other.take() == [p.Publish("a/b", b"now")]
+
+
+def test_retain_handling_and_retain_as_published(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other", V5)
+    one.say(p.Publish("t", b"r", retain=True))
+    for handling, expected in ((2, 0), (1, 0), (0, 1), (1, 0)):
+        assert len(subscribe(other, "t", retain_handling=handling)) == 1 + expected
+    assert len(subscribe(other, "+", retain_handling=1, retain_as_published=True)) == 2
+    one.say(p.Publish("t", b"s", retain=True))
+    assert other.take() == [p.Publish("t", b"s", retain=True)]
+
+
+def test_retained_messages_expire(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other", V5)
+    one.say(p.Publish("t", b"r", retain=True, properties={Property.MESSAGE_EXPIRY_INTERVAL: 10}))
+    house.wait(9)
+    assert len(subscribe(other, "t")) == 2
+    house.wait(1)
+    assert len(subscribe(other, "t")) == 1
+
+
+# Wills
+
+
+WILL = p.Will("gone", b"one", 1)
+
+
+def test_a_will_is_said_when_the_connection_is_lost_and_not_after_goodbye(house: House) -> None:
+    other = house.greeted("other")
+    subscribe(other, "#")
+    house.greeted("one", will=WILL).vanish()
+    assert said(other) == [("gone", b"one")]
+    house.greeted("one", will=WILL).say(p.Disconnect())
+    assert said(other) == []
+    house.greeted("one", V5, will=WILL).say(p.Disconnect(Reason.DISCONNECT_WITH_WILL))
+    assert said(other) == [("gone", b"one")]
+    house.greeted("one", will=WILL).say_bytes(b"\0\0")
+    assert said(other) == [("gone", b"one")]
+    house.greeted("one", will=WILL)
+    house.greeted("one")
+    assert said(other) == [("gone", b"one")]
+
+
+def test_a_will_waits_for_its_delay_and_is_taken_back_by_who_returns(house: House) -> None:
+    other = house.greeted("other")
+    subscribe(other, "#")
+    will = p.Will("gone", b"one", properties={Property.WILL_DELAY_INTERVAL: 10})
+    keep = {Property.SESSION_EXPIRY_INTERVAL: 100}
+    house.greeted("one", V5, will=will, properties=keep).vanish()
+    house.wait(9.9)
+    assert said(other) == []
+    house.greeted("one", V5, clean=False, will=will, properties=keep).vanish()
+    house.wait(9.9)
+    assert said(other) == []
+    house.wait(0.2)
+    assert said(other) == [("gone", b"one")]
+    house.greeted("one", V5, will=will, properties={Property.SESSION_EXPIRY_INTERVAL: 3}).vanish()
+    house.wait(2.9)
+    assert said(other) == []
+    house.wait(0.2)  # the session has ended
+    assert said(other) == [("gone", b"one")]
+
+
+# Sessions
+
+
+def test_a_session_is_present_or_not(house: House) -> None:
+    def present(client: Client) -> bool:
+        got = client.take()[0]
+        assert isinstance(got, p.Connack)
+        return got.session_present
+
+    assert not present(house.connect("one", clean=False))
+    assert present(house.connect("one", clean=False))
+    assert not present(house.connect("one", clean=True))
+    assert not present(house.connect("one", clean=False))
+    keep = {Property.SESSION_EXPIRY_INTERVAL: 10}
+    two = house.connect("two", V5, properties=keep)
+    two.vanish()
+    house.wait(9)
+    again = house.connect("two", V5, clean=False, properties=keep)
+    assert present(again)
+    again.vanish()
+    house.wait(10)
+    assert not present(house.connect("two", V5, clean=False, properties=keep))
+
+
+def test_disconnect_may_change_how_long_a_session_is_kept(house: House) -> None:
+    keep = {Property.SESSION_EXPIRY_INTERVAL: 10}
+    house.greeted("one", V5, properties=keep).say(p.Disconnect(0, {Property.SESSION_EXPIRY_INTERVAL: 0}))
+    (got,) = house.connect("one", V5, clean=False).take()
+    assert isinstance(got, p.Connack)
+    assert not got.session_present
+    one = house.greeted("two", V5)
+    (bye,) = one.say(p.Disconnect(0, {Property.SESSION_EXPIRY_INTERVAL: 5}))
+    assert isinstance(bye, p.Disconnect)
+    assert bye.reason == Reason.PROTOCOL_ERROR
+
+
+def test_a_second_connection_takes_the_first_ones_place(house: House) -> None:
+    one = house.greeted("one", V5, properties={Property.SESSION_EXPIRY_INTERVAL: 10})
+    subscribe(one, "t", qos=1)
+    two = house.greeted("one", V5, clean=False, properties={Property.SESSION_EXPIRY_INTERVAL: 10})
+    assert one.closed
+    assert one.take() == [p.Disconnect(Reason.SESSION_TAKEN_OVER)]
+    assert two.say(p.Publish("t", b"x")) == [p.Publish("t", b"x")]
+    assert house.broker.figures.connected == 1
+
+
+def test_messages_wait_for_a_client_that_is_away_within_bounds() -> None:
+    house = House(Parameters(sys_interval=0, queue_messages=3))
+    one, other = house.greeted("one"), house.greeted("other", clean=False)
+    subscribe(other, "#", qos=1)
+    other.vanish()
+    one.say(p.Publish("t", b"zero"))
+    one.say(*(p.Publish("t", bytes([n]), 1, packet_id=n + 1) for n in range(5)))
+    assert said(house.greeted("other", clean=False)) == [("t", b"\0"), ("t", b"\1"), ("t", b"\2")]
+    assert house.broker.figures.dropped == 2
+
+
+def test_names_are_given_to_clients_without_one(house: House) -> None:
+    got = house.connect("", V5).take()[0]
+    assert isinstance(got, p.Connack)
+    name = got.properties[Property.ASSIGNED_CLIENT_IDENTIFIER]
+    other = house.connect("", V5).take()[0]
+    assert other.properties[Property.ASSIGNED_CLIENT_IDENTIFIER] != name  # type: ignore[attr-defined]
+    assert house.connect("", V3).take() == [p.Connack(False, 0)]
+    refused = house.connect("", V3, clean=False)
+    assert refused.take() == [p.Connack(False, 2)]
+    assert refused.closed
+
+
+def test_enhanced_authentication_is_refused(house: House) -> None:
+    one = house.connect("one", V5, properties={Property.AUTHENTICATION_METHOD: "SCRAM"})
+    assert one.take()[0].code == Reason.BAD_AUTHENTICATION_METHOD  # type: ignore[attr-defined]
+    two = house.greeted("two", V5)
+    assert two.say(p.Auth(Reason.REAUTHENTICATE))[0].reason == Reason.PROTOCOL_ERROR  # type: ignore[attr-defined]
+
+
+# Shared subscriptions
+
+
+def test_one_member_of_a_group_gets_each_publication(house: House) -> None:
+    publisher, outsider = house.greeted("p"), house.greeted("o")
+    members = [house.greeted(name, V5) for name in "abc"]
+    for member in members:
+        subscribe(member, "$share/g/t/#", qos=1)
+    subscribe(outsider, "t/#")
+    for n in range(9):
+        publisher.say(p.Publish(f"t/{n}", b"", 1, packet_id=n + 1))
+    shares = [said(member) for member in members]
+    assert sorted(len(share) for share in shares) == [3, 3, 3]
+    assert sorted(topic for share in shares for topic, _ in share) == [f"t/{n}" for n in range(9)]
+    assert len(said(outsider)) == 9
+
+
+def test_what_a_member_did_not_acknowledge_goes_to_another_when_its_session_ends(house: House) -> None:
+    publisher, one, other = house.greeted("p"), house.greeted("one"), house.greeted("other")
+    for member in (one, other):
+        subscribe(member, "$share/g/t", qos=1)
+    publisher.say(*(p.Publish("t", bytes([n]), 1, packet_id=n + 1) for n in range(4)))
+    assert len(said(one)) == 2
+    one.vanish()
+    assert sorted(payload for _, payload in said(other)) == [b"\0", b"\1", b"\2", b"\3"]
+
+
+# Bad clients
+
+
+def test_packets_before_connect_and_a_second_connect_end_the_connection(house: House) -> None:
+    first = house.open(V3)
+    assert first.say(p.Pingreq()) == []
+    assert first.closed
+    twice = house.greeted("one", V5)
+    (got,) = twice.say(p.Connect("one", V5))
+    assert isinstance(got, p.Disconnect)
+    assert got.reason == Reason.PROTOCOL_ERROR
+
+
+def test_an_unknown_version_is_told(house: House) -> None:
+    one = house.open(V3)
+    assert one.say_bytes(bytes.fromhex("10 0c 0004 4d515454 07 02 0000 0000")) == [p.Connack(False, 1)]
+    assert one.closed
+
+
+def test_silence_before_connect_and_beyond_keep_alive_is_ended(house: House) -> None:
+    mute = house.open(V3)
+    one, two = house.greeted("one", V5, keep_alive=10), house.greeted("two", V5, keep_alive=0)
+    house.wait(9.9)
+    assert not mute.closed
+    one.say(p.Pingreq())
+    house.wait(0.2)
+    assert mute.closed
+    house.wait(14.7)
+    assert not one.closed
+    house.wait(0.2)
+    assert one.closed
+    assert one.take() == [p.Disconnect(Reason.KEEP_ALIVE_TIMEOUT)]
+    house.wait(100_000)
+    assert not two.closed
+
+
+def test_a_server_keep_alive_is_told_and_kept() -> None:
+    house = House(Parameters(sys_interval=0, keep_alive=60))
+    got = house.connect("one", V5, keep_alive=0).take()[0]
+    assert got.properties[Property.SERVER_KEEP_ALIVE] == 60  # type: ignore[attr-defined]
+    house.wait(91)
+    assert house.broker.figures.connected == 0
+
+
+def test_connections_above_the_limit_are_refused() -> None:
+    house = House(Parameters(sys_interval=0, connections=2))
+    house.greeted("one")
+    house.greeted("two")
+    assert house.connect("three").take() == [p.Connack(False, 3)]
+    assert house.connect("four", V5).take()[0].code == Reason.SERVER_BUSY  # type: ignore[attr-defined]
+
+
+def test_a_packet_over_the_limit_and_a_topic_too_deep_are_refused() -> None:
+    house = House(Parameters(sys_interval=0, packet_bytes=128, topic_levels=3))
+    one = house.greeted("one", V5)
+    assert one.say_bytes(b"\x30\xff\x01")[0].reason == Reason.PACKET_TOO_LARGE  # type: ignore[attr-defined]
+    two = house.greeted("two", V5)
+    assert two.say(p.Publish("a/b/c/d", b""))[0].reason == Reason.TOPIC_NAME_INVALID  # type: ignore[attr-defined]
+    three = house.greeted("three", V3)
+    assert subscribe(three, "a/b/c", "a/b/c/d") == [p.Suback(1, (0, 0x80))]
+
+
+def test_a_receiver_that_cannot_keep_up_slows_its_publisher_down_and_then_misses_qos_0(house: House) -> None:
+    one, slow, fast = house.greeted("one"), house.greeted("slow"), house.greeted("fast")
+    subscribe(slow, "#", qos=1)
+    subscribe(fast, "#")
+    one.say(p.Publish("t", b"0"))
+    house.tell(e.Congested(slow.number))
+    house.effects.clear()
+    one.say(p.Publish("t", b"1"))
+    assert house.effects == [e.Hold(one.number)]
+    house.wait(0.3)
+    assert house.effects == [e.Hold(one.number), e.Resume(one.number)]
+    one.say(p.Publish("t", b"2"), p.Publish("t", b"3", 1, packet_id=1))
+    assert said(slow) == [("t", b"0"), ("t", b"1")]
+    house.tell(e.Drained(slow.number))
+    assert said(slow) == [("t", b"3")]
+    assert len(said(fast)) == 4
+
+
+def test_nobody_waits_for_a_receiver_that_is_gone(house: House) -> None:
+    one, slow = house.greeted("one"), house.greeted("slow")
+    subscribe(slow, "#")
+    house.tell(e.Congested(slow.number))
+    one.say(p.Publish("t", b"1"))
+    house.effects.clear()
+    slow.vanish()
+    assert e.Resume(one.number) in house.effects
+
+
+def test_a_full_journal_refuses_what_it_cannot_keep(house: House) -> None:
+    one, old, other = house.greeted("one", V5), house.greeted("old", V3), house.greeted("other")
+    subscribe(other, "#", qos=1)
+    house.tell(e.JournalFilled())
+    assert one.say(p.Publish("t", b"1", 1, packet_id=1)) == [p.Puback(1, Reason.QUOTA_EXCEEDED)]
+    assert one.say(p.Publish("t", b"1", 2, packet_id=1)) == [p.Pubrec(1, Reason.QUOTA_EXCEEDED)]
+    one.say(p.Publish("t", b"0"))
+    assert said(other) == [("t", b"0")]
+    old.say(p.Publish("t", b"1", 1, packet_id=1))
+    assert old.closed
+    house.tell(e.JournalFreed())
+    assert one.say(p.Publish("t", b"1", 1, packet_id=1)) == [p.Puback(1)]
+
+
+def test_sys_is_not_for_clients_to_write(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other")
+    subscribe(other, "$SYS/#", qos=1)
+    assert one.say(p.Publish("$SYS/x", b"", 1, packet_id=1)) == [p.Puback(1, Reason.NOT_AUTHORIZED)]
+    assert said(other) == []
+
+
+def test_sys_shows_figures() -> None:
+    house = House(Parameters(sys_interval=10))
+    house.wait(1)
+    one = house.greeted("one")
+    heard = {got.topic: got.payload for got in subscribe(one, "$SYS/#")[1:]}  # type: ignore[attr-defined]
+    assert heard["$SYS/broker/clients/connected"] == b"0"
+    assert heard["$SYS/broker/uptime"] == b"0 seconds"
+    house.wait(10)
+    changed = dict(said(one))
+    assert changed["$SYS/broker/clients/connected"] == b"1"
+    assert changed["$SYS/broker/uptime"] == b"10 seconds"
+    assert "$SYS/broker/version" not in changed
+
+
+# Shutting down
+
+
+def test_clients_are_told_that_the_node_stops_and_wills_are_not_said(house: House) -> None:
+    one, other = house.greeted("one", V5, will=WILL), house.greeted("other", V5)
+    subscribe(other, "#")
+    house.tell(e.Stopping())
+    assert one.take() == other.take() == [p.Disconnect(Reason.SERVER_SHUTTING_DOWN)]
+    assert one.closed
+    assert house.open().closed
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("wrong", [{"inflight": 0}, {"packet_bytes": 1}, {"patience": -1}, {"connect_timeout": 0}])
+def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(WeftError, match=next(iter(wrong))):
+        Parameters(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_seam_to_other_nodes() -> None:
+    house = House(Parameters(sys_interval=0, linked=True))
+    one, other = house.greeted("one"), house.greeted("other")
+    subscribe(other, "t/+")
+    subscribe(one, "t/+")
+    one.say(p.Publish("t/1", b"x"))
+    other.say(p.Unsubscribe(1, ("t/+",)))
+    one.say(p.Unsubscribe(1, ("t/+",)))
+    kinds = [effect for effect in house.effects if not isinstance(effect, e.Note)]
+    (accepted,) = [effect for effect in kinds if isinstance(effect, e.Accepted)]
+    assert kinds == [e.FilterAdded("t/+"), accepted, e.FilterRemoved("t/+")]
+    subscribe(other, "t/#")
+    house.effects.clear()
+    other.take()
+    house.tell(e.Arrived(accepted.publication))
+    assert said(other) == [("t/1", b"x")]
+    assert house.effects == []
+
+
+def test_quiet_parameters_are_the_default_ones_without_sys() -> None:
+    assert Parameters(sys_interval=0) == QUIET
