@@ -18,7 +18,7 @@ again and again are not as good as new ones: weave new ones from time to time.
 Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +102,23 @@ class Loom:
             known = node < self._instance.nodes
             self._interests[node] = set(self._instance.interest[node].tolist()) if known else set()
         return self._interests[node]
+
+    def tree(self, topic: int) -> Mapping[int, set[int]]:
+        """The members of a topic's tree, and their neighbours in it."""
+        return self._tree(topic).tables
+
+    def adopt(self, topic: int, tables: Mapping[int, Iterable[int]]) -> list[Assignment]:
+        """A tree from elsewhere takes the place of a topic's, as far as there are nodes and links for it.
+
+        What it leaves in parts, or leaves out, is joined as after any change.
+        """
+        members = {node: peers for node, peers in tables.items() if node in self.links}
+        linked = {node: {peer for peer in peers if peer in self.links[node]} for node, peers in members.items()}
+        tree = self._tree(topic)
+        tree.replace(linked)
+        for node in sorted(self.subscribers(topic)):
+            tree.add(node)
+        return self._mended(topic, min(tree.tables)) if tree.tables else []
 
     def subscribe(self, node: int, topic: int) -> list[Assignment]:
         self._require_known(node)
