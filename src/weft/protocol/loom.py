@@ -18,7 +18,7 @@ again and again are not as good as new ones: weave new ones from time to time.
 Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,11 +165,17 @@ class Loom:
 
     def connect(self, node: int, peer: int) -> list[Assignment]:
         """A link appears; trees have no use for it but where they are in parts."""
-        self._require_known(node)
-        self._require_known(peer)
-        self.links[node].add(peer)
-        self.links[peer].add(node)
-        return [assignment for topic in sorted(self.parted) for assignment in self._mended(topic, node)]
+        return self.connect_all([(node, peer)])
+
+    def connect_all(self, links: Collection[tuple[int, int]]) -> list[Assignment]:
+        """Links appear at the same time: trees in parts are joined once."""
+        for node, peer in links:
+            self._require_known(node)
+            self._require_known(peer)
+            self.links[node].add(peer)
+            self.links[peer].add(node)
+        preferred = [node for node, _ in links][:1]
+        return [each for topic in sorted(self.parted) for node in preferred for each in self._mended(topic, node)]
 
     def disconnect(self, node: int, peer: int) -> list[Assignment]:
         """A link disappears."""
