@@ -16,7 +16,7 @@ from weft.wire.frame_field import FrameError
 from weft.wire.mqtt.property import Property
 
 WIDTHS = {  # bits of integer fields that are not a number of 64
-    "version": 8,
+    "version": 8,  # of MQTT; elsewhere of more
     "hops": 8,
     "parts": 8,
     "options": 8,

@@ -1,1 +1,1 @@
-"""Bytes and values: MQTT packets, frames between nodes, records of the journal. Incremental, without input or output."""
+"""Bytes and values: MQTT packets, frames between nodes, records of the journal. Incremental, without I/O."""

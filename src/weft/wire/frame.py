@@ -5,6 +5,13 @@ Every connection begins with Hello both ways. A frame is a value; frame_codec.py
 Nodes are numbers that the master gives out. A topic is a number too, made of the filter that it stands for
 (`topic_of`): everybody computes it, and if two filters share one it only costs traffic, for who receives a publication
 matches its clients by the publication's name. A node's place on the ring is its ring id.
+
+The plan has versions. A node answers what has one by Applied; when all nodes that a change of interest concerns have
+done so, the master tells the node that the interest came from (InPlace), and that node tells its clients. So what is
+published anywhere after SUBACK reaches the subscriber.
+
+The order in which the master tells a node of others that fail and return keeps the debt to their sessions right: Down,
+then tables without the node; tables with it, then Back.
 """
 
 from dataclasses import dataclass
@@ -122,6 +129,13 @@ class Interest(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Applied(Frame):
+    """All that the master has told this node up to a version is done."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOwned(Frame):
     """A session has come or changed: its subscriptions as they are now where `whole`, else those added."""
 
@@ -137,7 +151,7 @@ class SessionEnded(Frame):
 
 @dataclass(frozen=True, slots=True)
 class FindWay(Frame):
-    """Asks for a way into the tree of an exact name. The master answers Way, and again when that changes."""
+    """Asks for a way into the tree of an exact or wildcard filter. The master answers Way, and again when it changes."""
 
     filter: str
 
@@ -232,9 +246,17 @@ class Tables(Frame):
 
 
 @dataclass(frozen=True, slots=True)
-class Way(Frame):
-    """A way into the tree of an exact name; none where the node is to find its own."""
+class InPlace(Frame):
+    """What Interest up to a sequence asked for has been applied by every node that it concerns."""
 
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Way(Frame):
+    """A way into the tree of a filter; none where the node is to find its own."""
+
+    version: int
     filter: str
     is_held: bool  # by any node but the one that is told
     peers: tuple[int, ...] = ()
@@ -355,21 +377,23 @@ class Carry(Frame):
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
-    """Publications on one topic that the sender and all whom it passed them to have."""
+class Trouble:
+    """With an acknowledgement: not everybody has it."""
 
-    topic: int
-    issuer: int
-    incarnation: int
-    attempt: int
-    ranges: tuple[tuple[int, int], ...]  # of counts, both ends included
-    owed: tuple[int, ...] = ()  # nodes that were found gone on the way
-    failed: bool = False  # some may have missed it: another attempt is wanted
+    sequence: int
+    owed: tuple[int, ...]  # nodes that are down and whose sessions want it
+    failed: bool  # somebody may have missed it: another attempt is wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Acked(Frame):
-    acknowledgements: tuple[Acknowledged, ...]
+    """Messages in custody that the sender of this, and all whom it passed them to, have done with.
+
+    Both ends of a link number the messages in custody on it, from 1 when it is made.
+    """
+
+    ranges: tuple[tuple[int, int], ...]  # both ends included
+    troubles: tuple[Trouble, ...] = ()  # of some of them
 
 
 @dataclass(frozen=True, slots=True)

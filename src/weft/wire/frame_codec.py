@@ -119,9 +119,7 @@ PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
 TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
 HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
 LISTED = record_of(w.Listed, TEXT, many(HOLDER))
-ACKNOWLEDGED = record_of(
-    w.Acknowledged, NUMBER, COUNT, NUMBER, SHORT, many(together(NUMBER, NUMBER)), many(COUNT), FLAG
-)
+TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG)
 RETAINED = together(COUNT, NUMBER, NUMBER, BLOB)
 
 
@@ -150,10 +148,11 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     ),
     19: _frame(w.Leaving),
     20: _frame(w.Traced, NUMBER, NODE, BYTE, REAL, COUNT),
+    21: _frame(w.Applied, NUMBER),
     30: _frame(w.Welcome, COUNT, NUMBER, NUMBER, TEXT),
     31: _frame(w.Peers, NUMBER, NUMBER, NUMBER, many(PEER)),
     32: _frame(w.Tables, NUMBER, many(TABLE), FLAG),
-    33: _frame(w.Way, TEXT, FLAG, many(COUNT)),
+    33: _frame(w.Way, NUMBER, TEXT, FLAG, many(COUNT)),
     34: _frame(w.Filters, NUMBER, many(LISTED), many(TEXT), FLAG),
     35: _frame(w.NeighbourInterests, COUNT, many(NUMBER), many(NUMBER), FLAG),
     36: _frame(w.Down, COUNT, NUMBER, many(TEXT)),
@@ -162,8 +161,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     39: _frame(w.SessionAt, NUMBER, NODE, NUMBER, FLAG, perhaps(OWNED)),
     40: _frame(w.Leave),
     41: _frame(w.Trace, NUMBER, TEXT),
+    42: _frame(w.InPlace, NUMBER),
     50: _frame(w.Carry, MESSAGES),
-    51: _frame(w.Acked, many(ACKNOWLEDGED)),
+    51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
     53: _frame(w.FetchSession, TEXT, NUMBER, FLAG),
     54: _frame(w.SessionMoved, TEXT, NUMBER, COUNT, FLAG, many(BLOB)),
