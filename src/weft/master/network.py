@@ -9,7 +9,7 @@ part of all this for others, when its first link is up: nobody is half in.
 Changes gather in here; `flush` says, in one go, what each node is to be told of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +42,7 @@ class Changes:
     """What nodes have not been told yet."""
 
     frames: dict[int, list[w.Frame]] = field(default_factory=dict)  # by node, in order
+    late: dict[int, list[w.Frame]] = field(default_factory=dict)  # behind all others
     rewired: set[int] = field(default_factory=set)  # nodes whose peers, or whose or whose peers' places, are others
     woven_in: set[int] = field(default_factory=set)
     tables: dict[int, dict[int, frozenset[int] | None]] = field(default_factory=dict)  # topic -> node -> table
@@ -71,7 +72,7 @@ class Network:
         self._told: dict[int, set[int]] = {}  # peers
         self._given: dict[int, dict[int, frozenset[int]]] = {}  # tables
         self._listed: dict[str, w.Listed] = {}
-        self._asked: dict[str, dict[int, w.Way | None]] = {}  # filter -> node -> the way that it was told
+        self._asked: dict[str, dict[int, tuple[bool, tuple[int, ...]] | None]] = {}  # filter -> node -> its way
         self._changes = Changes()
 
     # Who is there
@@ -85,14 +86,15 @@ class Network:
     def woven(self) -> set[int]:
         return set(self.loom.links)
 
-    def place(self, members: Iterable[Member], now: float) -> None:
-        """Nodes join together: one change of the plan."""
+    def place(self, members: Iterable[Member], now: float, fingers: Mapping[int, list[int]]) -> None:
+        """Nodes join together: one change of the plan. Fingers are those that they had before the master restarted."""
         for member in members:
             self.directory.welcome(member.number)
             self.plan.join(member.number, self.directory.interests, member.ring_id)
             ring_id = self.plan.ring.id_of[member.number]
             self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
             self.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
+        self.plan.take_up(fingers)
         self.plan.mend(self.directory.interests)
         self.rewire(now)
 
@@ -145,10 +147,9 @@ class Network:
 
     # Links
 
-    def link_made(self, node: int, peer: int, round_trip: float) -> bool:
+    def link_made(self, node: int, peer: int) -> bool:
         """Whether it is news."""
         between = link(node, peer)
-        self.traffic.time(node, peer, round_trip)
         self.waiting.pop(between, None)
         if between not in self.links or between in self.made:
             return False
@@ -285,15 +286,22 @@ class Network:
         self._changes.filters |= {pattern for pattern in self.directory.holders if is_shared(pattern)}
 
     def flush(self) -> tuple[dict[int, list[w.Frame]], list[Record]]:
-        """What every node is to be told, in order, and what is to be kept."""
+        """What every node is to be told, in order, and what is to be kept.
+
+        The order keeps debts right: that a node is down comes before tables without it, that it is back behind those
+        with it.
+        """
         changes, self._changes = self._changes, Changes()
-        if changes.rewired or changes.tables or changes.filters or changes.answered or changes.woven_in:
-            self.version += 1
+        if changes == Changes():
+            return {}, []
+        self.version += 1
         told = changes.frames
         self._tell_filters(changes, told)
         self._tell_peers(changes, told)
         self._tell_tables(changes, told)
         self._tell_ways(changes, told)
+        for node, frames in changes.late.items():
+            told.setdefault(node, []).extend(frames)
         return told, self._records(changes)
 
     def _tell_filters(self, changes: Changes, told: dict[int, list[w.Frame]]) -> None:
@@ -321,9 +329,7 @@ class Network:
             return w.Listed(pattern)
         return w.Listed(
             pattern,
-            tuple(
-                w.Holder(node, self._ring_id(node), self.directory.held[node][pattern].members) for node in holders
-            ),
+            tuple(w.Holder(node, self._ring_id(node), self.directory.held[node][pattern].members) for node in holders),
         )
 
     def _tell_peers(self, changes: Changes, told: dict[int, list[w.Frame]]) -> None:
@@ -400,12 +406,13 @@ class Network:
                 way = self._way(node, pattern)
                 if way != before and node in self.placed:
                     self._asked[pattern][node] = way
-                    told.setdefault(node, []).append(way)
+                    told.setdefault(node, []).append(w.Way(self.version, pattern, *way))
 
-    def _way(self, node: int, pattern: str) -> w.Way:
-        is_held = bool((self.directory.holders.get(pattern, set()) & self.woven) - {node})
+    def _way(self, node: int, pattern: str) -> tuple[bool, tuple[int, ...]]:
+        """Whether others hold a filter, and the peers on a way into its tree."""
+        is_held = any(other != node and other in self.loom.links for other in self.directory.holders.get(pattern, ()))
         known = is_held and node in self.loom.links
-        return w.Way(pattern, is_held, self.loom.way(node, topic_of(pattern)) if known else ())
+        return is_held, self.loom.way(node, topic_of(pattern)) if known else ()
 
     def _records(self, changes: Changes) -> list[Record]:
         keys = changes.records | {("tree", topic) for topic in changes.tables}
@@ -420,9 +427,7 @@ class Network:
         if kind == "session":
             session = self.directory.sessions.get(key)
             return Record(kind, key, None if session is None else session_value(session))
-        return Record(
-            "cluster", "", {"name": self.cluster, "version": self.version, "next": self.roster.next_number}
-        )
+        return Record("cluster", "", {"name": self.cluster, "version": self.version, "next": self.roster.next_number})
 
     def _value_of_number(self, kind: str, number: int) -> object:
         if kind == "fingers":
@@ -450,7 +455,8 @@ class Network:
             self._changes.woven_in.add(node)
             self._changes.filters |= set(self.directory.held[node])
             self._changes.ways |= set(self.directory.held[node])
-            self._announce(w.Back(node, member.ring_id or 0), but=node)
+            for other in sorted(self.woven - {node}):
+                self._changes.late.setdefault(other, []).append(w.Back(node, member.ring_id or 0))
             self._tell_who_is_down(node)
 
     def _tell_who_is_down(self, node: int) -> None:
@@ -477,7 +483,7 @@ class Network:
         self._changes.rewired |= set(between)
 
     def _forget_told(self, number: int) -> None:
-        for kept in (self._told, self._given, self._changes.frames, self._changes.answered):
+        for kept in (self._told, self._given, self._changes.frames, self._changes.late, self._changes.answered):
             kept.pop(number, None)
         for peers in self._told.values():
             peers.discard(number)
@@ -490,10 +496,9 @@ class Network:
         self._changes.ways.add(pattern)
         self._changes.records.add(("filters", node))
 
-    def _announce(self, frame: w.Frame, but: int | None = None) -> None:
+    def _announce(self, frame: w.Frame) -> None:
         for node in sorted(self.woven):
-            if node != but:
-                self.tell(node, frame)
+            self.tell(node, frame)
 
     def _ring_id(self, node: int) -> int:
         return self.roster[node].ring_id or 0

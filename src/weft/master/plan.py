@@ -69,6 +69,13 @@ class Plan:
         del self.fingers[node], self.pointing[node]
         self.ring.remove(node)
 
+    def take_up(self, fingers: Mapping[int, Iterable[int]]) -> None:
+        """Fingers from before, as far as both ends are there; `mend` sees to the bounds."""
+        for owner, peers in fingers.items():
+            for peer in peers:
+                if owner in self.fingers and peer in self.fingers:
+                    self._open(owner, peer)
+
     def mend(self, interests: Interests) -> None:
         """Put everything in order after nodes have come or gone: one change for all of them."""
         if len(self.ring) < 2:
@@ -155,9 +162,7 @@ class Plan:
     def _has_room(self, node: int) -> bool:
         return len(self.pointing[node]) < 2 * self.phases
 
-    def _promise(
-        self, node: int, peer: int, missing: set[int], interests: Interests
-    ) -> tuple[int, int, int, int]:
+    def _promise(self, node: int, peer: int, missing: set[int], interests: Interests) -> tuple[int, int, int, int]:
         return (
             len(missing & interests[peer]),
             len(interests[node] & interests[peer]),

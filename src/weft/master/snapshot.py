@@ -56,9 +56,7 @@ def snapshot_of(members: Sequence[Member], directory: Directory, traffic: Traffi
     return Snapshot(instance, _latency(members, traffic.round_trips), numbers, topics)
 
 
-def _publishers(
-    numbers: list[int], topics: list[int], directory: Directory, traffic: Traffic
-) -> Publishers | None:
+def _publishers(numbers: list[int], topics: list[int], directory: Directory, traffic: Traffic) -> Publishers | None:
     """None where nothing was published yet."""
     topic_at = {name: place for place, topic in enumerate(topics) for name in directory.names[topic]}
     found: dict[tuple[int, int], float] = {}
