@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from zlib import crc32
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -10,7 +11,7 @@ from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import IDENTIFIERS, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
@@ -109,6 +110,8 @@ class Restoration:
     def _make(self, client: str, kept: Kept) -> Session:
         session = self._sessions.create(client, Version(kept.version), kept.expiry)
         restored(kept, session)
+        if not session.inflight:  # there may be some at the node that it comes from: other identifiers than those
+            session.next_id = 1 + crc32(client.encode(), self._number()) % IDENTIFIERS
         self._figures.waiting += len(session.queue)
         for one in kept.subscriptions.values():
             self._subscriptions.add(session, one)

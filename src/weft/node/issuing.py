@@ -9,7 +9,7 @@ has failed is tried again, as another attempt.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Publication
@@ -58,6 +58,7 @@ class Issuing:
         parameters: Parameters,
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
         choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
+        numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
     ) -> None:
         self._atlas = atlas
@@ -70,6 +71,7 @@ class Issuing:
         self._parameters = parameters
         self._own_groups = own_groups
         self._choose_own = choose_own
+        self._numbered = numbered
         self._keep = keep
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
@@ -125,6 +127,8 @@ class Issuing:
         rate[1] += len(publication.payload)
         if publication.qos:
             self._attempt(self._debts.add(publication, now), now)
+            for group in self.plan(publication.topic).groups:
+                self.reissue(group, self._numbered(replace(publication)), now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
@@ -139,7 +143,7 @@ class Issuing:
     def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
         """What was owed when this node ended, to everybody or to some nodes."""
         debt = self._debts.add(publication, now)
-        debt.due, debt.targets = now, {node for node, _ in nodes}
+        debt.due, debt.targets, debt.with_groups = now, {node for node, _ in nodes}, True
         for node, ring_id in nodes:
             self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
@@ -161,11 +165,9 @@ class Issuing:
             self._outbox.tell(MASTER, FindWay(filter_))
 
     def reissue(self, filter_: str, publication: Publication, now: float) -> None:
-        """A member of a shared subscription has ended before it took this, and there is no other here."""
+        """For one member of a shared subscription alone."""
         if publication.qos:
-            debt = self._debts.add(publication, now)
-            debt.group = filter_
-            self._attempt(debt, now)
+            self._attempt(self._debts.add(publication, now, filter_), now)
         else:
             self._to_group(filter_, self._message(publication, now), publication, now)
 
@@ -235,8 +237,9 @@ class Issuing:
         else:
             self._custody.owe(debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
-            for group in plan.groups:
-                self._to_group(group, message, publication, now, debt)
+            if debt.with_groups:
+                for group in plan.groups:
+                    self._to_group(group, message, publication, now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
@@ -269,7 +272,7 @@ class Issuing:
     ) -> None:
         """One node of those with members; in later attempts the same one, if it still has any."""
         group = self._atlas.group(filter_)
-        before = debt.chosen.get(filter_) if debt is not None else None
+        before = debt.chosen if debt is not None else None
         if before == self._atlas.node:
             return  # it has it
         chosen = group.choose(before) if group is not None else None
@@ -278,7 +281,7 @@ class Issuing:
         else:
             self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
         if debt is not None:
-            debt.chosen[filter_] = chosen.node if chosen is not None else self._atlas.node
+            debt.chosen = chosen.node if chosen is not None else self._atlas.node
 
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""

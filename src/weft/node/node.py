@@ -78,6 +78,7 @@ class Node:
             network,
             self.broker.groups,
             self._choose_own,
+            self._issuer.numbered,
             self._keep,
         )
         self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
@@ -152,7 +153,7 @@ class Node:
         self._ready = self.broker.position
         for (issuer, incarnation), counts in recovery.taken.items():
             self._seen.restore(issuer, incarnation, counts, now)
-        self._moving.restore(recovery.fetching, recovery.given, now)
+        self._moving.restore(recovery.fetching, recovery.had, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
         for count, publication in recovery.owed.items():
             self._issuing.restore(publication, recovery.owing.get(count, ()), now)
@@ -275,6 +276,8 @@ class Node:
             if not first:
                 continue
             self.traffic.arrived += 1
+            if message.group in ("", DIRECT):
+                self._moving.note((message.issuer, message.incarnation, message.count))
             if message.kept and message.group in ("", DIRECT):
                 for trail in self._moving.trails(content.name_of(message.content).decode()):
                     self._issuing.send_after(message, trail.client, trail.ring_id)
@@ -289,8 +292,6 @@ class Node:
     def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
         if arrived:
-            for publication in arrived:
-                self._moving.note(publication.origin)
             self._happen(e.ArrivedTogether(tuple(arrived)), now)
             arrived.clear()
         for key, name in kept:
@@ -311,11 +312,13 @@ class Node:
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
         origin = (message.issuer, message.incarnation, message.count)
-        if self.broker.session(client) is not None:
+        session = self.broker.session(client)
+        if session is not None:
             if not self._moving.has_had(client, origin):
                 publication = publication_of(content.decode(message.content), origin, now)
                 publication.origin = None  # that this node has had it is not said
                 self._happen(e.ArrivedForSession(publication, client), now)
+                session.skip.add(origin)
         elif trail := self._moving.trail(client):
             self._issuing.send_after(message, client, trail.ring_id)
 
@@ -360,6 +363,7 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.replan()
         self._issuing.ask_again()
+        self._moving.join(now)
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -370,9 +374,18 @@ class Node:
         for one in made:
             self._outbox.add(n.Link(one))
         for node in ended:
-            self._outbox.add(n.Unlink(node))
+            self._end_link(node, now)
         self._carrier.rewire(now)
         self._changed(frame.version, now)
+
+    def _end_link(self, node: int, now: float) -> None:
+        """When what is on it has arrived, and others know as well."""
+
+        def end(_: float) -> None:
+            if node not in self.atlas.peers:
+                self._outbox.add(n.Unlink(node))
+
+        self._deadlines.at(now + self.network.settling, end)
 
     def _assigned(self, peer: int, frame: w.Tables, now: float) -> None:
         named = {one.topic for one in frame.tables}
