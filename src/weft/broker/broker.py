@@ -277,7 +277,8 @@ class Broker:
         session = self._sessions.get(event.client)
         if session is None:
             return
-        self._wills.set(session, None)
+        if not event.ended:
+            self._wills.set(session, None)
         if session.connection is not None:
             self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
             self._end(session.connection, now, will=False)

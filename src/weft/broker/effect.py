@@ -112,9 +112,10 @@ class SessionArrived(Event):
 
 @dataclass(frozen=True, slots=True)
 class SessionMoved(Event):
-    """The client's session is another node's from now on: it ends here, without a will."""
+    """The client's session is another node's from now on: it ends here, without a will. Or it is nobody's."""
 
     client: str
+    ended: bool = False  # the client wants none: as if it had come here with a clean start
 
 
 @dataclass(frozen=True, slots=True)

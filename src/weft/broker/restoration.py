@@ -16,6 +16,7 @@ from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.topic import is_shared, matches, split_shared
 
 MANY = 2**62  # no bound on what a session has brought along
 
@@ -82,7 +83,7 @@ class Restoration:
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept):
-            if delivery.publication.origin not in had:
+            if delivery.publication.origin not in had and _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)
         for one in waiting:
             copy = replace(one, publication=replace(one.publication, number=self._number()))
@@ -131,3 +132,13 @@ class Restoration:
             delivery.publication.number = kept.last = self._number()
         kept.deliveries = {one.publication.number: one for one in deliveries}
         kept.sent = {one.publication.number: one for one in sent}
+
+
+def _is_wanted(session: Session, delivery: Delivery) -> bool:
+    """Whether the session still holds a filter that matches; it may have been unsubscribed from here meanwhile."""
+    name = delivery.publication.topic.decode()
+    for pattern in session.subscriptions:
+        parts = split_shared(pattern) if is_shared(pattern) else None
+        if matches(parts[1] if parts is not None else pattern, name):
+            return True
+    return False

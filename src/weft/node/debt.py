@@ -28,9 +28,6 @@ class Debt:
     chosen: int | None = None  # the node that was chosen for it
     with_groups: bool = False  # it is for shared subscriptions too; else these have debts of their own
 
-    def is_for_some(self) -> bool:
-        return bool(self.targets or self.group)
-
     def size(self) -> int:
         return self.publication.size() + 100
 

@@ -152,12 +152,12 @@ class Issuing:
         """The master's answer about an entry."""
         waiting = self.entries.learn(filter_, is_held, way)
         self.replan()
-        self._go_on(waiting, now)
+        self._go_on(filter_, waiting, now)
 
     def give_up(self, filter_: str, now: float) -> None:
         waiting = self.entries.give_up(filter_)
         self.replan()
-        self._go_on(waiting, now)
+        self._go_on(filter_, waiting, now)
 
     def ask_again(self) -> None:
         """The master is there again, and may not remember who asked what."""
@@ -175,28 +175,30 @@ class Issuing:
         """A message that has come for a session which is at another node now."""
         self._carrier.direct(self._for_one(message, ring_id, SESSION + client))
 
-    def _go_on(self, waiting: list[Publication], now: float) -> None:
-        for publication in waiting:
-            assert publication.origin is not None
-            if not publication.qos:
-                self._send_once(publication, now)
-            elif (debt := self._debts.get(publication.origin[2])) is not None and not debt.is_under_way:
-                self._attempt(debt, now)
+    def _go_on(self, filter_: str, waiting: list[Message], now: float) -> None:
+        """It is known now how to get into a tree, or that nobody is in it."""
+        leads_on = self._leads_on(filter_, topic_of(filter_))
+        for message in waiting:
+            key = debt_key(message)
+            if message.kept and not self._custody.is_engaged(key):
+                continue  # another attempt has been made
+            if leads_on:
+                self._carrier.issue(message, self._way(filter_), now)
+            if message.kept:
+                self._custody.release(key)
 
-    def _waits(self, plan: Plan, publication: Publication, now: float) -> bool:
-        """Ask for what is not known, and let the publication wait for the answer."""
-        if publication.retain:
+    def _await_way(self, filter_: str, message: Message, now: float) -> bool:
+        """Let a message wait until it is known how to get into the tree, if it is not."""
+        if message.topic in self._carrier.router.tables:
             return False
-        unknown = None
-        for filter_, topic in plan.trees:
-            if topic not in self._carrier.router.tables:
-                entry = self.entries.get(filter_) or self._ask(filter_, now)
-                if entry.is_held is None and not entry.gave_up:
-                    unknown = entry
-        if unknown is None:
+        entry = self.entries.get(filter_) or self._ask(filter_, now)
+        if entry.is_held is not None or entry.gave_up:
             return False
-        if len(unknown.waiting) < WAITING or publication.qos:
-            unknown.waiting.append(publication)
+        if message.kept:
+            self._custody.hold(debt_key(message))
+            entry.waiting.append(message)
+        elif len(entry.waiting) < WAITING:
+            entry.waiting.append(message)
         else:
             self._figures.dropped += 1
         return True
@@ -213,8 +215,6 @@ class Issuing:
     def _send_once(self, publication: Publication, now: float) -> None:
         """QoS 0."""
         plan = self.plan(publication.topic)
-        if self._waits(plan, publication, now):
-            return
         message = self._message(publication, now)
         self._to_trees(plan, message, publication.retain, now)
         for group in plan.groups:
@@ -226,9 +226,6 @@ class Issuing:
             self._debts.settle(debt)
             return
         plan = self.plan(publication.topic)
-        if not debt.is_for_some() and self._waits(plan, publication, now):
-            debt.is_under_way = False
-            return
         message = self._begin(debt, now)
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
@@ -265,7 +262,9 @@ class Issuing:
             self._carrier.issue(_on(message, EVERYBODY), None, now)
             return
         for filter_, topic in plan.trees:
-            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+            one = _on(message, topic)
+            if not self._await_way(filter_, one, now):
+                self._carrier.issue(one, self._way(filter_), now)
 
     def _to_group(
         self, filter_: str, message: Message, publication: Publication, now: float, debt: Debt | None = None

@@ -96,6 +96,7 @@ class Trail:
     ring_id: int
     filters: FilterIndex[bool]
     records: tuple[bytes, ...]  # none when the other node has them
+    had: dict[Origin, None] = field(default_factory=dict)  # what came for it while it was here
 
 
 class Moving:
@@ -211,7 +212,7 @@ class Moving:
         self._happen(SessionClaimed(frame.client), now)
         if frame.clean:
             self._erase(frame.client)
-            self._happen(MovedAway(frame.client), now)
+            self._happen(MovedAway(frame.client, ended=True), now)
         elif records := self._broker.export(frame.client):
             self._figures.sessions_given += 1
             given = record.Given(frame.client, source, ring_id, records)
@@ -306,9 +307,9 @@ class Moving:
             for pattern in one.subscriptions:
                 if not is_shared(pattern):
                     filters.setdefault(pattern, lambda: True)
-        trail = Trail(given.client, given.node, given.ring_id, filters, given.records)
+        had = self._had.pop(given.client, {})
+        trail = Trail(given.client, given.node, given.ring_id, filters, given.records, had)
         self._trails[given.client] = trail
-        self._had.pop(given.client, None)
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
     def _end(self, trail: Trail) -> None:

@@ -319,7 +319,7 @@ class Node:
                 publication.origin = None  # that this node has had it is not said
                 self._happen(e.ArrivedForSession(publication, client), now)
                 session.skip.add(origin)
-        elif trail := self._moving.trail(client):
+        elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
             self._issuing.send_after(message, client, trail.ring_id)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
