@@ -1,6 +1,7 @@
 """What can be set of a node: on the command line, or under the same names in a TOML file. The command line wins."""
 
 import tomllib
+from collections.abc import Set
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,20 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    merged = _from_file(path) if path is not None else {}
-    merged |= {name: value for name, value in given.items() if value not in (None, (), [])}
-    limits = {name: merged.pop(name) for name in list(merged) if name in NAMES}
     known = {one.name for one in fields(Settings)} - {"parameters"}
+    merged = options_of(path, given, known | set(NAMES))
+    limits = {name: merged.pop(name) for name in list(merged) if name in NAMES}
+    return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
+
+
+def options_of(path: Path | None, given: dict[str, Any], known: Set[str]) -> dict[str, Any]:
+    """Options of a file, and those that were given, which win."""
+    merged = _from_file(path) if path is not None else {}
     for name in merged:
         if name not in known:
-            names = ", ".join(sorted(known | set(NAMES))).replace("_", "-")
+            names = ", ".join(sorted(known)).replace("_", "-")
             raise WeftError(f"{path}: there is no option {name.replace('_', '-')}: the options are {names}.")
-    return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
+    return merged | {name: value for name, value in given.items() if value not in (None, (), [])}
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -279,6 +279,7 @@ class Master:
         state = State.JOINING if known is None else known.state
         member = Member(join.name, node, join.incarnation, join.address, join.listeners, state, place)
         network = self.network
+        network.version = max(network.version, join.plan)  # of a master that has forgotten some
         network.roster.keep(member)
         network.keep(member)
         network.directory.welcome(node)
@@ -453,7 +454,8 @@ class Master:
         self.network.own(node, session.owned)
 
     def _link_made(self, node: int, frame: w.LinkMade) -> None:
-        self.network.traffic.time(node, frame.peer, frame.round_trip)
+        if frame.round_trip > 0:  # the end that took the link has not measured it
+            self.network.traffic.time(node, frame.peer, frame.round_trip)
         self.unreachable.pop(link(node, frame.peer), None)
         if frame.peer in self.network.placed and self.network.link_made(node, frame.peer):
             self._gather_soon()
@@ -569,6 +571,8 @@ class Master:
         "snapshot": _snapshot,
         "leave": _leave_by_order,
     }
+
+    requests = tuple(_REQUESTS)
 
     # Re-design
 

@@ -274,8 +274,8 @@ class Network:
         self._changes.records.add(("node", member.name))
         self._changes.records.add(("cluster", ""))
 
-    def keep_cluster(self) -> None:
-        self._changes.records.add(("cluster", ""))
+    def cluster_record(self) -> Record:
+        return Record("cluster", "", {"name": self.cluster, "version": self.version, "next": self.roster.next_number})
 
     def rename_places(self, places: dict[int, int]) -> None:
         """All nodes have other places on the ring from now on."""
@@ -427,7 +427,7 @@ class Network:
         if kind == "session":
             session = self.directory.sessions.get(key)
             return Record(kind, key, None if session is None else session_value(session))
-        return Record("cluster", "", {"name": self.cluster, "version": self.version, "next": self.roster.next_number})
+        return self.cluster_record()
 
     def _value_of_number(self, kind: str, number: int) -> object:
         if kind == "fingers":
