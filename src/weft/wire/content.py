@@ -64,3 +64,12 @@ def _decoded(data: bytes) -> Content:
     if at != len(data):
         raise FrameError("A publication of another node has bytes too many.")
     return one
+
+
+def name_of(data: bytes) -> bytes:
+    """The name of a content, without reading the rest."""
+    return data[17 : 17 + (data[9] << 8 | data[10])]
+
+
+def is_retained(data: bytes) -> bool:
+    return bool(data[0] & _RETAIN)

@@ -151,7 +151,7 @@ class SessionEnded(Frame):
 
 @dataclass(frozen=True, slots=True)
 class FindWay(Frame):
-    """Asks for a way into the tree of an exact or wildcard filter. The master answers Way, and again when it changes."""
+    """Asks for a way into the tree of an exact or wildcard filter. Answered by Way, again when it changes."""
 
     filter: str
 
