@@ -19,6 +19,10 @@ class Changes(RuleBasedStateMachine):
         super().__init__()
         self.world, self.count, self.away = MasterWorld(), 0, []
 
+    @rule(delay=st.sampled_from([0.0, 0.01, 0.06, 0.5]))
+    def change_the_pace(self, delay):
+        self.world.delay = delay
+
     def any_node(self, data):
         return self.world.nodes[data.draw(st.sampled_from(sorted(self.world.nodes)))]
 

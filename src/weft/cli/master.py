@@ -15,9 +15,7 @@ def _setting(help_: str) -> Any:
 def master(
     listen: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="Where nodes and operators connect.", show_default="127.0.0.1:7883"
-        ),
+        typer.Option(metavar="HOST:PORT", help="Where nodes and operators connect.", show_default="127.0.0.1:7883"),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that keeps what the master knows.", show_default=False)

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 EXAMPLE = "weft snapshot --out live --master 127.0.0.1:7883"
 
 
-def snapshot(
-    out: o.OutInstance, master: MasterAddress = None, force: o.Force = False, json: o.Json = False
-) -> None:
+def snapshot(out: o.OutInstance, master: MasterAddress = None, force: o.Force = False, json: o.Json = False) -> None:
     """Write a running network as an instance: who subscribes to what, rates, and round trips (latency.csv)."""
     import numpy as np
 

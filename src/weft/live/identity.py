@@ -5,21 +5,19 @@ import os
 from pathlib import Path
 
 from weft.errors import SurroundingsError, WeftError
-from weft.live.peering import Identity
-from weft.wire.frame import NOBODY
+from weft.node.identity import Identity
 
 FILE = "identity.json"
 
 
-def read_identity(folder: Path | None, name: str, address: str) -> Identity:
+def read_identity(folder: Path | None, name: str) -> Identity:
     """What the folder says, or somebody new."""
-    fresh = Identity(name, int.from_bytes(os.urandom(8)), NOBODY, "", address)
     if folder is None or not (folder / FILE).exists():
-        return fresh
+        return Identity(name, "", int.from_bytes(os.urandom(8)) | 1)
     path = folder / FILE
     try:
         kept = json.loads(path.read_text())
-        known = Identity(kept["name"], kept["incarnation"], kept["number"], kept["cluster"], address)
+        known = Identity(kept["name"], kept["cluster"], kept["incarnation"], node=kept["number"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SurroundingsError(f"{path} cannot be read: restore it from a copy, or choose another folder.") from error
     if known.name != name:
@@ -33,7 +31,7 @@ def read_identity(folder: Path | None, name: str, address: str) -> Identity:
 
 def write_identity(folder: Path, identity: Identity) -> None:
     """Beside, and renamed: a crash leaves the old one or the new."""
-    kept = {"name": identity.name, "number": identity.number, "incarnation": identity.incarnation}
+    kept = {"name": identity.name, "number": identity.node, "incarnation": identity.incarnation}
     part = folder / f"{FILE}.part"
     with part.open("w") as file:
         json.dump({**kept, "cluster": identity.cluster}, file)

@@ -7,7 +7,7 @@ the end that opened it from when it is known how far the other is.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from weft.broker.effect import Event
 from weft.errors import SurroundingsError
@@ -16,21 +16,14 @@ from weft.live.clock import Clock
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
-from weft.wire.frame import NOBODY, VERSION, Frame, Hello, Peer, Refused, Role
+from weft.node.identity import Identity
+from weft.node.node import Node
+from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
 from weft.wire.frame_codec import encode
 
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
 ANY = ("0.0.0.0", "::")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    name: str
-    incarnation: int
-    number: int = NOBODY
-    cluster: str = ""
-    address: str = ""  # where it takes links
 
 
 class Bond(Wire):
@@ -47,8 +40,8 @@ class Bond(Wire):
 
 
 class Peering:
-    def __init__(self, identity: Identity, clock: Clock, log: Log, handle: Callable[[Event], None]) -> None:
-        self.identity = identity
+    def __init__(self, node: Node, clock: Clock, log: Log, handle: Callable[[Event], None]) -> None:
+        self._node = node
         self._clock = clock
         self._log = log
         self._handle = handle
@@ -57,7 +50,18 @@ class Peering:
         self._bonds: dict[int, Bond] = {}  # linked
         self._waiting: dict[int, Bond] = {}  # peers that said Hello before the master told us of them
         self._server: asyncio.Server | None = None
-        self._told: set[str] = set()  # what the log has said already
+        self._said: set[str] = set()  # what the log has said already
+        self.joined = asyncio.Event()  # the master has given this node its tables
+        self.dismissed = asyncio.Event()  # the master wants it to leave
+
+    @property
+    def identity(self) -> Identity:
+        return self._node.identity
+
+    def announce(self, address: Address, listeners: list[Address]) -> None:
+        """Where other nodes reach this one, and where clients do."""
+        told = tuple(map(str, listeners))
+        self._node.identity = replace(self.identity, address=str(address), listeners=told)
 
     async def listen(self, address: Address) -> Address:
         loop = asyncio.get_running_loop()
@@ -114,20 +118,19 @@ class Peering:
             if bond.peer_number == MASTER:
                 self._settle_address(bond)
             mine = self.identity
-            bond.send(
-                Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.number, mine.incarnation, mine.address)
-            )
+            bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         bond = _bond(wire)
         if bond.hello is None and frames:
             self._greet(bond, frames[0])
             frames = frames[1:]
-        if bond.linked:
-            if frames and bond.peer_number is not None:
-                self._handle(Heard(bond.peer_number, tuple(frames)))
-        else:
+        if not bond.linked:
             bond.early += frames
+        elif frames and bond.peer_number is not None:
+            if bond.peer_number == MASTER:
+                self._listen_in(frames)
+            self._handle(Heard(bond.peer_number, tuple(frames)))
 
     def closed(self, wire: Wire, reason: str) -> None:
         bond = _bond(wire)
@@ -162,6 +165,13 @@ class Peering:
         if abs(ahead) > APART and bond.peer_number is not None:
             self._say_once("clock_apart", f"the clock of node {bond.peer_number} is {ahead:+,.0f} s from this one's")
 
+    def _listen_in(self, frames: Sequence[Frame]) -> None:
+        """What the master says that concerns the process."""
+        if any(isinstance(frame, Leave) for frame in frames):
+            self.dismissed.set()
+        elif not self.joined.is_set() and any(isinstance(frame, Tables) for frame in frames):
+            self.joined.set()
+
     # Hello
 
     def _greet(self, bond: Bond, frame: Frame) -> None:
@@ -185,7 +195,7 @@ class Peering:
         """The end that we called has answered."""
         bond.hello = hello
         if bond.peer_number == MASTER:
-            self.identity = replace(self.identity, cluster=hello.cluster)
+            self._node.identity = replace(self.identity, cluster=hello.cluster)
             bond.ping()  # so that the master can compare clocks
             self._link(bond, 0.0)
         elif hello.node != bond.peer_number:
@@ -212,7 +222,7 @@ class Peering:
 
     def _take(self, bond: Bond) -> None:
         mine = self.identity
-        bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.number, mine.incarnation, mine.address))
+        bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
         self._link(bond, 0.0)
 
     def _link(self, bond: Bond, round_trip: float) -> None:
@@ -264,11 +274,11 @@ class Peering:
         address = read_address(self.identity.address)
         if address.host in ANY and bond.transport is not None:
             host = bond.transport.get_extra_info("sockname")[0]
-            self.identity = replace(self.identity, address=str(replace(address, host=host)))
+            self._node.identity = replace(self.identity, address=str(replace(address, host=host)))
 
     def _say_once(self, event: str, detail: str) -> None:
-        if detail not in self._told:
-            self._told.add(detail)
+        if detail not in self._said:
+            self._said.add(detail)
             self._log.write(event, detail=detail)
 
 

@@ -18,6 +18,10 @@ class Settings:
     data: Path | None = None  # folder of the journal; none keeps nothing beyond the process
     sync: Sync = Sync.DISK
     http: Address | None = None  # metrics and health
+    master: Address | None = None  # of the network that the node is part of; none is a broker alone
+    name: str = ""  # in the network; by host and port where none is given
+    link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
+    advertise: Address | None = None  # what others are told instead of `link`, where that is not what they reach
     certificate: Path | None = None  # PEM, for mqtts and wss
     key: Path | None = None
     json_logs: bool = False
@@ -64,7 +68,7 @@ def _read(name: str, value: Any) -> Any:
     if name == "listen":
         many = [value] if isinstance(value, str) else list(value)
         return tuple(read_address(one) for one in many)
-    if name == "http":
+    if name in ("http", "master", "link", "advertise"):
         return read_address(value)
     if name == "sync":
         if value not in list(Sync):

@@ -367,7 +367,7 @@ class Master:
     def _give_up_joining(self, number: int) -> None:
         """Nobody is half in: who gets no link is refused, but for the one that others are to link with."""
         network = self.network
-        if any(number in each for each in network.waiting):
+        if any(number in each for each in (*network.waiting, *network.made)):
             return
         if not network.woven and number == min(network.placed):
             network.weave_in_alone(number)

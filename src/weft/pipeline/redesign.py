@@ -27,9 +27,7 @@ def design_on(spark: SparkSession, job: Job, folder: Path) -> Design:
     latency = _written_latency(job, folder)
     overlay = job.overlay or with_present_links(job, _designed(spark, job, folder, latency))
     overlay.write(folder / "plan")
-    trees = weave(
-        spark, folder / "instance", folder / "plan", fan_out=job.fan_out, latency=latency, seed=job.seed
-    )
+    trees = weave(spark, folder / "instance", folder / "plan", fan_out=job.fan_out, latency=latency, seed=job.seed)
     return Design(overlay, trees)
 
 
