@@ -1,23 +1,41 @@
-"""A master and its nodes as processes of this machine, on its loopback."""
+"""A master and its nodes as processes of this machine, on its loopback.
+
+Nodes are forked from one process that has loaded what a node needs, so that sixteen of them start as fast as one, and
+share its memory. The master needs other things, and is a process of its own from the start. All start at once: nodes
+call the master until it is there.
+"""
 
 import ctypes
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess, SpawnProcess
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from weft.errors import SurroundingsError, WeftError
 
-COMMAND = [sys.executable, "-c", "from weft.cli import main; main()"]
-STARTING, ENDING = 60.0, 15.0  # seconds until a process that should be ready, or ended, is not
+ENDING = 15.0  # seconds until a process that should have ended has not
 HOST = "127.0.0.1"
 PARENT_DIES = 1  # as in <sys/prctl.h>, PR_SET_PDEATHSIG
 
-Ready = Callable[[list[tuple[str, str]], str], None]
+Start = Callable[[dict[str, Any], Callable[[str], None]], None]  # runs a process with options; says when it is ready
+Process = ForkServerProcess | SpawnProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A process that runs."""
+
+    name: str
+    address: str
+    pid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,91 +44,123 @@ class Fleet:
     port: int  # of the first node's clients; those of the others and the master's follow
     data: Path | None
     sync: str
-    http: int | None
+    http: int | None  # of the first node's metrics
     logs: bool
 
     @property
     def master(self) -> str:
         return f"{HOST}:{self.port + self.nodes}"
 
-    def names(self) -> list[str]:
-        return [f"node-{place}" for place in range(self.nodes)]
+    def addresses(self) -> dict[str, str]:
+        return {f"node-{place}": f"{HOST}:{self.port + place}" for place in range(self.nodes)}
 
-    def master_options(self) -> list[str]:
-        return ["master", "--listen", self.master, *self._data("master"), *self._quiet()]
+    def master_options(self) -> dict[str, Any]:
+        return {"listen": self.master, "data": self._data("master"), "quiet": self._quiet}
 
-    def node_options(self, place: int) -> list[str]:
+    def node_options(self, place: int) -> dict[str, Any]:
         name = f"node-{place}"
-        options = ["node", "--master", self.master, "--name", name, "--listen", f"{HOST}:{self.port + place}"]
-        http = [] if self.http is None else ["--http", f"{HOST}:{self.http + place}"]
-        return [*options, *self._data(name), "--sync", self.sync, *http, *self._quiet()]
+        return {
+            "master": self.master,
+            "name": name,
+            "listen": [f"{HOST}:{self.port + place}"],
+            "data": self._data(name),
+            "sync": self.sync,
+            "http": None if self.http is None else f"{HOST}:{self.http + place}",
+            "quiet": self._quiet,
+        }
 
-    def _data(self, name: str) -> list[str]:
-        return [] if self.data is None else ["--data", str(self.data / name)]
+    @property
+    def _quiet(self) -> bool | None:
+        return None if self.logs else True
 
-    def _quiet(self) -> list[str]:
-        return [] if self.logs else ["--quiet"]
+    def _data(self, name: str) -> Path | None:
+        return None if self.data is None else self.data / name
 
 
-def run(fleet: Fleet, ready: Ready) -> None:
-    """Until SIGINT or SIGTERM, or until all nodes have ended."""
+class Processes:
+    """What was started, and the pipes on which it says that it is ready."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Process] = {}
+        self._pipes: dict[Connection, str] = {}
+
+    def start(self, context: Any, name: str, start: Start, options: dict[str, Any]) -> None:
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(start, options, theirs), name=name)
+        process.start()
+        theirs.close()
+        self._pipes[ours] = name
+        self.running[name] = process
+
+    def await_all(self, stop: Event) -> None:
+        while self._pipes and not stop.is_set():
+            for pipe in wait(list(self._pipes), 0.2):
+                assert isinstance(pipe, Connection)
+                self._hear(pipe)
+
+    def watch(self, stop: Event) -> None:
+        """Tell of processes that end by themselves; the others go on."""
+        left = dict(self.running)
+        while left and not stop.wait(0.5):
+            for name in [name for name, process in left.items() if process.exitcode is not None]:
+                sys.stderr.write(f"weft: {name} has ended with code {left.pop(name).exitcode}.\n")
+
+    def end(self) -> None:
+        """Nodes first, so that they can tell the master."""
+        for process in reversed(self.running.values()):
+            if process.exitcode is None:
+                process.terminate()
+        until = time.monotonic() + ENDING
+        for process in self.running.values():
+            process.join(max(0.0, until - time.monotonic()))
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+
+    def _hear(self, pipe: Connection) -> None:
+        name = self._pipes.pop(pipe)
+        try:
+            said = pipe.recv()
+        except EOFError:
+            said = "it ended"
+        pipe.close()
+        if said:
+            raise SurroundingsError(f"{name} did not start: {said}")
+
+
+def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Callable[[list[Row]], None]) -> None:
+    """Until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    processes: dict[str, subprocess.Popen[str]] = {}
+    forks = get_context("forkserver")
+    forks.set_forkserver_preload(preload)
+    processes = Processes()
     try:
-        processes["master"] = _start(fleet.master_options())
-        _await_ready("master", processes["master"], stop)
-        for place, name in enumerate(fleet.names()):
-            processes[name] = _start(fleet.node_options(place))
-        for name in fleet.names():
-            _await_ready(name, processes[name], stop)
+        processes.start(get_context("spawn"), "master", master, fleet.master_options())
+        for place, name in enumerate(fleet.addresses()):
+            processes.start(forks, name, node, fleet.node_options(place))
+        processes.await_all(stop)
         if not stop.is_set():
-            ready([(name, f"{HOST}:{fleet.port + place}") for place, name in enumerate(fleet.names())], fleet.master)
-        _watch(processes, stop)
+            addresses = {**fleet.addresses(), "master": fleet.master}
+            ready([Row(name, address, processes.running[name].pid or 0) for name, address in addresses.items()])
+        processes.watch(stop)
     finally:
-        _end(list(processes.values()))
+        processes.end()
 
 
-def _start(options: list[str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*COMMAND, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent
-    )
-
-
-def _end_with_parent() -> None:
-    """Ask the system to end this process when its parent ends, however that ends; and leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _run(start: Start, options: dict[str, Any], pipe: Connection) -> None:
+    """In a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends all in order
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGTERM)
-
-
-def _await_ready(name: str, process: "subprocess.Popen[str]", stop: Event) -> None:
-    assert process.stdout is not None
-    line = "" if stop.is_set() else process.stdout.readline()
-    if not line.startswith("ready") and not stop.is_set():
-        raise SurroundingsError(f"{name} did not start: what it said is above.")
-
-
-def _watch(processes: dict[str, "subprocess.Popen[str]"], stop: Event) -> None:
-    """Tell of processes that end by themselves; the others go on."""
-    left = dict(processes)
-    while left and not stop.wait(0.5):
-        for name in [name for name, process in left.items() if process.poll() is not None]:
-            sys.stderr.write(f"weft: {name} has ended with code {left.pop(name).returncode}.\n")
-
-
-def _end(processes: list["subprocess.Popen[str]"]) -> None:
-    """Nodes first, so that they can tell the master."""
-    for process in reversed(processes):
-        if process.poll() is None:
-            process.terminate()
-    until = time.monotonic() + ENDING
-    for process in processes:
-        try:
-            process.wait(max(0.0, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    try:
+        start(options, pipe.send)
+    except WeftError as error:
+        with suppress(OSError):
+            pipe.send(str(error))
+            sys.exit(error.exit_code)
+        sys.stderr.write(f"weft: {error}\n")
+        sys.exit(error.exit_code)
