@@ -94,13 +94,14 @@ class Directory:
         return topic
 
 
-def held_value(held: dict[str, Held]) -> dict[str, Any]:
-    """The filters of a node as a record has them."""
-    return {pattern: [one.members, one.persistent] for pattern, one in sorted(held.items())}
+def filter_key(node: int, pattern: str) -> str:
+    """What a store knows a node's filter by."""
+    return f"{node} {pattern}"
 
 
-def held_of(value: dict[str, Any]) -> list[Held]:
-    return [Held(pattern, *rest) for pattern, rest in value.items()]
+def filter_of(key: str) -> tuple[int, str]:
+    node, _, pattern = key.partition(" ")
+    return int(node), pattern
 
 
 def session_value(session: Session) -> dict[str, Any]:
