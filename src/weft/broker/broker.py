@@ -267,7 +267,7 @@ class Broker:
             self._take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        for session in self._restoration.take_in(event.records, now):
+        for session in self._restoration.take_in(event.records, event.had, now):
             self._outbound.fill(session, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:

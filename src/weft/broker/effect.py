@@ -9,7 +9,7 @@ connection behind it waits too, so that the order on a connection is kept.
 
 from dataclasses import dataclass
 
-from weft.broker.publication import Publication
+from weft.broker.publication import Origin, Publication
 from weft.broker.subscription import Subscription
 
 
@@ -98,6 +98,7 @@ class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""
 
     records: tuple[bytes, ...]
+    had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
-from weft.broker.publication import Delivery
+from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
@@ -48,7 +48,7 @@ class Restoration:
         for session in list(self._sessions):
             self._await_return(session, now)
 
-    def take_in(self, records: Iterable[bytes], now: float) -> list[Session]:
+    def take_in(self, records: Iterable[bytes], had: frozenset[Origin], now: float) -> list[Session]:
         """A session of another node. Where the client has one here, what it had there comes before what it has here."""
         recovery = Recovery()
         recovery.replay(records)
@@ -62,15 +62,15 @@ class Restoration:
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
             else:
-                self._merge(session, kept)
+                self._merge(session, kept, had)
             taken.append(session)
         return taken
 
-    def _merge(self, session: Session, kept: Kept) -> None:
+    def _merge(self, session: Session, kept: Kept, had: frozenset[Origin]) -> None:
         """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
         waiting = session.queue.take_all()
         self._figures.waiting -= len(waiting)
-        had = {one.publication.origin for one in waiting if one.publication.origin is not None}
+        had |= {one.publication.origin for one in waiting if one.publication.origin is not None}
         for one in waiting:
             self._outbox.append(Done(session.client, one.publication.number))
         self._renumber(kept)

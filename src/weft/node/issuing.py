@@ -17,7 +17,7 @@ from weft.node.atlas import Atlas
 from weft.node.carrier import DIRECT, Carrier, Key
 from weft.node.debt import Debt, Debts
 from weft.node.effect import MASTER
-from weft.node.entry import Entries
+from weft.node.entry import Entries, Entry
 from weft.node.figure import Figures
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
@@ -175,28 +175,28 @@ class Issuing:
         """Ask for what is not known, and let the publication wait for the answer."""
         if publication.retain:
             return False
+        unknown = None
         for filter_, topic in plan.trees:
-            if topic in self._carrier.router.tables:
-                continue
-            entry = self.entries.get(filter_)
-            if entry is None:
-                entry = self.entries.ask(filter_)
-                self._ask(filter_, now)
-            if entry.is_held is None and not entry.gave_up:
-                if len(entry.waiting) < WAITING or publication.qos:
-                    entry.waiting.append(publication)
-                else:
-                    self._figures.dropped += 1
-                return True
-        return False
+            if topic not in self._carrier.router.tables:
+                entry = self.entries.get(filter_) or self._ask(filter_, now)
+                if entry.is_held is None and not entry.gave_up:
+                    unknown = entry
+        if unknown is None:
+            return False
+        if len(unknown.waiting) < WAITING or publication.qos:
+            unknown.waiting.append(publication)
+        else:
+            self._figures.dropped += 1
+        return True
 
-    def _ask(self, filter_: str, now: float) -> None:
+    def _ask(self, filter_: str, now: float) -> Entry:
         if MASTER in self._atlas.up:
             self._outbox.tell(MASTER, FindWay(filter_))
             wait = self._parameters.patience
         else:
             wait = 0.0
         self._deadlines.at(now + wait, lambda then: self.give_up(filter_, then))
+        return self.entries.ask(filter_)
 
     def _send_once(self, publication: Publication, now: float) -> None:
         """QoS 0."""
@@ -316,7 +316,7 @@ class Issuing:
         debt.is_under_way = False
         absent = {node for node in conclusion.owed if node in self._atlas.down}
         if not conclusion.failed and debt.targets:
-            debt.targets = set(conclusion.owed - absent)
+            debt.owed, debt.targets = absent, set(conclusion.owed - absent)
         if conclusion.failed or absent != conclusion.owed:
             wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
             debt.due = now + min(wait, self._parameters.most_retry)

@@ -24,6 +24,7 @@ from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import Admitted, Event, SessionArrived, SessionClaimed
 from weft.broker.effect import SessionMoved as MovedAway
+from weft.broker.publication import Origin
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.directory import Directory
@@ -63,6 +64,7 @@ class _Fetch:
     parts: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
     size: int | None = None  # how many parts there are, when that is known
     connections: list[int] = field(default_factory=list)  # that wait for it
+    had: set[Origin] = field(default_factory=set)  # publications that have come here meanwhile
 
     def add(self, frame: SessionMoved) -> tuple[bytes, ...] | None:
         """All records, when all parts have come."""
@@ -145,6 +147,12 @@ class Moving:
             if connection in fetch.connections:
                 fetch.connections.remove(connection)
 
+    def note(self, origin: Origin | None) -> None:
+        """A publication has come to the sessions of this node, those on their way included."""
+        if origin is not None:
+            for fetch in self._fetches.values():
+                fetch.had.add(origin)
+
     def lose_master(self, now: float) -> None:
         asked, self._asked = self._asked, {}
         for arrival in asked.values():
@@ -176,7 +184,7 @@ class Moving:
         del self._fetches[frame.client]
         if records and not fetch.clean:
             self._figures.sessions_fetched += 1
-            self._happen(SessionArrived(records), now)
+            self._happen(SessionArrived(records, frozenset(fetch.had)), now)
         self._keep(record.Fetched(frame.client))
         self._promised.append((self._broker.position, source, ring_id, SessionTaken(frame.client, frame.token)))
         self._let_in(fetch, now)

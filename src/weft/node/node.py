@@ -79,7 +79,9 @@ class Node:
             self.broker.groups,
             self._choose_own,
         )
-        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience)
+        self._directory = Directory(
+            self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session
+        )
         self._moving = Moving(
             self.broker,
             self.atlas,
@@ -272,6 +274,8 @@ class Node:
     def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
         if arrived:
+            for publication in arrived:
+                self._moving.note(publication.origin)
             self._happen(e.ArrivedTogether(tuple(arrived)), now)
             arrived.clear()
         for key, name in kept:
@@ -420,6 +424,7 @@ class Node:
                     news = False
                 self._outbox.send(effect)  # type: ignore[arg-type]
             elif kind is e.Accepted:
+                self._moving.note(effect.publication.origin)  # type: ignore[attr-defined]
                 self._issuing.issue(effect.publication, self._source, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
                 news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
