@@ -24,7 +24,7 @@ RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
 
 
 class Owner(Protocol):
-    """Who is told what happens on a connection."""
+    """Somebody who is told what happens on a connection."""
 
     def opened(self, wire: "Wire") -> None: ...
     def heard(self, wire: "Wire", frames: Sequence[Frame]) -> None: ...

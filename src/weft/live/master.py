@@ -242,7 +242,7 @@ class MasterDriver:
             wire.close()
 
     async def _design(self, number: int, job: Job) -> None:
-        """In a process of its own, which ends with it: kernels and the JVM need memory, and the master must answer."""
+        """Design in a process that ends with it: kernels and the JVM need memory, and the master must answer."""
         pool = ProcessPoolExecutor(1, get_context("spawn"))
         try:
             design = await asyncio.get_running_loop().run_in_executor(pool, self._engine, job)

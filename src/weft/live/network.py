@@ -98,7 +98,7 @@ class NodeDriver(Driver):
             write_identity(self._data, self.node.identity)
 
     def _turn(self, effect: Effect) -> None:
-        """Who has never been in ends; who has goes on without the master."""
+        """End where this node was never in the network; else go on without the master."""
         assert isinstance(effect, Turned)
         if self.peering.joined.is_set():
             self.peering.say_once("refused_by_master", effect.reason)

@@ -91,7 +91,7 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
 
 
 async def _first(*events: asyncio.Event, patience: float | None = None) -> None:
-    """Until one of them is set, or so many seconds have passed."""
+    """Wait until one of them is set, or so many seconds have passed."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=patience)
     for one in waits:

@@ -1,4 +1,4 @@
-"""Who holds which filter, and where every session is.
+"""Filters and the nodes whose clients hold them, sessions and where they are.
 
 A topic of the overlay is a filter that somebody holds, under the number that everybody computes from it. Two filters
 may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have

@@ -94,7 +94,7 @@ def _neighbours(nodes: int, sources: Int32s, targets: Int32s) -> list[set[int]]:
 
 
 def _fingers(overlay: Overlay) -> list[list[int]]:
-    """Those that every node owns, its successor first."""
+    """Fingers that every node owns, its successor first."""
     return [overlay.of(node).tolist() for node in range(overlay.nodes)]
 
 

@@ -251,7 +251,7 @@ class Network:
         self._assign(self.loom.adopt(topic, tables))
 
     def topics(self) -> list[int]:
-        """Those that somebody who is there subscribes to, the one of all nodes apart."""
+        """Topics that somebody who is there subscribes to, the one of all nodes apart."""
         return sorted({topic for node in self.loom.links for topic in self.directory.interests[node]})
 
     def rate_of(self, topic: int) -> float:
