@@ -80,6 +80,14 @@ class ArrivedForGroup(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedForSession(Event):
+    """A publication that went to the node where the client's session was before."""
+
+    publication: Publication
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted(Event):
     """No other node has the client's session any more: `Connecting` may go on."""
 
@@ -99,6 +107,7 @@ class SessionArrived(Event):
 
     records: tuple[bytes, ...]
     had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
+    skip: frozenset[Origin] = frozenset()  # and those that it had there, which may come here still
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Said:
     packet_id: int = 0
     acknowledged: float | None = None  # when; QoS 0 never is
     released: bool = False  # QoS 2: PUBREC has come
+    repeated: bool = False  # said again, and not known to be the same by the other end
     properties: Properties = field(default_factory=dict)
 
 
@@ -207,6 +208,7 @@ class Client:
             elif said.released:
                 self._open.pop(said.packet_id)  # the broker had it, and has forgotten the identifier
             else:
+                said.repeated |= said.qos == 1 or not present
                 self._say(self._publish(said, dup=present))
 
     def _take(self, packet: p.Publish) -> None:

@@ -118,12 +118,7 @@ class Cluster:
         """Cut all ways between places of different sides; what is returned mends them."""
         groups = [list(side) for side in sides]
         ways = [
-            (here, there)
-            for one in groups
-            for other in groups
-            if one is not other
-            for here in one
-            for there in other
+            (here, there) for one in groups for other in groups if one is not other for here in one for there in other
         ]
         for way in ways:
             self.wires.cut(*way)

@@ -5,7 +5,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from weft.master import effect as m
-from weft.master.engine import design_here
+from weft.master.engine import Job, design_here
 from weft.master.master import Master
 from weft.master.parameters import Parameters
 from weft.master.record import Record
@@ -90,7 +90,7 @@ class Direction:
                 case m.Close(connection):
                     closed.append(connection)
                 case m.StartDesign(number, job):
-                    self._after(0.1, lambda number=number, job=job: self.happen(m.Designed(number, design_here(job))))
+                    self._design(number, job)
                 case m.Answer(ticket, reply):
                     self.replies[ticket] = reply
         for connection, frames in told.items():
@@ -101,6 +101,9 @@ class Direction:
                 end = self.ends.pop(connection)
                 end.wire.close(end)
         self._arm()
+
+    def _design(self, number: int, job: Job) -> None:
+        self._after(0.1, lambda: self.happen(m.Designed(number, design_here(job))))
 
     def _keep(self, records: tuple[Record, ...]) -> None:
         for record in records:

@@ -18,6 +18,7 @@ from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.parameters import Parameters
 from weft.node.recovery import Recovery
+from weft.sim.cluster.agenda import Action
 from weft.sim.cluster.wire import End, Wire
 from weft.sim.disk import Disk
 from weft.wire import frame as w
@@ -185,7 +186,6 @@ class NodeProcess:
         """In order."""
         if self.is_running:
             self.happen(e.Stopping())
-            self.cluster.agenda.after(0.05, lambda: self.crash(power=False))
 
     def wipe(self) -> None:
         """It gets an empty disk."""
@@ -207,24 +207,14 @@ class NodeProcess:
         if self.node is not None:
             self._carry_out(self.node.handle(event, self.now))
 
-    def later(self, action: "object") -> None:
-        starts = self.starts
+    def later(self, action: Action) -> None:
+        """When this event is over."""
+        self.after(0.0, action)
 
-        def act() -> None:
-            if self.is_running and self.starts == starts:
-                action()  # type: ignore[operator]
-
-        self.cluster.agenda.after(0.0, act)
-
-    def after(self, seconds: float, action: "object") -> None:
+    def after(self, seconds: float, action: Action) -> None:
         """If it has not crashed by then."""
         starts = self.starts
-
-        def act() -> None:
-            if self.is_running and self.starts == starts:
-                action()  # type: ignore[operator]
-
-        self.cluster.agenda.after(seconds, act)
+        self.cluster.agenda.after(seconds, lambda: action() if self.is_running and self.starts == starts else None)
 
     def take_client(self, wire: Wire) -> End | None:
         if not self.is_running:
@@ -306,10 +296,9 @@ class NodeProcess:
             case n.Unlink(node):
                 self.wanted.pop(node, None)
                 if node in self.links:
-                    end = self.links[node]
-                    assert end.wire is not None
-                    wire = end.wire
-                    self.later(lambda: (self.lose(end), wire.lose(None, 0.0)))
+                    self.later(lambda: self._end_link(node))
+            case n.Left():
+                self.after(0.05, lambda: self.crash(power=False))
             case n.Named(node):
                 self.number = node
             case n.Turned(reason):
@@ -317,6 +306,12 @@ class NodeProcess:
                 self.later(self.crash)
             case e.Note():
                 self.cluster.noted(self, effect)
+
+    def _end_link(self, node: int) -> None:
+        end = self.links.get(node)
+        if end is not None and end.wire is not None:
+            self.lose(end)
+            end.wire.lose(None, 0.0)
 
     def _dial_master(self) -> None:
         if n.MASTER in self.links or not self.is_running:
@@ -339,7 +334,7 @@ class NodeProcess:
     def _write(self) -> None:
         """Group commit: what comes while the disk is at work is written next."""
         if not self._durable:
-            records, self._records = self._records, []
+            self._records = []
             return
         if not self._is_writing:
             self._is_writing = True

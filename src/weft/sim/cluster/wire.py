@@ -1,9 +1,9 @@
 """Connections: bytes arrive in order, after a time that the seed draws, or the connection breaks.
 
-Ends are places: a process, wherever it is. Between two places the way may be cut, in one direction or both. What is on a
-cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than both ends are silent for, the
-connection breaks, as the drivers of links and clients would let it. When it breaks, what was under way is lost, and each
-end hears of it, sooner or later.
+Ends are places: a process, wherever it is. Between two places the way may be cut, in one direction or both. What is on
+a cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than both ends are silent for,
+the connection breaks, as the drivers of links and clients would let it. When it breaks, what was under way is lost, and
+each end hears of it, sooner or later.
 """
 
 from collections import deque
@@ -40,7 +40,7 @@ class Wires:
         self.weather = weather
         self._random = random
         self._cut: dict[tuple[Place, Place], int] = {}  # one way; how often
-        self._open: dict["Wire", None] = {}
+        self._open: dict[Wire, None] = {}
         self.delays: dict[tuple[Place, Place], float] = {}  # seconds more, where a way is slow
 
     def connect(self, here: Place, there: Place, opener: End, taker: Callable[["Wire"], End | None]) -> "Wire":
