@@ -79,7 +79,7 @@ class FakeNode:
 
 
 class MasterWorld:
-    def __init__(self, parameters: Parameters | None = None) -> None:
+    def __init__(self, parameters: Parameters | None = None, delay: float = 0.01) -> None:
         self.parameters = parameters or Parameters(automatic=False)
         self.now = 1000.0
         self.master = Master(self.parameters, CLUSTER, self.now)
@@ -92,6 +92,8 @@ class MasterWorld:
         self._next_connection = 0
         self._todo: list[e.Event] = []
         self._busy = False
+        self.delay = delay  # seconds until a link is up and told of
+        self._later: list[tuple[float, FakeNode, w.Frame]] = []
         self.deaf: set[str] = set()  # nodes whose Applied is withheld
 
     # Driving
@@ -111,14 +113,25 @@ class MasterWorld:
 
     def run(self, seconds: float) -> None:
         end = self.now + seconds
-        while (deadline := self.master.next_deadline()) is not None and deadline <= end:
+        while (deadline := self._next()) <= end:
             self.now = max(self.now, deadline)
+            for _, node, frame in [each for each in self._later if each[0] <= self.now]:
+                if node.connection in self.connections and frame.peer in node.links:
+                    self._todo.append(e.Heard(node.connection, frame))
+            self._later = [each for each in self._later if each[0] > self.now]
+            while self._todo:
+                self.handle(self._todo.pop(0))
             self._busy = True
             self._carry_out(self.master.on_timer(self.now))
             self._busy = False
             while self._todo:
                 self.handle(self._todo.pop(0))
         self.now = end
+
+    def _next(self) -> float:
+        times = [at for at, _, _ in self._later]
+        deadline = self.master.next_deadline()
+        return min([*times, *([] if deadline is None else [deadline])], default=float("inf"))
 
     def _carry_out(self, effects: Iterable[e.Effect]) -> None:
         for effect in effects:
@@ -169,7 +182,7 @@ class MasterWorld:
                 node.links.add(peer)
                 other.links.add(node.number)
                 for one, its_peer in ((node, peer), (other, node.number)):
-                    self._todo.append(e.Heard(one.connection, w.LinkMade(its_peer, 1.5)))
+                    self._later.append((self.now + self.delay, one, w.LinkMade(its_peer, 1.5)))
 
     # What happens
 

@@ -1,4 +1,4 @@
-"""The master: after any changes nodes know what they must, and nobody is told more than needed or in the wrong order."""
+"""The master: after any changes nodes know what they must, told in the right order."""
 
 import pytest
 from hypothesis import settings
@@ -18,6 +18,10 @@ class Changes(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.world, self.count, self.away = MasterWorld(), 0, []
+
+    @rule(delay=st.sampled_from([0.0, 0.01, 0.06, 0.5]))
+    def change_the_pace(self, delay):
+        self.world.delay = delay
 
     def any_node(self, data):
         return self.world.nodes[data.draw(st.sampled_from(sorted(self.world.nodes)))]
@@ -269,8 +273,10 @@ def test_two_nodes_with_the_same_name():
     [
         (
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
-            f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or give "
-            "it its own master.",
+            (
+                f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or "
+                "give it its own master."
+            ),
         ),
         (
             w.Hello(99, CLUSTER, w.Role.NODE, "x"),
