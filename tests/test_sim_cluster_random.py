@@ -130,7 +130,7 @@ def test_a_hundred_nodes():
 
 
 def test_the_oracle_notices():
-    """Each wrong by itself: something lost, doubled, made up, sent to who did not ask, and a group that got it twice."""
+    """Each wrong by itself: something lost, doubled, made up, sent to who did not ask, a group that got it twice."""
     life = Life(nodes=3, clients=4, seed=5)
     one, other, third = life.world.clients[:3]
     for client in (one, other):

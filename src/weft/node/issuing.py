@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Publication
+from weft.broker.route import UNSURE, Lead
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.carrier import DIRECT, SESSION, Carrier, Key
@@ -24,7 +25,7 @@ from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.protocol.custody import Conclusion, Custody
 from weft.wire import content
-from weft.wire.content import Content
+from weft.wire.content import Content, Run
 from weft.wire.frame import EVERYBODY, NOBODY, FindWay, Form, Message, topic_of
 
 TICK = 0.25  # seconds between looks at what is due
@@ -33,11 +34,14 @@ SLICE = 100  # publications that a node that is back is sent at a time
 ROOM = "window"  # the reason for which publishers wait
 
 
+Trees = tuple[tuple[str, int], ...]  # filters and their topics
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Where publications on a name go, while nothing changes."""
 
-    trees: tuple[tuple[str, int], ...]  # filters and their topics
+    trees: Trees
     groups: tuple[str, ...]  # shared filters
     owed: tuple[int, ...]  # nodes that are down and will want it
 
@@ -58,6 +62,7 @@ class Issuing:
         parameters: Parameters,
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
         choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
+        reroute: Callable[[], None],  # routes of names may lead elsewhere
         numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
     ) -> None:
@@ -71,6 +76,7 @@ class Issuing:
         self._parameters = parameters
         self._own_groups = own_groups
         self._choose_own = choose_own
+        self._reroute = reroute
         self._numbered = numbered
         self._keep = keep
         self.entries = Entries(carrier.router.tables)
@@ -96,7 +102,20 @@ class Issuing:
 
     def replan(self) -> None:
         """Tables, ways, filters or nodes have changed."""
-        self._plans.clear()
+        if self._plans:
+            self._plans.clear()
+            self._reroute()
+
+    def lead(self, name: bytes) -> Lead:
+        """Trees that publications of QoS 0 go on, if that is all there is to say."""
+        plan = self.plan(name)
+        if plan.groups:
+            return UNSURE
+        for filter_, topic in plan.trees:
+            entry = self.entries.get(filter_)
+            if topic not in self._carrier.router.tables and (entry is None or entry.is_held is None):
+                return UNSURE
+        return plan.trees or None
 
     def _made(self, name: str) -> Plan:
         groups = tuple(dict.fromkeys([*self._atlas.shared(name), *self._own_groups(name)]))
@@ -133,6 +152,18 @@ class Issuing:
                 self._outbox.hold(source, ROOM)
         else:
             self._send_once(publication, now)
+
+    def issue_run(self, trees: Trees, run: Run, now: float) -> None:
+        """Publications of QoS 0 that go the same way."""
+        self._figures.issued += run.count
+        rate = self.rates.setdefault(run.name.decode(), [0, 0])
+        rate[0] += run.count
+        rate[1] += len(run.packets)
+        publication = self._numbered(Publication(run.name, b""))
+        assert publication.origin is not None
+        message = Message(Form.WOVEN, 0, *publication.origin, 0, content.encode_run(run, now))
+        for filter_, topic in trees:
+            self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
     def trace(self, name: str, token: int, now: float) -> None:
         message = self._message(Publication(name.encode(), b"", issued=now, origin=(*self._carrier.own, 0)), now)

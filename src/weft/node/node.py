@@ -34,6 +34,7 @@ from weft.protocol.custody import Custody, ranges_of
 from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
+from weft.wire.content import Run
 from weft.wire.frame_codec import decode_body, encode_body
 
 RELAYS = 64  # nodes that a routed frame may pass
@@ -59,7 +60,9 @@ class Node:
         self._durable = durable
         self._outbox = Outbox()
         self._deadlines = Deadlines()
-        self._issuer = Issuer(lambda publication: self._issuing.is_wanted(publication))
+        self._issuer = Issuer(
+            lambda publication: self._issuing.is_wanted(publication), lambda name: self._issuing.lead(name)
+        )
         self._issuer.incarnation = identity.incarnation
         self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer)
         self.atlas = Atlas()
@@ -78,6 +81,7 @@ class Node:
             network,
             self.broker.groups,
             self._choose_own,
+            self.broker.reroute,
             self._issuer.numbered,
             self._keep,
         )
@@ -247,7 +251,7 @@ class Node:
 
     def _hear(self, event: n.Heard, now: float) -> None:
         version = self.atlas.version
-        arrived: list[Publication] = []
+        arrived: list[Publication | Run] = []
         kept: list[tuple[Key, bytes]] = []
         for frame in event.frames:
             if type(frame) is w.Carry:
@@ -263,7 +267,7 @@ class Node:
             self._outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _take(
-        self, peer: int, frame: w.Carry, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float
+        self, peer: int, frame: w.Carry, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float
     ) -> None:
         for message in frame.messages:
             first = self._carrier.receive(peer, message, now)
@@ -275,7 +279,7 @@ class Node:
                 kept.append((key, content.name_of(message.content)))
             if not first:
                 continue
-            self.traffic.arrived += 1
+            self.traffic.arrived += content.count_of(message.content)
             if message.group in ("", DIRECT):
                 self._moving.note((message.issuer, message.incarnation, message.count))
             if message.kept and message.group in ("", DIRECT):
@@ -285,11 +289,13 @@ class Node:
                 self._take_for_session(message, now)
             elif message.group not in ("", DIRECT):
                 self._take_for_group(message, now)
+            elif content.is_run(message.content):
+                arrived.append(content.decode_run(message.content))
             elif content.is_retained(message.content) or self.broker.audience(content.name_of(message.content)):
                 origin = (message.issuer, message.incarnation, message.count)
                 arrived.append(publication_of(content.decode(message.content), origin, now))
 
-    def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
+    def _arrive(self, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
         if arrived:
             self._happen(e.ArrivedTogether(tuple(arrived)), now)
@@ -464,6 +470,8 @@ class Node:
                 self._outbox.send(effect)  # type: ignore[arg-type]
             elif kind is e.Accepted:
                 self._issue(effect.publication, now)  # type: ignore[attr-defined]
+            elif kind is e.AcceptedRun:
+                self._issuing.issue_run(effect.lead, effect.run, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
                 news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()
