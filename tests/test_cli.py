@@ -317,6 +317,26 @@ def test_names_go_in_and_come_out(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "c" / "links.csv").exists()
 
 
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_clients_at_brokers_and_a_log_of_what_they_publish(run: Run, tmp_path: Path, engine: str) -> None:
+    """Brokers are the nodes: clients of one broker on one topic count once."""
+    clients = ["c1,hall,temp", "c2,hall,temp", "c3,roof,temp", "c4,roof,wind", "c5,cellar,wind"]
+    (tmp_path / "clients.csv").write_text("\n".join(["client,broker,topic", *clients]) + "\n")
+    given = ("ingest", "clients.csv", "--as", "subscriptions", "--columns", "broker,topic", "--engine", engine)
+    told = run(*given, "--out", "i", "--json").json
+    assert (told["nodes"], told["subscriptions"], told["duplicates"]) == (3, 4, 1)
+    (tmp_path / "log.csv").write_text("broker,topic,size\nhall,temp,10\ncellar,temp,30\ncellar,nobody,1\n")
+    shown = run("traffic", "i", "log.csv", "--out", "t", "--json").json
+    assert (shown["publishers"], shown["rows_nobody_hears"], shown["bytes_of_a_publication"]) == (2, 1, 20)
+    run("design", "t", "--overlay", "swico-even", "--out", "o")
+    drawn = run("evaluate", "t", "o", "--router", "weave", "--publications", 10, "--engine", engine, "--json").json
+    assert drawn["bytes"] == 20 * drawn["messages"]
+    scribe = run("evaluate", "t", "o", "--router", "scribe", "--publications", 10, "--engine", engine, "--json").json
+    assert scribe["bytes"] == 20 * scribe["messages"]
+    replayed = run("evaluate", "t", "o", "--router", "weave", "--publications", "log.csv", "--json").json
+    assert (replayed["publications"], replayed["deliveries"]) == (2, 1 + 2)
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")

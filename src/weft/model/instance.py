@@ -52,6 +52,11 @@ class Instance(Table):
     meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
     given_publishers: Publishers | None = None
 
+    @property
+    def has_traffic(self) -> bool:
+        """Whether it is told who publishes what (`weft traffic`); that social users do on their own topics is assumed."""
+        return self.given_publishers is not None and not (self.is_social and self.given_publishers.are_own_topics)
+
     @cached_property
     def publishers(self) -> Publishers | None:
         """Those that are given; else, in a social instance, all users on their own topics; else none are known."""

@@ -48,7 +48,7 @@ def weave(
     load_weight: float = LOAD_WEIGHT,
     rates: str | None = None,
     latency: str | None = None,
-    seed: int = 0,
+    seed: int = 1,
     progress: Progress = SILENCE,
 ) -> Trees:
     """Rates and latencies are files; the seed places the nodes on the hosts of the latencies.
