@@ -78,13 +78,14 @@ def evaluate(
 
 def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications":
     from weft.model.publication import read_publications
-    from weft.model.traffic import read_traffic
+    from weft.model.storage import has_column
+    from weft.raw.traffic import read_traffic
     from weft.workloads.publication import publications
 
     if wanted.isdecimal():
         return publications(instance, int(wanted), seed)
     if not Path(wanted).exists():
         raise WeftError(f"--publications is {wanted!r}: neither a number nor a file that exists.")
-    if not wanted.endswith(".parquet"):
-        return read_traffic(wanted, instance).publications()
-    return read_publications(wanted, instance)
+    if has_column(Path(wanted), "publication"):
+        return read_publications(wanted, instance)
+    return read_traffic(wanted, instance).publications()

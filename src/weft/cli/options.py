@@ -64,7 +64,8 @@ Rates = Annotated[
     typer.Option(
         "--rates",
         metavar="FILE",
-        help="Of weave: how often topics are published on, as rows of topic and rate, or as publications to count. "
+        help="Of weave: how often topics are published on, as rows of topic and rate, or as publications to count; "
+        "CSV is by names. "
         "Default: by the instance's publishers, or equal.",
     ),
 ]

@@ -31,7 +31,7 @@ def traffic(
 
     from weft.model.instance import read_instance
     from weft.model.output import claimed
-    from weft.model.traffic import read_traffic
+    from weft.raw.traffic import read_traffic
 
     with claimed(out, inputs=[instance, file], force=force):
         given = read_instance(instance)

@@ -141,7 +141,7 @@ class Instance(Table):
 
     def _content(self) -> tuple[object, ...]:
         names = (None if names is None else names.tolist() for names in (self.node_names, self.topic_names))
-        return (self.fingerprint, *names)
+        return (self.fingerprint, *names, self.publishers)
 
     @property
     def is_social(self) -> bool:

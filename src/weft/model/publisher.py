@@ -13,12 +13,13 @@ import pyarrow as pa
 from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
 from weft.model.storage import has_column, int64_column, read_columns, write_columns
+from weft.model.table import Columns, Table
 
 FILE = "publishers.parquet"
 
 
 @dataclass(frozen=True, eq=False)
-class Publishers:
+class Publishers(Table):
     nodes: Int32s
     topics: Int32s
     rates: Floats  # publications in any unit of time, from 0
@@ -47,9 +48,13 @@ class Publishers:
         mean = bytes_of_each.sum() / max(rates.sum(), 1e-300)
         return np.where(rates > 0, bytes_of_each / np.where(rates > 0, rates, 1), mean)
 
-    def write(self, folder: Path) -> None:
+    @property
+    def columns(self) -> Columns:
         columns = {"node": self.nodes.astype(np.int64), "topic": self.topics.astype(np.int64), "rate": self.rates}
-        write_columns(folder / FILE, columns if self.sizes is None else {**columns, "size": self.sizes})
+        return columns if self.sizes is None else {**columns, "size": self.sizes}
+
+    def write(self, folder: Path) -> None:
+        write_columns(folder / FILE, self.columns)
 
 
 NO_PUBLISHERS = Publishers(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
@@ -78,4 +83,6 @@ def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
     if len(np.unique(node * topics + topic)) != len(node):
         raise WeftError(f"{path} names a node and a topic twice: give one rate for both together.")
     sizes = table["size"].to_numpy() if sized else None
+    if sizes is not None and not np.all((sizes >= 0) & (sizes < np.inf)):
+        raise WeftError(f"{path} has a size that is no number of bytes from 0.")
     return Publishers(node.astype(np.int32), topic.astype(np.int32), rates, sizes)

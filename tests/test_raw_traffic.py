@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import weft
-from weft.model.traffic import read_traffic
+from weft.raw.traffic import read_topic_rates, read_traffic
 
 ROWS = [("hall", "temp"), ("roof", "temp"), ("roof", "wind"), ("cellar", "temp")]
 INSTANCE = weft.Instance.from_pandas(pd.DataFrame(ROWS, columns=["broker", "topic"]), "broker", "topic")
@@ -33,6 +33,13 @@ def test_rates_are_added_up(tmp_path: Path) -> None:
     assert published(tmp_path, "node,topic,rate\nhall,temp,2.5\nhall,temp,0.5\n") == {(HALL, TEMP): 3}
 
 
+def test_rates_of_topics_go_by_names_in_csv_and_by_numbers_in_parquet(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("topic,rate\nwind,2\ntemp,0.5\nwind,1\n")
+    pd.DataFrame({"topic": [WIND, TEMP], "rate": [3.0, 0.5]}).to_parquet(tmp_path / "rates.parquet")
+    for name in ("rates.csv", "rates.parquet"):
+        assert read_topic_rates(tmp_path / name, INSTANCE).tolist() == [0.5, 3]
+
+
 def test_the_rate_of_a_topic_is_shared_by_those_who_may_publish(tmp_path: Path) -> None:
     told = published(tmp_path, "topic,rate\ntemp,6\nwind,1\n")
     assert told == {(CELLAR, TEMP): 2, (HALL, TEMP): 2, (ROOF, TEMP): 2, (ROOF, WIND): 1}
@@ -50,6 +57,19 @@ def test_parquet_and_gzip_are_read_as_well(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "log.csv.gz", index=False)
     for name in ("log.parquet", "log.csv.gz"):
         assert len(read_traffic(tmp_path / name, INSTANCE).publications()) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufeffBroker, topic\nhall,temp\n", '"broker";"topic"\nhall;temp\n', "node\ttopic\nhall\ttemp"]
+)
+def test_headings_are_read_as_people_write_them(tmp_path: Path, text: str) -> None:
+    assert published(tmp_path, text) == {(HALL, TEMP): 1}
+
+
+def test_a_file_of_publications_is_read_by_its_names(tmp_path: Path) -> None:
+    drawn = weft.publications(INSTANCE, 5)
+    drawn.write(tmp_path / "p.parquet", instance=INSTANCE)
+    assert read_traffic(tmp_path / "p.parquet", INSTANCE).publications() == drawn
 
 
 def test_what_is_known_is_drawn_and_counted(tmp_path: Path) -> None:
@@ -70,12 +90,19 @@ def test_what_is_known_is_drawn_and_counted(tmp_path: Path) -> None:
 
 
 AMISS = {
-    "no topic": ("node,rate\nhall,1\n", "has no column 'topic'; it has node, rate"),
-    "a publisher that is no node": ("node,topic\nattic,temp\nshed,temp\n", r"'attic' \(and 1 more\) publishes and is no node"),
-    "a rate in words": ("topic,rate\ntemp,often\n", "column 'rate' holds what is no number"),
-    "a rate below nothing": ("topic,rate\ntemp,-1\n", "no number from 0"),
-    "topics of somewhere else": ("node,topic\nhall,jazz\n", "none of its topics has subscribers"),
-    "ragged rows": ("node,topic\nhall\n", "neither as CSV with a heading nor as Parquet"),
+    "no topic": ("node,rate\nhall,1\n", "log.csv has no column 'topic'; it has node, rate"),
+    "a publisher that is no node": (
+        "node,topic\nattic,temp\nshed,temp\n",
+        "has 'attic' and 1 more as publishers, not nodes",
+    ),
+    "a rate in words": ("topic,rate\ntemp,often\n", "has 'often' as the rate of row 1: give a number from 0"),
+    "a rate below nothing": ("topic,rate\ntemp,-1\n", "has '-1' as the rate of row 1"),
+    "a size left out": ("topic,size\ntemp,\n", "has '' as the size of row 1"),
+    "no rate at all": ("topic,rate\ntemp,0\n", "has no rate above 0"),
+    "nothing": ("", "is empty"),
+    "binary": ("\0\1", "is binary, not text"),
+    "topics of somewhere else": ("node,topic\nhall,jazz\n", "has no topic with subscribers"),
+    "ragged rows": ("node,topic\nhall\n", "cannot be read as CSV with a heading"),
 }
 
 

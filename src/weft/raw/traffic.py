@@ -5,7 +5,7 @@ A file has a row a publication, as a log has, or a row a rate. Its columns, of C
 bytes of a publication. Without the node, the rate of a topic is shared by its subscribers, since nothing else is known.
 """
 
-import gzip
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -15,15 +15,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import csv
+from pyarrow import csv as arrow
 
 from weft.arrays import Floats, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names
-from weft.model.publication import Publications
+from weft.model.publication import Publications, read_rates
 from weft.model.publisher import Publishers
+from weft.raw.source import sample_of
+from weft.raw.text import first_line, whole
 
-NODE_COLUMNS = ("node", "broker")
+TOPIC_COLUMNS = ("topic_name", "topic")  # `weft publish` writes names beside numbers: names are meant
+NODE_COLUMNS = ("node_name", "node", "broker")
+DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +66,34 @@ def _shared(traffic: Traffic, instance: Instance) -> Traffic:
 
 def read_traffic(path: str | Path, instance: Instance) -> Traffic:
     """Traffic of a file; names are those of the instance, or numbers where it has none."""
-    path = Path(path)
+    file = Path(sample_of(str(path)))
+    table = _table(file)
     try:
-        return _traffic(_table(path), instance)
+        return _traffic(table, instance)
     except WeftError as error:
-        raise WeftError(f"{path}: {error}", *error.options) from error
+        raise WeftError(f"{file} {error}") from error
+
+
+def read_topic_rates(path: str | Path, instance: Instance) -> Floats:
+    """How often each topic is published on: in Parquet by numbers, in CSV by names."""
+    if Path(path).suffix == ".parquet":
+        return read_rates(path, instance)
+    traffic = read_traffic(path, instance)
+    return np.bincount(traffic.topics, traffic.rates, minlength=instance.topics).astype(np.float64)
 
 
 def _traffic(table: pa.Table, instance: Instance) -> Traffic:
-    if "topic" not in table.column_names:
-        raise WeftError(f"it has no column 'topic'; it has {', '.join(table.column_names) or 'none'}.")
-    topics = _ids(table["topic"], instance.topic_names, instance.topics)
+    topic_column, node_column = (_first_of(names, table) for names in (TOPIC_COLUMNS, NODE_COLUMNS))
+    if topic_column is None:
+        raise WeftError(f"has no column 'topic'; it has {', '.join(table.column_names) or 'none'}.")
+    topics = _ids(table[topic_column], instance.topic_names, instance.topics)
     heard = (topics >= 0) & (instance.subscribers.counts[np.maximum(topics, 0)] > 0)
-    node_column = next((name for name in NODE_COLUMNS if name in table.column_names), None)
     nodes = None if node_column is None else _known_nodes(table[node_column], instance)
     rates, sizes = _numbers(table, "rate"), _numbers(table, "size")
     if not heard.any():
-        raise WeftError("none of its topics has subscribers in the instance: is it of another one?")
+        raise WeftError("has no topic with subscribers in the instance: is it of another one?")
+    if rates is not None and not rates[heard].any():
+        raise WeftError("has no rate above 0 on a topic with subscribers: nothing would be published.")
     return Traffic(
         topics[heard],
         None if nodes is None else nodes[heard],
@@ -88,18 +103,30 @@ def _traffic(table: pa.Table, instance: Instance) -> Traffic:
     )
 
 
+def _first_of(names: Sequence[str], table: pa.Table) -> str | None:
+    return next((name for name in names if name in table.column_names), None)
+
+
 def _table(path: Path) -> pa.Table:
-    if not path.exists():
-        raise WeftError("it does not exist.")
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    heading = first_line(str(path))
+    delimiter = next((mark for mark in DELIMITERS if mark in heading), ",")
+    names = next(csv.reader([heading], delimiter=delimiter))
+    as_text = arrow.ConvertOptions(column_types={name: pa.string() for name in names})
     try:
-        if path.suffix == ".parquet":
-            return pq.read_table(path)
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        names = data.partition(b"\n")[0].decode("utf-8-sig").strip().split(",")
-        as_text = csv.ConvertOptions(column_types={name.strip('" '): pa.string() for name in names})
-        return csv.read_csv(BytesIO(data), convert_options=as_text)
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        raise WeftError(f"it can be read neither as CSV with a heading nor as Parquet: {error}") from error
+        parsed = {"parse_options": arrow.ParseOptions(delimiter=delimiter), "convert_options": as_text}
+        found = arrow.read_csv(BytesIO(whole(str(path))), **parsed)
+    except pa.ArrowException as error:
+        raise WeftError(f"{path} cannot be read as CSV with a heading: {error}") from error
+    return found.rename_columns([name.strip().lower() for name in names])
+
+
+def _parquet(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise WeftError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def _ids(column: pa.ChunkedArray, names: Names | None, count: int) -> Int64s:
@@ -114,8 +141,8 @@ def _known_nodes(column: pa.ChunkedArray, instance: Instance) -> Int64s:
     nodes = _ids(column, instance.node_names, instance.nodes)
     unknown: Sequence[str] = pc.unique(column.filter(pa.array(nodes < 0))).to_pylist()
     if unknown:
-        others = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
-        raise WeftError(f"{unknown[0]!r}{others} publishes and is no node: name the brokers that publishers sit at.")
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise WeftError(f"has {unknown[0]!r}{more} as publishers, not nodes: name the brokers that they publish at.")
     return nodes
 
 
@@ -124,8 +151,16 @@ def _numbers(table: pa.Table, name: str) -> Floats | None:
         return None
     try:
         values: Floats = table[name].cast(pa.float64()).to_numpy()
-    except pa.ArrowException as error:
-        raise WeftError(f"its column {name!r} holds what is no number: {error}") from error
+    except pa.ArrowException:
+        values = np.array([np.nan])
     if not np.all((values >= 0) & (values < np.inf)):
-        raise WeftError(f"its column {name!r} has a value that is no number from 0.")
+        row, word = next((row, word) for row, word in enumerate(table[name].to_pylist()) if not _is_amount(word))
+        raise WeftError(f"has {word!r} as the {name} of row {row + 1}: give a number from 0.")
     return values
+
+
+def _is_amount(word: str | float | None) -> bool:
+    try:
+        return word is not None and 0 <= float(word) < np.inf
+    except ValueError:
+        return False
