@@ -527,7 +527,9 @@ OUTPUTS = {
     "sample": ["sample", "i", "--nodes", "5", "--out"],
     "ingest": ["ingest", "e.txt", "--as", "edges", "--out"],
     "publish": ["publish", "i", "--count", "5", "--out"],
-    "weave": ["weave", "i", "chord", "--out"],
+    "weave": ["weave", "i", "chord", "--rates", "p.parquet", "--latency", "h.txt", "--out"],
+    "traffic": ["traffic", "i", "p.parquet", "--out"],
+    "compare": ["compare", "i", "--seeds", "1", "--out"],
     "evaluate": [
         "evaluate",
         "i",
@@ -542,8 +544,30 @@ OUTPUTS = {
     ],
     "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
     "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
-    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
+    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--rates", "p.parquet", "--out"],
 }
+
+
+def test_all_commands_that_read_and_write_are_known_here() -> None:
+    places = {"out", "union"}
+    writing = {
+        str(command.name)
+        for command in cli.app.registered_commands
+        if command.callback and places & set(signature(command.callback).parameters)
+    }
+    read_nothing, below = {"generate", "demo"}, {"experiment"}
+    assert writing - read_nothing - below == set(OUTPUTS) - {"union", "evaluate"}
+
+
+def test_an_experiment_does_not_write_over_its_data(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    file = tmp_path / "d" / "facebook_combined.txt.gz"
+    file.write_bytes(b"data")
+    for out in ("d", "d/facebook_combined.txt.gz", "."):
+        done = run("experiment", "beaconvey-table3", "--data", "d", "--out", out, "--force")
+        assert (done.code, ", which is read" in done.err) == (2, True), (out, done)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+    assert file.read_bytes() == b"data"
 
 
 @pytest.mark.parametrize("command", OUTPUTS)

@@ -54,7 +54,7 @@ class Instance(Table):
 
     @property
     def has_traffic(self) -> bool:
-        """Whether it is told who publishes what (`weft traffic`); that social users do on their own topics is assumed."""
+        """Whether it is told who publishes what, as `weft traffic` does; of social users it is but assumed."""
         return self.given_publishers is not None and not (self.is_social and self.given_publishers.are_own_topics)
 
     @cached_property
