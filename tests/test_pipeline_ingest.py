@@ -330,6 +330,7 @@ def test_numbers_at_the_edge_of_what_64_bits_hold(spark: SparkSession, tmp_path:
         ("e.dat", "1 2\n", {}, "give one with `format`"),
         ("f.bin", b"\0\1", {"format": "csv"}, "is binary"),
         ("f.jsonl", "7\n", {}, "it is not a JSON object"),
+        ("f.json", '{"a": ["x"], "b": 3}', {}, "line 1: its value is not a list: '\"b\": 3'"),
     ],
 )
 def test_what_the_first_lines_show_is_told_without_spark(

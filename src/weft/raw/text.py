@@ -37,6 +37,11 @@ def peek(file: str) -> bytes:
         return _read(stream, PEEK, file)
 
 
+def is_small(file: str) -> bool:
+    """Whether its beginning is all of it."""
+    return len(peek(file)) < PEEK
+
+
 def first_line(file: str) -> str:
     """The first line that is not blank."""
     require_text(file)
