@@ -356,14 +356,16 @@ def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
     figures = {
         "average_path": 3.14159,
         "ring_violations": [],
-        "load": {"sent": {"mean": 12345.6, "maximum": 7}, "node": 3},
+        "load": {"sent": {"mean": 12345.6, "percentile_99": 7}, "node": 12345},
+        "topics_of_a_node": {"mean": 1.5, "maximum": 2},
     }
     print_result(figures, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
-        "average path     3.142   (hops from the issuer to a subscriber)",
-        "ring violations  none",
-        "load sent        mean 12,346, maximum 7",
-        "load node        3",
+        "average path      3.142   (hops from the issuer to a subscriber)",
+        "ring violations   none",
+        "load sent         mean 12,346, p99 7",
+        "load node         12345",
+        "topics of a node  mean 1.5, maximum 2",
     ]
 
 
