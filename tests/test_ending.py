@@ -124,6 +124,14 @@ def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
     assert names(folder / "r") == []
 
 
+def test_after_tasks_in_python(folder: Path) -> None:
+    """PySpark then listens to Java in a thread of its own, which is not to complain that Java is gone."""
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started.wait_for((folder / "r" / "overlay").exists)
+    assert started.stop(signal.SIGINT) == CONTINUE
+    assert "overlay" in names(folder / "r")
+
+
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3], ids=str)
 def test_during_a_sweep(folder: Path, signals: list[signal.Signals]) -> None:
     started = weft(folder, "experiment", "nsmf-fig3", "--out", "x", "--master", "local[2]")

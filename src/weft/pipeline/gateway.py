@@ -25,6 +25,7 @@ from typing import BinaryIO
 
 import pyspark
 from pyspark import SparkContext
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 
 from weft.cache import cache_folder
 from weft.ending import Order, at_stop
@@ -77,6 +78,8 @@ def java_for(master: str, conf: Mapping[str, str]) -> Iterator[None]:
     """Java with a gateway that PySpark connects to; it ends with the block."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it reports what the exception says as well
     logging.getLogger().addFilter(_is_not_py4j)  # some of it under no name
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        setattr(server, "handle_error", _without_a_word)  # noqa: B010  # it would print that Java is gone
     provide_java()
     folder = Path(tempfile.mkdtemp(prefix="weft-spark-"))
     with at_stop(Order.FILES, lambda: remove(folder)):
@@ -150,6 +153,10 @@ def _disconnect() -> None:
     gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
     if gateway is not None:
         gateway._gateway_client.is_connected = False
+
+
+def _without_a_word(*_: object) -> None:
+    """Let what Java counts for PySpark, which Weft does not use, end with Java."""
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:

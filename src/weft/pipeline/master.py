@@ -14,6 +14,8 @@ from weft.errors import WeftError
 
 ANSWER = 10.0  # seconds that a master has for it
 
+Ask = Callable[[socket.socket], str | None]  # what is wrong with the answer
+
 STREAM_REQUEST, STREAM_FAILURE = 6, 8  # kinds of messages (org.apache.spark.network.protocol.Message)
 STREAM = b"/files/weft"  # which no master has
 LENGTH = 8  # bytes of a frame that say how many it has
@@ -23,7 +25,7 @@ def require_answer(master: str, conf: Mapping[str, str]) -> None:
     """Refuse spark:// and k8s:// addresses of which none answers."""
     scheme, _, rest = master.partition("://")
     addresses = rest.removeprefix("https://").removeprefix("http://").rstrip("/").split(",")
-    ask = _ask_kubernetes if scheme == "k8s" else _ask_spark
+    ask: Ask = _ask_kubernetes if scheme == "k8s" else _ask_spark
     if rest.startswith("http://") or (scheme == "spark" and _is_encrypted(conf)):
         ask = _ask_nothing
     problems = [problem for address in addresses if (problem := _silence(address, ask))]
@@ -31,7 +33,7 @@ def require_answer(master: str, conf: Mapping[str, str]) -> None:
         raise WeftError(f"No Spark master answers at {master}: {problems[0]}. Start it, or mend `master`.", "master")
 
 
-def _silence(address: str, ask: Callable[[socket.socket], str | None]) -> str | None:
+def _silence(address: str, ask: Ask) -> str | None:
     """Why no master answers at host:port; none if one does."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
