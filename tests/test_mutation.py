@@ -31,7 +31,10 @@ def test_small_changes(source: str, expected: set[str]) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["'''A docstring.'''", "x: list[1] = y", "raise Wrong(1 + 1)", "assert a < b", "@f(1)\ndef g(): ...", "import a"],
+    [
+        *("'''A docstring.'''", "x: list[1] = y", "raise Wrong(1 + 1)", "assert a < b", "@f(1)\ndef g(): ..."),
+        *("import a", "def check_invariants():\n    f(1)"),
+    ],
 )
 def test_texts_and_checks_are_left_alone(source: str) -> None:
     assert names(source) == set()
