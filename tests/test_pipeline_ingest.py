@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 
 def ingest(spark: SparkSession, source: Source, out: Path) -> Ingested:
-    """On Spark, and in this process: the counts, or the error, must be the same, and so must be the files."""
+    """Ingest on Spark, and in this process: the counts, or the error, must be the same, and so must be the files."""
     told: list[Ingested | str] = []
     for work, folder in (
         (lambda path: ingest_here(source, path), out.with_name("here")),

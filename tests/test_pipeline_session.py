@@ -152,7 +152,7 @@ def test_yarn_without_its_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_second_session_has_a_java_of_its_own() -> None:
-    """In a process of its own: this one has a session already."""
+    """Run a process of its own: this one has a session already."""
     done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3\n", "")
 

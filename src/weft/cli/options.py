@@ -157,7 +157,7 @@ def spark_settings(engine: str, master: str | None, pairs: list[str]) -> tuple[s
 
 
 def given(*paths: "Path | str | None") -> list[Path]:
-    """Those of the paths that were given."""
+    """Paths that were given, of these."""
     return [Path(path) for path in paths if path is not None]
 
 

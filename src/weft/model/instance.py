@@ -59,19 +59,19 @@ class Instance(Table):
 
     @cached_property
     def publishers(self) -> Publishers | None:
-        """Those that are given; else, in a social instance, all users on their own topics; else none are known."""
+        """Publishers that are given; else, in a social instance, all users on their own topics; else none are known."""
         if self.given_publishers is None and self.is_social:
             return own_topics(self.nodes)
         return self.given_publishers
 
     @property
     def without_publishers(self) -> "Instance":
-        """As if nobody were known to publish."""
+        """The instance as if nobody were known to publish."""
         return replace(self, given_publishers=NO_PUBLISHERS)
 
     @cached_property
     def with_publishers(self) -> "Instance":
-        """As if everybody subscribed to what it is known to publish on: whom links should join."""
+        """The instance as if everybody subscribed to what it is known to publish on: whom links should join."""
         if self.publishers is None:
             return self
         nodes = np.concatenate([self.interest.row_of_each(), self.publishers.nodes]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Who publishes on what, and how often: a node that publishes on a topic need not subscribe to it.
+"""Publishers: who publishes on what, and how often. A node that publishes on a topic need not subscribe to it.
 
 Where nothing else is known, the users of a social instance publish on their own topics, all as often. Of an instance
 that is not social nothing is known.
@@ -34,7 +34,7 @@ class Publishers(Table):
         return np.array_equal(self.nodes, self.topics) and bool(np.all(self.rates == 1))
 
     def topic_rates(self, topics: int) -> Floats:
-        """Of every topic; where no publisher is known, the mean of the others."""
+        """Rates of all topics; where no publisher is known, the mean of the others."""
         rates = np.bincount(self.topics, self.rates, minlength=topics).astype(np.float64)
         known = np.bincount(self.topics, minlength=topics) > 0
         return np.where(known, rates, rates[known].mean() if known.any() else 1.0)

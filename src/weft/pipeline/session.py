@@ -65,7 +65,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        raise failure(error) from error
+        raise _failure(error) from error
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def failure(error: Exception) -> WeftError:
+def _failure(error: Exception) -> WeftError:
     text = str(error)
     if "No space left on device" in text:
         return SurroundingsError("No space left on the disk that Spark works on: free some and run the command again.")

@@ -41,7 +41,7 @@ class Traffic:
     def publications(self) -> Publications:
         """A row a publication, in the order of the file."""
         if self.nodes is None:
-            raise WeftError("The file does not say who publishes: it needs a column `node` or `broker`.")
+            raise WeftError("The file does not say who publishes: it needs a column 'node' or 'broker'.")
         return Publications(self.topics.astype(np.int32), self.nodes.astype(np.int32))
 
     def publishers(self, instance: Instance) -> Publishers:
