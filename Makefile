@@ -27,10 +27,11 @@ setup: $(READY)
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "weft needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
-	@echo "Preparing .venv (about 1.6 GB, one or two minutes, once)..."
+	@echo "Preparing .venv (about 1.6 GB, two or three minutes, once)..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/weft warm
 	@touch $@
 
 # Exact versions and hashes for every supported Python, without the address of any index. Needs uv.

@@ -52,7 +52,7 @@ class Oracle:
         del self.sessions[client]
 
     def publish(self, said: Said, empty: bool = False) -> dict[str, int]:
-        """Who may get it, with which QoS."""
+        """Clients that may get it, with which QoS."""
         self.said[said.number] = said
         if said.retain:
             self.retained.pop(said.topic, None)

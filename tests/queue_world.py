@@ -1,7 +1,7 @@
 """A world of PopSub brokers that take time to send, message by message: the oracle for the queues of the simulation.
 
 What one event has a broker send is a job. Jobs wait for each other in the order in which they came. The first message
-of a job costs what it takes to read, match and write the publications that came; each further one only a share of
+of a job costs what it takes to read, match and write the publications that came; each additional one only a share of
 what it would cost alone, since it only has to be written. What is forwarded goes before what is sent directly.
 """
 
@@ -29,7 +29,7 @@ def size_of(message: object) -> int:
 class QueueWorld(World):
     def __init__(self, routers: Sequence[Router], latency: Latency, tracer: Tracer, capacity: Capacity) -> None:
         super().__init__(routers, latency, tracer)
-        self.costs, self.further = capacity.costs(), capacity.further
+        self.costs, self.additional = capacity.costs(), capacity.additional
         self.busy = [0.0] * len(routers)  # until when
         self.starts: list[list[float]] = [[] for _ in routers]  # of the jobs that had to wait
         self.queued = 0  # jobs that had to wait
@@ -53,7 +53,7 @@ class QueueWorld(World):
         for send in job:
             came = size_of(self.event.message) if isinstance(self.event, Received) else size_of(send.message)
             is_first = end == start
-            end += self._cost(came) if is_first else self.further * self._cost(size_of(send.message))
+            end += self._cost(came) if is_first else self.additional * self._cost(size_of(send.message))
             self.tracer.sent(self.now, node, send.peer, send.message)
             self.schedule(end + self._one_way(node, send.peer), send.peer, Received(node, send.message))
         self.busy[node] = end

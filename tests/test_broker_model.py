@@ -102,7 +102,7 @@ class Machine(RuleBasedStateMachine):
             self.house.tell(e.Received(person.line.number, _bytes(p.Pubrel(packet_id), person)))
 
     def note_receivers(self, said: Said) -> None:
-        """Who must get it once it is acknowledged: nobody knows which attempt the broker took, so who is in all."""
+        """Note who must get it once it is acknowledged: who is in all attempts, any of which may have been taken."""
         receivers, sessions = self.oracle.publish(said), dict(self.oracle.sessions)
         if said.attempts > 1:
             before, then = self.receivers[said.number]

@@ -1,3 +1,4 @@
+from itertools import combinations, product
 from math import inf, nan
 
 import pytest
@@ -73,12 +74,34 @@ def test_covering_and_intersection_are_those_of_what_matches(one, other):
     assert intersects(one, other) == any(left and right for left, right in pairs)
 
 
+def every_predicate():
+    yield from (Range(low, high) for low in (-inf, *NUMBERS) for high in (*NUMBERS, inf) if low <= high)
+    yield from (OneOf(frozenset(values)) for size in (1, 2) for values in combinations(ALL_VALUES, size))
+    yield from map(Prefix, TEXTS)
+
+
+def test_every_two_predicates_cover_and_intersect_by_what_they_hold_for():
+    held = {
+        predicate: {value for value in WITNESSES if matches(Filter("news", {"x": predicate}), content(value))}
+        for predicate in every_predicate()
+    }
+    for one, other in product(held, held):
+        filters = Filter("news", {"x": one}), Filter("news", {"x": other})
+        assert covers(*filters) == (held[one] >= held[other]), filters
+        assert intersects(*filters) == bool(held[one] & held[other]), filters
+
+
+def content(value):
+    return Content("news", {"x": value})
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
         (lambda: Range(2, 1), "from 2 to 1 holds no number"),
         (lambda: Range(nan, 1), "holds no number"),
         (lambda: OneOf(frozenset()), "at least one"),
+        (lambda: OneOf(frozenset({1, inf})), "only finite numbers"),
         (lambda: Content("news", {"x": inf}), "attribute x is inf: give a finite number"),
     ],
 )

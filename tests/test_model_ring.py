@@ -30,6 +30,12 @@ def test_phase_is_the_floor_of_the_logarithm(distances: list[int]) -> None:
     assert [phase(d) for d in distances] == expected
 
 
+def test_every_phase_begins_at_its_power_of_two() -> None:
+    powers = [2**i for i in range(63)]
+    assert phase(np.array(powers)).tolist() == [phase(power) for power in powers] == list(range(63))
+    assert phase(np.array(powers[1:]) - 1).tolist() == list(range(62))
+
+
 def test_a_node_is_in_no_phase_of_itself() -> None:
     assert phase(0) == -1
     assert phase(np.array([0, 1])).tolist() == [-1, 0]

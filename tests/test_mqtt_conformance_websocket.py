@@ -65,7 +65,7 @@ class WebSocket:
         return first & 15, self.exactly(size)
 
     def stream(self, count: int) -> bytes:
-        """At least so many bytes of MQTT, all from binary frames."""
+        """Bytes of MQTT, at least so many, all from binary frames."""
         data = b""
         while len(data) < count:
             kind, payload = self.frame()

@@ -185,7 +185,7 @@ def test_random_graphs_agree_with_plain_python(spark: SparkSession, tmp_path: Pa
         ("e.txt", "1 1\n", "Nothing is left"),
         ("f.csv", "", "f.csv is empty"),
         ("e.txt.gz", "not gzip", "gzip"),
-        ("e.dat", "1 2", "does not tell its format"),
+        ("e.dat", "1 2", "does not show its format"),
     ],
 )
 def test_bad_input_is_told_and_leaves_nothing(

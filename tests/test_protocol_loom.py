@@ -359,6 +359,8 @@ def test_nodes_that_are_not_there_are_an_error():
     loom = line(2, [0])
     with pytest.raises(WeftError, match="There is no node 5"):
         loom.subscribe(5, 0)
+    with pytest.raises(WeftError, match="There is no node 6"):
+        loom.connect(0, 6)
     with pytest.raises(WeftError, match="Node 1 is there already"):
         loom.join(1, [0], [])
 

@@ -1,6 +1,8 @@
 """What each way does, message by message (PopSub sections 4.2 to 4.5)."""
 
 from collections import Counter
+from math import inf
+from random import Random
 
 import pytest
 
@@ -8,6 +10,8 @@ from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
 from weft.model.content import Content
 from weft.protocol.popsub.codec import decode, encode
+from weft.protocol.popsub.gossip import Member
+from weft.protocol.popsub.memory import Issued
 from weft.protocol.popsub.message import Batch, Forward, Gossip, Join, Notify, Publication, Queued, Retrieve, Switch
 from weft.protocol.popsub.parameters import Parameters, Way
 from weft.protocol.popsub.popularity import Popularity, best_way, most_gainful
@@ -119,7 +123,8 @@ def test_adaptive_takes_the_way_that_costs_least():
     parameters = Parameters(diameter=1.0, capacity=1000.0)
     assert best_way(entry(2, 6, origins=2), 0.0, parameters) is Way.DIRECT  # 2 messages against 3 hops
     assert best_way(entry(4, 8, rate=5.0, origins=3), 0.0, parameters) is Way.BATCH
-    assert best_way(entry(4, 8, rate=0.5, origins=3), 0.0, parameters) is Way.DIRECT  # a batch would not fill
+    assert best_way(entry(4, 8, rate=2 / 3, origins=3), 0.0, parameters) is Way.BATCH  # two in its 3 s
+    assert best_way(entry(4, 8, rate=0.66, origins=3), 0.0, parameters) is Way.DIRECT  # a batch would not fill
     assert best_way(entry(4, 8, rate=5.0, origins=3), 101.0, parameters) is Way.GOSSIP  # a tenth of a second's work
 
 
@@ -292,6 +297,38 @@ def test_what_was_asked_for_lately_is_not_asked_for_again():
     assert gossiping_at_3.heard(1, digest, now) == ([], asking)
     assert gossiping_at_3.heard(1, digest, now + world.parameters.answer_time) == ([], [])  # it may be under way
     assert gossiping_at_3.heard(1, digest, now + world.parameters.answer_time + 1) == ([], asking)
+
+
+def test_a_member_has_what_it_tells_of_until_the_last_who_heard_could_ask():
+    parameters = Parameters(diameter=50.0, capacity=1.0, round=1_000.0, digest_rounds=2)
+    member = Member(1, 7, 0, parameters, Random(1), now=0.0)
+    member.meet([0])
+    member.keep(publication(3), 0.0)
+    assert [member.gossip(time)[0].message.digest for time in (2_000.0, 2_001.0)] == [(3,), ()]
+    assert member.find((2, 3)) == [publication(3)]
+    member.gossip(2_100.0)  # its digest has been under way for 50 ms, and the answer as long
+    assert member.find((2, 3)) == [publication(3)]
+    member.gossip(2_101.0)
+    assert member.find((2, 3)) == []
+
+
+def publication(number):
+    return Publication(0, number, 7, said=Content("news", {}))
+
+
+def test_an_issuer_announces_what_it_gave_to_gossip_and_keeps_it_until_all_could_ask():
+    issued = Issued(sweep_time=100.0, answer_time=10.0)
+    assert issued.next_sweep == inf
+    assert [issued.is_new(publication(number), 5.0 + number) for number in (1, 2, 1)] == [True, True, False]
+    assert (issued.digest, issued.next_sweep) == ((1, 2), 106.0)
+    issued.announce(106.0)
+    assert (issued.digest, issued.next_sweep) == ((), inf)
+    issued.forget(116.0)
+    assert issued.find((2, 9, 1)) == [publication(2), publication(1)]
+    assert not issued.empty
+    issued.forget(116.1)
+    assert issued.find((2, 1)) == []
+    assert issued.empty
 
 
 def test_a_later_subscriber_is_told_to_join():

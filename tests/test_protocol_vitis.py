@@ -161,6 +161,13 @@ def test_shuffling_replaces_what_was_sent():
     assert {sampling.view[node].age for node in (5, 6, 7)} == {1}
 
 
+def test_a_node_that_hears_of_itself_does_not_take_itself_in():
+    sampling = Sampling(0, 1, Parameters(view=4, shuffle=3))
+    sampling.receive([Descriptor(0, 5, ()), Descriptor(1, 6, ())])
+    sampling.update(6)
+    assert sampling.view.keys() == {1}
+
+
 def test_the_next_notifier_is_asked_when_the_first_does_not_answer():
     stories = Stories(patience=2, memory=10)
     stories.begin((4, 0), topic=1, hops=2, when=5).notifiers += [6, 7, 8]  # 6 is asked when it comes

@@ -150,6 +150,12 @@ def test_impossible_samples_are_refused(sampling: Sampling, sentence: str) -> No
         sample(instance_from_pairs([0, 1], [0, 0]), sampling)
 
 
+def test_priority_is_what_spark_computed() -> None:
+    """Values that `xxhash64` of Spark 4 gave, as the next test shows."""
+    assert priority(0, [0, 1, 2**62]).tolist() == [-9199931545335556226, 8281773146650252936, -178395637918413263]
+    assert priority(-5, [12345678901, -7]).tolist() == [7137174561592696443, -4581662308555868352]
+
+
 def test_priority_is_what_spark_computes(spark: SparkSession) -> None:
     ids = [0, 1, 2, 12345678901, -7, 2**62]
     for seed in (0, 1, -5, 2**61):

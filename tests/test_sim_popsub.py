@@ -80,7 +80,7 @@ def test_queues_are_those_of_brokers_that_take_time_to_send(way, seed):
     tree, workload = small_case(seed)
     ends = np.setdiff1d(np.arange(tree.brokers), tree.parents)[:2]
     workload = replace(workload, publishers=ends[np.arange(6) % 2])
-    capacity = Capacity((30.0, 60.0, 90.0)[seed], sizes=(1, 4, 16), speedup=(1.0, 1.5, 2.0), further=0.4)
+    capacity = Capacity((30.0, 60.0, 90.0)[seed], sizes=(1, 4, 16), speedup=(1.0, 1.5, 2.0), additional=0.4)
     parameters = replace(PARAMETERS, phi=(0.02, 0.05, 0.1)[seed])
     world, ledger, start = content_world(
         tree, workload, way, parameters, seed, lambda *arguments: QueueWorld(*arguments, capacity)

@@ -1,7 +1,7 @@
 """The ways in which a module is broken: each mutant is the module's tree with one node changed.
 
 Left out: annotations, decorators, docstrings and other texts, since tests should not hold on to wording; what `raise`
-says; and asserts, which are themselves checks.
+says; asserts, `check_invariants` and `strict` of zip, which are themselves checks.
 """
 
 import ast
@@ -34,8 +34,10 @@ class Mutant:
     after: str
     tree: ast.Module
 
-    def __str__(self) -> str:
-        return f"{self.line}: {self.before} -> {self.after}"
+    @property
+    def name(self) -> str:
+        """The first lines of what was, and of what is instead."""
+        return f"{self.before.splitlines()[0]} -> {self.after.splitlines()[0]}"
 
 
 def mutants_of(source: str) -> Iterator[Mutant]:
@@ -56,11 +58,18 @@ def _nodes(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(child, ast.AST) and not isinstance(child, UNTOUCHED):
+            if isinstance(child, ast.AST) and not _is_check(child):
                 step = (*path, (name, place))
                 if isinstance(child, ast.expr | ast.stmt):
                     yield step, child
                 yield from _nodes(child, step)
+
+
+def _is_check(node: ast.AST) -> bool:
+    match node:
+        case ast.keyword(arg="strict") | ast.FunctionDef(name="check_invariants"):
+            return True
+    return isinstance(node, UNTOUCHED)
 
 
 def _with(tree: ast.Module, path: Path, node: ast.AST) -> ast.Module:

@@ -38,7 +38,10 @@ class Watch:
 
 
 def selections(files: Sequence[Path], tests: Sequence[str], scratch: Path) -> dict[Path, Selection]:
-    """The tests of each file. Lines that are run on import belong to all tests that come by the file at all."""
+    """One for each file.
+
+    Lines that are run on import belong to all tests that come by the file later, or to all tests if none does.
+    """
     report = scratch / "selection.json"
     child = in_child(lambda: _observe(files, tests, report), SECONDS)
     _, status = os.waitpid(child, 0)
@@ -60,7 +63,7 @@ def _observe(files: Sequence[Path], tests: Sequence[str], report: Path) -> int:
     lines: dict[str, dict[int, list[str]]] = {}
     for file in files:
         by_line = data.contexts_by_lineno(str(file))
-        everyone = sorted({name for names in by_line.values() for name in names if name})
+        everyone = sorted({name for names in by_line.values() for name in names if name}) or sorted(watch.seconds)
         lines[str(file)] = {
             line: sorted(everyone if "" in names else names, key=watch.seconds.__getitem__)
             for line, names in by_line.items()

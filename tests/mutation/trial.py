@@ -21,7 +21,7 @@ import pytest
 from hypothesis import Phase, settings
 
 TESTS = Path(__file__).parents[1]
-EXAMPLES = 30  # of a property
+EXAMPLES = 50  # of a property
 
 
 class Quick:
@@ -45,6 +45,7 @@ def quick(found: settings) -> settings:
         max_examples=min(found.max_examples, EXAMPLES),
         phases=(Phase.explicit, Phase.generate),
         database=None,
+        deadline=None,
         derandomize=True,
         suppress_health_check=(),
     )
@@ -71,7 +72,7 @@ class Replacement(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def run_tests(nodes: Sequence[str], output: str, *plugins: object) -> int:
-    """Until the first that fails, with what is printed in a file; pytest's exit code."""
+    """Run tests until the first that fails, with what is printed in a file; pytest's exit code."""
     os.chdir(TESTS.parent)
     with open(output, "w") as file:
         os.dup2(file.fileno(), 1)

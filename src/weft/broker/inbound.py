@@ -58,7 +58,7 @@ class Inbound:
         self._figures.publication_bytes_received += len(packet.payload)
         topic = self._topic(connection, packet)
         self._check(topic, packet)
-        publication = make_publication(topic, packet, session.client, now)
+        publication = _make_publication(topic, packet, session.client, now)
         if packet.qos == 2 and packet.packet_id in session.received:
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
         elif (refusal := self._refusal(publication)) is not None:
@@ -144,7 +144,7 @@ class Inbound:
         send(connection, encode(packet, connection.version))
 
 
-def make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:
+def _make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:
     properties, expires = passed_on(packet.properties, now)
     return Publication(topic.encode(), packet.payload, packet.qos, packet.retain, properties, expires, publisher)
 

@@ -69,7 +69,7 @@ class Lane:
         for put in same:
             put(run)
         if other:
-            run = without_properties(run) if is5 else with_properties(run)
+            run = _without_properties(run) if is5 else _with_properties(run)
             for put in other:
                 put(run)
         self._outbox.touch_route(route)
@@ -85,7 +85,7 @@ class Lane:
         figures.publication_bytes_sent += payload * receivers
 
 
-def with_properties(run: bytes) -> bytes:
+def _with_properties(run: bytes) -> bytes:
     """Publications of QoS 0 before MQTT 5 as such of MQTT 5."""
     parts: list[bytes] = []
     for body, name_end, stop in _packets(run):
@@ -93,7 +93,7 @@ def with_properties(run: bytes) -> bytes:
     return b"".join(parts)
 
 
-def without_properties(run: bytes) -> bytes:
+def _without_properties(run: bytes) -> bytes:
     """Publications of QoS 0 of MQTT 5 that have no properties, as such of 3.1.1."""
     parts: list[bytes] = []
     for body, name_end, stop in _packets(run):

@@ -1,4 +1,4 @@
-"""Who gets what is published on a name, kept until a subscription or a connection changes it.
+"""Receivers of what is published on a name, kept until a subscription or a connection changes them.
 
 A route is the answer of the index of filters, made ready for use: sessions with all their matching subscriptions taken
 together, groups of shared subscriptions, and for QoS 0 the connections that take a PUBLISH as the bytes it came in,
@@ -88,7 +88,7 @@ class Routes:
         return self._find(topic) if route is None else route
 
     def forget(self, pattern: str) -> None:
-        """Who gets what matches a filter has changed."""
+        """Forget the routes of names that match a filter, whose receivers have changed."""
         if not self.by_name:
             return
         for name, topic in self._names.find(pattern):

@@ -1,4 +1,4 @@
-"""Who holds which filter: sessions, groups, and the routes that follow from them."""
+"""Holders of every filter: sessions, groups, and the routes that follow from them."""
 
 from weft.broker.effect import FilterAdded, FilterRemoved
 from weft.broker.figure import Figures

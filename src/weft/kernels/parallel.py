@@ -2,7 +2,8 @@
 
 A kernel that can be shared works on a range of rows or chunks, which are its first two arguments, and lets go of the
 GIL. Threads of Python take ranges until none is left. Numba's own `prange` does the same, and takes seconds longer to
-compile for every kernel.
+compile for every kernel. The loop inside belongs into a `leaf_jit`: with references counted, two threads that read the
+same arrays write the same counters all the time.
 
 Rows are cut into chunks of about equal work. The number of chunks is fixed, so that what depends on it (a random stream
 a chunk, the order of outputs) does not depend on the number of threads.

@@ -28,6 +28,6 @@ class Log:
 
 
 def _word(value: object) -> str:
-    """As it is, or quoted where it would not be one word."""
+    """The value as it is, or quoted where it would not be one word."""
     text = str(value)
     return text if text and text.isprintable() and not any(one in text for one in ' "=') else json.dumps(text)

@@ -37,7 +37,7 @@ GAUGES = {
 }
 
 
-def metrics(figures: Figures) -> str:
+def _metrics(figures: Figures) -> str:
     """Prometheus' text format."""
     lines = []
     for one in fields(figures):
@@ -75,7 +75,7 @@ class Monitor(asyncio.Protocol):
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":
-            return _response("200 OK", metrics(self._driver.broker.figures), method, "text/plain; version=0.0.4")
+            return _response("200 OK", _metrics(self._driver.broker.figures), method, "text/plain; version=0.0.4")
         if path == "/health":
             well = not self._driver.broken.is_set()
             return _response("200 OK", "ok\n", method) if well else _response("503 Broken", "journal\n", method)

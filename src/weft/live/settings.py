@@ -32,7 +32,8 @@ def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     known = {one.name for one in fields(Settings)} - {"parameters"}
     for name in merged:
         if name not in known:
-            raise WeftError(f"{path}: there is no option {name.replace('_', '-')}. `weft node --help` lists them.")
+            names = ", ".join(sorted(known | set(NAMES))).replace("_", "-")
+            raise WeftError(f"{path}: there is no option {name.replace('_', '-')}: the options are {names}.")
     return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
 
 
@@ -68,5 +69,7 @@ def _read(name: str, value: Any) -> Any:
 
 def _checked(settings: Settings) -> Settings:
     if any(one.secure for one in settings.listen) and settings.certificate is None:
-        raise WeftError("A listener with TLS needs --certificate FILE, and --key FILE unless the key is in it.")
+        raise WeftError(
+            "A listener with TLS needs `certificate`, and `key` unless the key is in it.", "certificate", "key"
+        )
     return settings

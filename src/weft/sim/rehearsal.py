@@ -58,14 +58,14 @@ REHEARSALS: dict[str, Callable[[], object]] = {
 }
 
 
-def rehearse(name: str) -> None:
+def _rehearse(name: str) -> None:
     REHEARSALS[name]()
 
 
 def rehearsed(processes: int) -> Iterator[str]:
     """The names of rehearsals, each when it is over."""
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(rehearse, name): name for name in REHEARSALS}
+        running = {pool.submit(_rehearse, name): name for name in REHEARSALS}
         for done in as_completed(running):
             done.result()
             yield running[done]

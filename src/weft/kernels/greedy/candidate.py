@@ -15,7 +15,7 @@ import numpy as np
 from weft.arrays import Int32s, Int64s
 from weft.kernels.greedy.connectivity import Connectivity
 from weft.kernels.greedy.constraint import NOBODY, Constraint, owner
-from weft.kernels.jit import jit
+from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.parallel import in_ranges
 from weft.kernels.random import advance, stream, unit
 
@@ -88,7 +88,7 @@ def row_steps(tcc: Connectivity, index: Index) -> Int64s:
     return steps
 
 
-@jit
+@leaf_jit
 def row_contributions(tcc: Connectivity, index: Index, v: int, counter: Int32s, found: Int32s) -> int:
     """Finds the nodes w > v to which a link from v contributes, found[:count]; how much it does is in counter[w]."""
     node, part = index.node, index.part
@@ -121,15 +121,28 @@ def histogram(tcc: Connectivity, index: Index, constraint: Constraint, bounds: I
 def count_pairs(
     first: int, last: int, tcc: Connectivity, index: Index, constraint: Constraint, bounds: Int64s, counts: Int64s
 ) -> None:
-    nodes = len(tcc.indptr) - 1
+    counter, found = np.zeros(len(tcc.indptr) - 1, np.int32), np.empty(len(tcc.indptr), np.int32)
     for chunk in range(first, last):
-        counter, found = np.zeros(nodes, np.int32), np.empty(nodes + 1, np.int32)
-        for v in range(bounds[chunk], bounds[chunk + 1]):
-            for k in range(row_contributions(tcc, index, v, counter, found)):
-                w = found[k]
-                if owner(constraint, v, w, 0) != NOBODY:
-                    counts[chunk, counter[w]] += 1
-                counter[w] = 0
+        count_rows(tcc, index, constraint, bounds[chunk], bounds[chunk + 1], counter, found, counts[chunk])
+
+
+@leaf_jit
+def count_rows(
+    tcc: Connectivity,
+    index: Index,
+    constraint: Constraint,
+    low: int,
+    high: int,
+    counter: Int32s,
+    found: Int32s,
+    counts: Int64s,
+) -> None:
+    for v in range(low, high):
+        for k in range(row_contributions(tcc, index, v, counter, found)):
+            w = found[k]
+            if owner(constraint, v, w, 0) != NOBODY:
+                counts[counter[w]] += 1
+            counter[w] = 0
 
 
 def fill_pairs(
@@ -168,24 +181,41 @@ def choose_pairs(
     seed: int,
     chosen: Pairs,
 ) -> None:
-    nodes = len(tcc.indptr) - 1
-    source, target, contribution = chosen.source, chosen.target, chosen.contribution
+    counter, found = np.zeros(len(tcc.indptr) - 1, np.int32), np.empty(len(tcc.indptr), np.int32)
     for chunk in range(first, last):
-        counter, found = np.zeros(nodes, np.int32), np.empty(nodes + 1, np.int32)
-        place, left, lacking = starts[chunk], equal[chunk], wanted[chunk]
-        state = stream(seed, chunk)
-        for v in range(bounds[chunk], bounds[chunk + 1]):
-            for k in range(row_contributions(tcc, index, v, counter, found)):
-                w, value = found[k], counter[found[k]]
-                counter[w] = 0
-                if value < least or owner(constraint, v, w, 0) == NOBODY:
+        rows, place, state = (bounds[chunk], bounds[chunk + 1]), starts[chunk], stream(seed, chunk)
+        choose_rows(
+            tcc, index, constraint, rows, least, equal[chunk], wanted[chunk], state, counter, found, chosen, place
+        )
+
+
+@leaf_jit
+def choose_rows(
+    tcc: Connectivity,
+    index: Index,
+    constraint: Constraint,
+    rows: tuple[int, int],
+    least: int,
+    left: int,
+    lacking: int,
+    state: np.uint64,
+    counter: Int32s,
+    found: Int32s,
+    chosen: Pairs,
+    place: int,
+) -> None:
+    for v in range(rows[0], rows[1]):
+        for k in range(row_contributions(tcc, index, v, counter, found)):
+            w, value = found[k], counter[found[k]]
+            counter[w] = 0
+            if value < least or owner(constraint, v, w, 0) == NOBODY:
+                continue
+            if value == least:
+                state = advance(state)
+                take = unit(state) * left < lacking
+                left -= 1
+                lacking -= take
+                if not take:
                     continue
-                if value == least:
-                    state = advance(state)
-                    take = unit(state) * left < lacking
-                    left -= 1
-                    lacking -= take
-                    if not take:
-                        continue
-                source[place], target[place], contribution[place] = v, w, value
-                place += 1
+            chosen.source[place], chosen.target[place], chosen.contribution[place] = v, w, value
+            place += 1

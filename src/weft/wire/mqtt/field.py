@@ -55,7 +55,7 @@ def read_binary(data: bytes, at: int, end: int) -> tuple[bytes, int]:
 
 def read_string(data: bytes, at: int, end: int) -> tuple[str, int]:
     raw, at = read_binary(data, at, end)
-    return decode_string(raw), at
+    return _decode_string(raw), at
 
 
 def read_pair(data: bytes, at: int, end: int) -> tuple[tuple[str, str], int]:
@@ -64,7 +64,7 @@ def read_pair(data: bytes, at: int, end: int) -> tuple[tuple[str, str], int]:
     return (name, value), at
 
 
-def decode_string(raw: bytes) -> str:
+def _decode_string(raw: bytes) -> str:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

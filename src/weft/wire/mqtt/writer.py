@@ -16,7 +16,7 @@ def encode(packet: p.Packet, version: p.Version) -> bytes:
     return f.u8(head) + f.varint(len(body)) + body
 
 
-def publish_body(topic: bytes, packet_id: int, properties: bytes, payload: bytes) -> bytes:
+def _publish_body(topic: bytes, packet_id: int, properties: bytes, payload: bytes) -> bytes:
     """The body of a PUBLISH whose parts are bytes already; `properties` is empty before MQTT 5."""
     identifier = f.u16(packet_id) if packet_id else b""
     return b"".join((f.u16(len(topic)), topic, identifier, properties, payload))
@@ -54,7 +54,7 @@ def _connack(packet: p.Connack, version: p.Version) -> tuple[int, bytes]:
 def _publish(packet: p.Publish, version: p.Version) -> tuple[int, bytes]:
     head = 0x30 | packet.dup << 3 | packet.qos << 1 | packet.retain
     properties = _properties(packet.properties, version)
-    return head, publish_body(packet.topic.encode(), packet.packet_id, properties, packet.payload)
+    return head, _publish_body(packet.topic.encode(), packet.packet_id, properties, packet.payload)
 
 
 def _acknowledgement(packet: p.Acknowledgement, version: p.Version) -> tuple[int, bytes]:
