@@ -525,8 +525,8 @@ class Node:
     def _await_network(self, connection: int, now: float) -> None:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
         if self.atlas.node != w.NOBODY:
-            self._outbox.shut(connection)
-            self._directory.wait(lambda _: self._outbox.open(connection), now)
+            gate = self._outbox.shut(connection)
+            self._directory.wait(lambda _: self._outbox.open(connection, gate), now)
 
     def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
         self._happen(e.ArrivedForGroup(publication, filter_), now)
