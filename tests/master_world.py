@@ -162,7 +162,7 @@ class MasterWorld:
         if isinstance(frame, w.Peers | w.Tables | w.Filters | w.Way) and node.name not in self.deaf:
             self._todo.append(e.Heard(connection, w.Applied(frame.version)))
         if isinstance(frame, w.Peers):
-            self._link(node)
+            self.link(node)
         if isinstance(frame, w.Leave):
             self._todo.append(e.Heard(connection, w.Leaving()))
             self.nodes.pop(node.name)
@@ -170,7 +170,7 @@ class MasterWorld:
     def by_number(self, number: int) -> FakeNode | None:
         return next((node for node in self.nodes.values() if node.number == number), None)
 
-    def _link(self, node: FakeNode) -> None:
+    def link(self, node: FakeNode) -> None:
         for peer in list(node.links - node.peers.keys()):
             node.links.discard(peer)
             other = self.by_number(peer)

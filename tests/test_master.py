@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
+from weft.master.effect import Asked, ClockRead, Closed
 from weft.master.parameters import Parameters
 from weft.wire import frame as w
 
@@ -174,8 +175,6 @@ def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it(
 def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     world = network(4)
     node = world.nodes["n1"]
-    from weft.master.effect import Closed
-
     world.handle(Closed(node.connection))
     world.run(0.5)
     assert all(other.down == {} for other in world.nodes.values())
@@ -183,6 +182,33 @@ def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     world.run(5.0)
     world.check()
     assert not any(isinstance(one, w.Down) for other in world.nodes.values() for one in other.told)
+
+
+def test_trees_in_parts_are_joined_when_a_link_comes_back():
+    world = network(2, "a")
+    one, two = world.nodes.values()
+    for node, peer in ((one, two), (two, one)):
+        node.links.discard(peer.number)
+        world.say(node, w.LinkLost(peer.number))
+    assert world.ask("status")["parted_topics"] == ["a"]
+    assert one.tables[w.topic_of("a")] == frozenset()
+    world.link(one)
+    world.run(1.0)
+    world.check()
+    assert world.ask("status")["parted_topics"] == []
+
+
+def test_a_node_that_comes_back_at_once_without_its_disk_joins_anew():
+    world = network(5, "a")
+    node = world.nodes["n3"]
+    for other in world.nodes.values():
+        other.links.discard(node.number)
+    world.handle(Closed(node.connection))
+    node.incarnation, node.links, node.tables, node.held = 77, set(), {}, {}
+    world.reconnect(node)
+    world.run(5.0)
+    world.check()
+    assert any(isinstance(frame, w.Down) for frame in world.nodes["n1"].told)
 
 
 def test_a_node_goes_back_to_its_place_on_the_ring():
@@ -293,8 +319,6 @@ def test_a_node_of_another_cluster_or_version(hello, sentence):
 
 
 def test_a_clock_that_is_an_hour_off():
-    from weft.master.effect import ClockRead
-
     world = network(2)
     node = world.nodes["n1"]
     for _ in range(2):
@@ -432,8 +456,6 @@ def test_a_tree_is_explained_hop_by_hop():
 def test_a_trace_is_told_with_times():
     world = network(3)
     one, two, _ = world.nodes.values()
-    from weft.master.effect import Asked
-
     world.handle(Asked(99, "trace", {"node": "n0", "topic": "a"}))
     token = one.told[-1].token
     world.say(one, w.Traced(token, w.NOBODY, 0, 10.0, 0))
