@@ -153,8 +153,9 @@ class Wire(asyncio.Protocol):
             return True
         return False
 
-    def _look_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(SILENCE, self._look)
+    def _look_later(self, silent: float = 0.0) -> None:
+        """Look again after a second, or when the other end has been silent for too long, whichever is first."""
+        self._timer = asyncio.get_running_loop().call_later(min(SILENCE, FAILURE - silent), self._look)
 
     def _look(self) -> None:
         now = self.clock.now()
@@ -167,7 +168,7 @@ class Wire(asyncio.Protocol):
             return
         if silent >= 0.9 * SILENCE:
             self.ping()
-        self._look_later()
+        self._look_later(silent)
 
 
 class Dialer:
