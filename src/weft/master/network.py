@@ -239,15 +239,15 @@ class Network:
         """Topics that somebody who is there subscribes to, the one of all nodes apart."""
         return sorted({topic for node in self.loom.links for topic in self.directory.interests[node]})
 
-    def rate_of(self, topic: int) -> float:
-        return sum(self.traffic.topic_rate(name) for name in self.directory.names.get(topic, ()))
+    def rates(self, topics: Iterable[int]) -> dict[int, float]:
+        """How often topics are published on; all the same where nothing is known."""
+        measured, names = self.traffic.by_filter(), self.directory.names
+        found = {topic: sum(measured.get(name, 0.0) for name in names.get(topic, ())) for topic in topics}
+        return found if any(found.values()) else dict.fromkeys(found, 1.0)
 
     def trees(self) -> Iterator[Tree]:
-        topics = self.topics()
-        rates = {topic: self.rate_of(topic) for topic in topics}
-        equal = not any(rates.values())
-        for topic in topics:
-            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), 1.0 if equal else rates[topic])
+        for topic, rate in self.rates(self.topics()).items():
+            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate)
 
     def quality(self) -> Quality:
         return quality_of(self.trees(), len(self.loom.links))

@@ -111,11 +111,8 @@ def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int
 
 
 def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
-    rates = {topic: network.rate_of(topic) for topic in trees}
-    equal = not any(rates.values())
-    woven = (
-        Tree(tables, network.loom.subscribers(topic), 1.0 if equal else rates[topic]) for topic, tables in trees.items()
-    )
+    rates = network.rates(trees)
+    woven = (Tree(tables, network.loom.subscribers(topic), rates[topic]) for topic, tables in trees.items())
     return quality_of(woven, len(network.loom.links))
 
 
