@@ -200,7 +200,7 @@ class Issuing:
             self._outbox.tell(MASTER, FindWay(filter_))
 
     def reissue(self, filter_: str, publication: Publication, now: float) -> None:
-        """For one member of a shared subscription alone."""
+        """Issue it for one member of a shared subscription alone."""
         if publication.qos:
             self._attempt(self._debts.add(publication, now, filter_), now)
         else:
@@ -398,7 +398,7 @@ class Issuing:
         self._pay(now)
 
     def _pay(self, now: float) -> None:
-        """As much at a time as may be under way."""
+        """Send as much at a time as may be under way."""
         for node in list(self._returning):
             while self._debts.has_room():
                 debts = self._debts.reopen(node, SLICE)
