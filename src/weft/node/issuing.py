@@ -368,10 +368,13 @@ class Issuing:
         if debt is None or debt.attempt != attempt:
             return
         debt.is_under_way = False
-        absent = {node for node in conclusion.owed if node in self._atlas.down}
+        owed = set(conclusion.owed)
+        if not debt.targets and not debt.group:  # some may have gone while this node was asking for its way
+            owed.update(self._atlas.owed(debt.publication.topic.decode()))
+        absent = {node for node in owed if node in self._atlas.down}
         if not conclusion.failed and debt.targets:
-            debt.owed, debt.targets = absent, set(conclusion.owed - absent)
-        if conclusion.failed or absent != conclusion.owed:
+            debt.owed, debt.targets = absent, owed - absent
+        if conclusion.failed or absent != owed:
             wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
