@@ -277,8 +277,9 @@ class Issuing:
             self._custody.owe(debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
             if debt.with_groups:
+                debt.with_groups = False
                 for group in plan.groups:
-                    self._to_group(group, message, publication, now)
+                    self.reissue(group, self._numbered(replace(publication)), now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
@@ -372,9 +373,12 @@ class Issuing:
         if not debt.targets and not debt.group:  # some may have gone while this node was asking for its way
             owed.update(self._atlas.owed(debt.publication.topic.decode()))
         absent = {node for node in owed if node in self._atlas.down}
-        if not conclusion.failed and debt.targets:
-            debt.owed, debt.targets = absent, owed - absent
-        if conclusion.failed or absent != owed:
+        again = conclusion.failed or absent != owed
+        if debt.targets:
+            left = debt.targets - absent if conclusion.failed else set()
+            debt.owed, debt.targets = absent, left | (owed - absent)
+            again = bool(debt.targets)
+        if again:
             wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
