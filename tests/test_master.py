@@ -148,6 +148,32 @@ def test_who_grows_a_tree_is_told_that_it_is_safe():
     assert any(table.topic == w.topic_of("a") and table.safe for table in tables)
 
 
+def test_who_mends_a_tree_is_told_that_it_is_not_safe():
+    world = network(12, "a")
+    tables = {node.number: node.tables[w.topic_of("a")] for node in world.nodes.values()}
+    middle = max(world.nodes.values(), key=lambda node: len(tables[node.number]))
+    for node in world.nodes.values():
+        node.told.clear()
+    world.fail(middle)
+    told = [frame for node in world.nodes.values() for frame in node.told if isinstance(frame, w.Tables)]
+    changed = [table for frame in told for table in frame.tables if table.topic == w.topic_of("a")]
+    assert changed
+    assert not any(table.safe for table in changed)
+
+
+def test_a_link_stays_until_those_that_take_its_place_are_up():
+    world = network(40)
+    world.delay = 0.5
+    before = {name: set(node.links) for name, node in world.nodes.items()}
+    for place in range(40, 60):
+        world.join(f"n{place}", wait=False)
+    world.run(0.4)
+    assert all(before[name] <= world.nodes[name].links for name in before)
+    world.run(10.0)
+    world.check()
+    assert not all(before[name] <= world.nodes[name].links for name in before)
+
+
 def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it():
     world = network(6, "a")
     lost = world.nodes["n3"]
@@ -389,6 +415,20 @@ def test_a_design_is_forecast_and_then_put_in_place_link_by_link():
     }
     was = {(world.nodes[name].number, peer) for name, peers in links.items() for peer in peers}
     assert len({each for each in opened if each not in was}) == forecast["links_to_open"]
+
+
+def test_a_restarted_master_keeps_a_design():
+    world = clusters()
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    world.run(20.0)
+    before = {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()}
+    world.restart()
+    for node in list(world.nodes.values()):
+        world.reconnect(node)
+    world.run(20.0)
+    world.check()
+    assert {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()} == before
+    assert world.ask("status")["relays_a_delivery_designed"] == world.ask("status")["relays_a_delivery"]
 
 
 def test_nodes_that_come_and_fail_while_a_design_is_put_in_place():
