@@ -417,6 +417,32 @@ def test_a_design_is_forecast_and_then_put_in_place_link_by_link():
     assert len({each for each in opened if each not in was}) == forecast["links_to_open"]
 
 
+def successors_are_fingers(world):
+    """Whether a publication can go round the ring, as nodes know it."""
+    nodes = list(world.nodes.values())
+    for node in nodes:
+        after = min((one for one in nodes if one is not node), key=lambda one: (one.ring_id - node.ring_id) % 2**62)
+        if after.number not in node.links or not node.peers[after.number].is_finger:
+            return False
+    return True
+
+
+def test_the_ring_is_whole_at_every_step_of_a_design(monkeypatch):
+    monkeypatch.setattr("weft.master.engine.KEEPING", -1.0)  # another ring, whatever that gains
+    world = clusters()
+    world.delay = 0.5
+    places = {name: node.ring_id for name, node in world.nodes.items()}
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    steps = 0
+    while world.master.designing.redesign.stage != "none":
+        assert successors_are_fingers(world)
+        world.run(0.2)
+        steps += 1
+    assert steps > 5
+    assert successors_are_fingers(world)
+    assert {name: node.ring_id for name, node in world.nodes.items()} != places
+
+
 def test_a_restarted_master_keeps_a_design():
     world = clusters()
     world.ask("redesign", proposal=world.ask("redesign")["proposal"])

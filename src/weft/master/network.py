@@ -52,6 +52,7 @@ class Network:
         self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
         self.returning: set[int] = set()  # nodes that others may take to be down
         self.changed_at = 0.0  # when somebody came or went
+        self.old_fingers: dict[int, set[int]] = {}  # that go with the places on the ring, until these are changed
         self.hold_links = False  # while a re-design is being put in place, no link is given up
         self._fingers: dict[int, set[int]] = {}  # as they were told
         self._appeared: list[Link] = []  # up, and not known to the loom
