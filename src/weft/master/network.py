@@ -51,6 +51,7 @@ class Network:
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
         self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
         self.returning: set[int] = set()  # nodes that others may take to be down
+        self.others: dict[int, tuple[str, ...]] = {}  # of nodes that are down, filters of sessions that are not kept
         self.changed_at = 0.0  # when somebody came or went
         self.old_fingers: dict[int, set[int]] = {}  # that go with the places on the ring, until these are changed
         self.hold_links = False  # while a re-design is being put in place, no link is given up
@@ -107,7 +108,8 @@ class Network:
         if expected:
             member = self.roster.change(number, state=State.DOWN)
             self.keep(member)
-            self._announce(w.Down(number, member.ring_id or 0, self.directory.owed(number), others))
+            self.others[number] = others
+            self._announce(self._down(member))
         else:
             self.forget(number)
         self.rewire(now)
@@ -129,6 +131,7 @@ class Network:
         for pattern in self.directory.held.get(number, ()):
             self._touch_filter(number, pattern)
         self.directory.forget(number)
+        self.others.pop(number, None)
         self.traffic.forget(number)
         member = self.roster.remove(number)
         self.changes.records |= {("node", member.name), ("fingers", number), ("cluster", "")}
@@ -293,6 +296,7 @@ class Network:
                 self.changes.assign(self.loom.subscribe(node, topic))
             member = self.roster.change(node, state=State.UP)
             self.keep(member)
+            self.others.pop(node, None)
             self.changes.woven_in.add(node)
             self.changes.filters |= set(self.directory.held[node])
             self.changes.ways |= set(self.directory.held[node])
@@ -305,7 +309,11 @@ class Network:
     def _tell_who_is_down(self, node: int) -> None:
         for other in self.roster:
             if other.state is State.DOWN:
-                self.changes.tell(node, w.Down(other.number, other.ring_id or 0, self.directory.owed(other.number)))
+                self.changes.tell(node, self._down(other))
+
+    def _down(self, member: Member) -> w.Down:
+        owed = self.directory.owed(member.number)
+        return w.Down(member.number, member.ring_id or 0, owed, self.others.get(member.number, ()))
 
     def _cut(self, between: Link) -> None:
         one, other = between

@@ -492,8 +492,10 @@ class Node:
             elif kind is e.AcceptedRun:
                 self._issuing.issue_run(effect.lead, effect.run, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
-                news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
+                self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()
+            elif kind is e.FilterAsked:
+                news |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
             else:
                 self._digest_one(effect, now)
 
