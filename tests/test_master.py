@@ -481,6 +481,30 @@ def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
     world.check()
 
 
+def test_a_design_that_gains_too_little_is_not_put_in_place_nor_made_again():
+    world = network(24)
+    for topic in range(80):
+        for holder in (topic, 7 * topic + 3, 11 * topic + 5):
+            world.subscribe(world.nodes[f"n{holder % 24}"], f"t{topic}")
+    world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=0.01, gain=1.0)
+    world.run(120.0)
+    assert [note.event for note in world.notes if "design" in note.event] == ["design_without_gain"]
+
+
+def test_a_way_that_a_lost_link_has_cut_is_told_anew():
+    world = network(12)
+    holder, asker = world.nodes["n0"], world.nodes["n7"]
+    world.subscribe(holder, "a")
+    world.say(asker, w.FindWay("a"))
+    before = asker.ways["a"].peers
+    first = world.by_number(before[0])
+    asker.links.discard(first.number)
+    first.links.discard(asker.number)
+    world.say(asker, w.LinkLost(first.number))
+    assert asker.ways["a"].peers != before
+    assert asker.ways["a"].peers[-1] == holder.number
+
+
 def test_status_names_what_is_wrong():
     world = network(4, "a")
     world.subscribe(world.nodes["n2"], "a", persistent=True)
