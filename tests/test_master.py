@@ -532,6 +532,44 @@ def test_leaving_ends_a_debt_only_when_told_to():
     world.check()
 
 
+@pytest.mark.parametrize(
+    ("request_", "options", "sentence"),
+    [
+        ("explain", {}, "The request has no topic: give one."),
+        ("trace", {"node": "n0"}, "The request has no topic: give one."),
+        ("trace", {"node": "n0", "topic": 7}, "The request has no topic: give one."),
+        ("leave", {"node": None}, "The request has no node: give one."),
+        ("redesign", {"proposal": "x"}, "That design is out of date: ask for another."),
+        ("apply", {}, "The overlay has no ring: design one that has, such as swico-even."),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": "ab", "targets": [1]},
+            "The request has no overlay: give ring_ids, sources and targets, lists of numbers.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [2]},
+            "The overlay names nodes that it does not have: it has 2.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [1]},
+            "The overlay was not made for a snapshot of this network: give the instance that it is of.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [1], "names": ["n0", "x"]},
+            (
+                "The overlay is of 2 nodes and the network has 2; n1 is in one of them only: take another snapshot, "
+                "and design for that."
+            ),
+        ),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_answered_with_a_sentence(request_, options, sentence):
+    assert network(2).ask(request_, **options)["error"] == sentence
+
+
 def test_a_tree_is_explained_hop_by_hop():
     world = network(10)
     for name in ("n1", "n7", "n8"):
