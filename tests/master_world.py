@@ -305,6 +305,7 @@ class MasterWorld:
             held = {w.topic_of(one) for one in up[peer].held if not one.startswith("$share")}
             assert node.interests[peer] == held
             assert node.peers[peer].ring_id == up[peer].ring_id
+            assert node.peers[peer].is_finger == (peer in self.master.network.plan.fingers[number])
             assert node.peers[peer].opens != up[peer].peers[number].opens
         if len(up) > 1:
             after = min(

@@ -1,5 +1,7 @@
 """The master: after any changes nodes know what they must, told in the right order."""
 
+from random import Random
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -146,6 +148,32 @@ def test_who_grows_a_tree_is_told_that_it_is_safe():
     grown = [frame for other in world.nodes.values() if other is not node for frame in other.told[-6:]]
     tables = [table for frame in grown if isinstance(frame, w.Tables) and not frame.whole for table in frame.tables]
     assert any(table.topic == w.topic_of("a") and table.safe for table in tables)
+
+
+def test_who_mends_a_tree_is_told_that_it_is_not_safe():
+    world = network(12, "a")
+    tables = {node.number: node.tables[w.topic_of("a")] for node in world.nodes.values()}
+    middle = max(world.nodes.values(), key=lambda node: len(tables[node.number]))
+    for node in world.nodes.values():
+        node.told.clear()
+    world.fail(middle)
+    told = [frame for node in world.nodes.values() for frame in node.told if isinstance(frame, w.Tables)]
+    changed = [table for frame in told for table in frame.tables if table.topic == w.topic_of("a")]
+    assert changed
+    assert not any(table.safe for table in changed)
+
+
+def test_a_link_stays_until_those_that_take_its_place_are_up():
+    world = network(40)
+    world.delay = 0.5
+    before = {name: set(node.links) for name, node in world.nodes.items()}
+    for place in range(40, 60):
+        world.join(f"n{place}", wait=False)
+    world.run(0.4)
+    assert all(before[name] <= world.nodes[name].links for name in before)
+    world.run(10.0)
+    world.check()
+    assert not all(before[name] <= world.nodes[name].links for name in before)
 
 
 def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it():
@@ -391,6 +419,46 @@ def test_a_design_is_forecast_and_then_put_in_place_link_by_link():
     assert len({each for each in opened if each not in was}) == forecast["links_to_open"]
 
 
+def successors_are_fingers(world):
+    """Whether a publication can go round the ring, as nodes know it."""
+    nodes = list(world.nodes.values())
+    for node in nodes:
+        after = min((one for one in nodes if one is not node), key=lambda one: (one.ring_id - node.ring_id) % 2**62)
+        if after.number not in node.links or not node.peers[after.number].is_finger:
+            return False
+    return True
+
+
+def test_the_ring_is_whole_at_every_step_of_a_design(monkeypatch):
+    monkeypatch.setattr("weft.master.engine.KEEPING", -1.0)  # another ring, whatever that gains
+    world = clusters()
+    world.delay = 0.5
+    places = {name: node.ring_id for name, node in world.nodes.items()}
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    steps = 0
+    while world.master.designing.redesign.stage != "none":
+        assert successors_are_fingers(world)
+        world.run(0.2)
+        steps += 1
+    assert steps > 5
+    assert successors_are_fingers(world)
+    assert {name: node.ring_id for name, node in world.nodes.items()} != places
+
+
+def test_a_restarted_master_keeps_a_design():
+    world = clusters()
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    world.run(20.0)
+    before = {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()}
+    world.restart()
+    for node in list(world.nodes.values()):
+        world.reconnect(node)
+    world.run(20.0)
+    world.check()
+    assert {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()} == before
+    assert world.ask("status")["relays_a_delivery_designed"] == world.ask("status")["relays_a_delivery"]
+
+
 def test_nodes_that_come_and_fail_while_a_design_is_put_in_place():
     world = clusters()
     world.deaf = set()
@@ -415,6 +483,31 @@ def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
     world.check()
 
 
+def test_a_design_that_gains_too_little_is_not_put_in_place_nor_made_again():
+    world = network(24)
+    chance = Random(1)
+    for topic in range(200):
+        for holder in chance.sample(range(24), 3):
+            world.subscribe(world.nodes[f"n{holder}"], f"t{topic}")
+    world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=0.01, gain=1.0)
+    world.run(120.0)
+    assert [note.event for note in world.notes if "design" in note.event] == ["design_without_gain"]
+
+
+def test_a_way_that_a_lost_link_has_cut_is_told_anew():
+    world = network(12)
+    holder, asker = world.nodes["n0"], world.nodes["n7"]
+    world.subscribe(holder, "a")
+    world.say(asker, w.FindWay("a"))
+    before = asker.ways["a"].peers
+    first = world.by_number(before[0])
+    asker.links.discard(first.number)
+    first.links.discard(asker.number)
+    world.say(asker, w.LinkLost(first.number))
+    assert asker.ways["a"].peers != before
+    assert asker.ways["a"].peers[-1] == holder.number
+
+
 def test_status_names_what_is_wrong():
     world = network(4, "a")
     world.subscribe(world.nodes["n2"], "a", persistent=True)
@@ -437,6 +530,44 @@ def test_leaving_ends_a_debt_only_when_told_to():
     world.ask("leave", node="n1")
     world.run(2.0)
     world.check()
+
+
+@pytest.mark.parametrize(
+    ("request_", "options", "sentence"),
+    [
+        ("explain", {}, "The request has no topic: give one."),
+        ("trace", {"node": "n0"}, "The request has no topic: give one."),
+        ("trace", {"node": "n0", "topic": 7}, "The request has no topic: give one."),
+        ("leave", {"node": None}, "The request has no node: give one."),
+        ("redesign", {"proposal": "x"}, "That design is out of date: ask for another."),
+        ("apply", {}, "The overlay has no ring: design one that has, such as swico-even."),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": "ab", "targets": [1]},
+            "The request has no overlay: give ring_ids, sources and targets, lists of numbers.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [2]},
+            "The overlay names nodes that it does not have: it has 2.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [1]},
+            "The overlay was not made for a snapshot of this network: give the instance that it is of.",
+        ),
+        (
+            "apply",
+            {"ring_ids": [0, 1], "sources": [0], "targets": [1], "names": ["n0", "x"]},
+            (
+                "The overlay is of 2 nodes and the network has 2; n1 is in one of them only: take another snapshot, "
+                "and design for that."
+            ),
+        ),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_answered_with_a_sentence(request_, options, sentence):
+    assert network(2).ask(request_, **options)["error"] == sentence
 
 
 def test_a_tree_is_explained_hop_by_hop():

@@ -39,6 +39,8 @@ class Owner(Protocol):
 class Wire(asyncio.Protocol):
     """A framed connection, from either end."""
 
+    failure = FAILURE  # seconds of silence
+
     def __init__(self, owner: Owner, clock: Clock) -> None:
         self.owner = owner
         self.clock = clock
@@ -158,7 +160,7 @@ class Wire(asyncio.Protocol):
 
     def _look_later(self, silent: float = 0.0) -> None:
         """Look again after a second, or when the other end has been silent for too long, whichever is first."""
-        self._timer = asyncio.get_running_loop().call_later(min(SILENCE, FAILURE - silent), self._look)
+        self._timer = asyncio.get_running_loop().call_later(min(SILENCE, self.failure - silent), self._look)
 
     def _look(self) -> None:
         now = self.clock.now()
@@ -166,8 +168,8 @@ class Wire(asyncio.Protocol):
             self._heard_at = now
         self._looked_at = now
         silent = now - self._heard_at
-        if silent >= FAILURE:
-            self.abort(f"nothing was heard for {FAILURE:.0f} s")
+        if silent >= self.failure:
+            self.abort(f"nothing was heard for {self.failure:.0f} s")
             return
         if silent >= 0.9 * SILENCE:
             self.ping()

@@ -176,11 +176,10 @@ def snapshot_value(snapshot: Snapshot) -> dict[str, Any]:
 
 def overlay_for(network: Network, options: Mapping[str, Any], snapshots: Mapping[str, list[str]]) -> Overlay:
     """An overlay of the nodes that are there, out of one that was designed for a snapshot of them."""
+    _require_overlay(options)
     names: list[str] | None = options.get("names") or snapshots.get(str(options.get("instance", "")))
     if names is None:
         raise WeftError("The overlay was not made for a snapshot of this network: give the instance that it is of.")
-    if options.get("ring_ids") is None:
-        raise WeftError("The overlay has no ring: design one that has, such as swico-even.")
     here = sorted(network.roster[number].name for number in network.woven)
     if len(names) != len(options["ring_ids"]):
         raise WeftError(f"The overlay has {len(options['ring_ids'])} nodes and the instance {len(names)}.")
@@ -197,3 +196,17 @@ def overlay_for(network: Network, options: Mapping[str, Any], snapshots: Mapping
         ring_ids[new[old]] = ring_id
     sources, targets = ([new[node] for node in options[end]] for end in ("sources", "targets"))
     return overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))
+
+
+def _require_overlay(options: Mapping[str, Any]) -> None:
+    """What comes over HTTP may be anything."""
+    ring, size = options.get("ring_ids"), options.get("ring_size")
+    if ring is None:
+        raise WeftError("The overlay has no ring: design one that has, such as swico-even.")
+    ends = [options.get("sources"), options.get("targets")]
+    if not all(isinstance(each, list) and all(isinstance(one, int) for one in each) for each in (ring, *ends)):
+        raise WeftError("The request has no overlay: give ring_ids, sources and targets, lists of numbers.")
+    if not isinstance(size, int | None) or any(not 0 <= node < len(ring) for each in ends for node in each or ()):
+        raise WeftError(f"The overlay names nodes that it does not have: it has {len(ring)}.")
+    if len(ends[0] or ()) != len(ends[1] or ()):
+        raise WeftError("The overlay has links with one end only: give as many sources as targets.")

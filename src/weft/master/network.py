@@ -53,7 +53,9 @@ class Network:
         self.returning: set[int] = set()  # nodes that others may take to be down
         self.others: dict[int, tuple[str, ...]] = {}  # of nodes that are down, filters of sessions that are not kept
         self.changed_at = 0.0  # when somebody came or went
+        self.old_fingers: dict[int, set[int]] = {}  # that go with the places on the ring, until these are changed
         self.hold_links = False  # while a re-design is being put in place, no link is given up
+        self._fingers: dict[int, set[int]] = {}  # as they were told
         self._appeared: list[Link] = []  # up, and not known to the loom
         self.changes = Changes()
 
@@ -172,7 +174,18 @@ class Network:
         for each in sorted(self.links - wanted):
             if not self.hold_links and not (busy & set(each)):
                 self._forget_link(each)
-        self.changes.records |= {("fingers", number) for number in self.changes.rewired}
+        self._note_fingers()
+
+    def _note_fingers(self) -> None:
+        """Nodes are told, and it is kept, who owns a link, also where the link itself stays."""
+        for node, fingers in self.plan.fingers.items():
+            if self._fingers.get(node) != fingers:
+                self._fingers[node] = set(fingers)
+                self.changes.rewired.add(node)
+                self.changes.records.add(("fingers", node))
+        for node in self._fingers.keys() - self.plan.fingers.keys():
+            del self._fingers[node]
+            self.changes.records.add(("fingers", node))
 
     def connect(self) -> None:
         """Let the loom have the links that have come up since it was last told."""

@@ -130,6 +130,7 @@ class Redesign:
             raise WeftError("A re-design is being put in place: wait until it is done.")
         network = self._network
         network.hold_links = True
+        network.old_fingers = {node: set(fingers) for node, fingers in network.plan.fingers.items()}
         self._replace(proposal)
         network.rewire(now)
         self._trees = proposal.trees
@@ -150,6 +151,7 @@ class Redesign:
         """Publications travel by the new plan from now on."""
         network = self._network
         network.connect()
+        network.old_fingers = {}
         network.rename_places(network.plan.ring.id_of)
         for topic, tables in self._trees.items():
             network.adopt(topic, tables)
