@@ -9,6 +9,7 @@ Publications are settled in any order. `floor` is the lowest count that may be s
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from weft.broker.publication import Publication
 from weft.node.parameters import Parameters
@@ -107,7 +108,7 @@ class Debts:
     def reopen(self, node: int, most: int) -> list[Debt]:
         """A node is back: some of what is owed to it, the oldest first, for it alone."""
         counts = self._by_node.get(node, {})
-        debts = [self._owed[count] for count in sorted(counts)[:most]]
+        debts = [self._owed[count] for count in sorted(islice(counts, most))]
         for debt in debts:
             self.owed_bytes -= self._owed.pop(debt.count).size()
             for other in debt.owed:
@@ -135,11 +136,12 @@ class Debts:
         settled, self._settled = self._settled, []
         return settled
 
+    def resting(self) -> Iterator[Debt]:
+        """Debts whose last attempt has failed."""
+        return (debt for debt in self._open.values() if not debt.is_under_way and debt.due is not None)
+
     def due(self, now: float) -> list[Debt]:
         return [debt for debt in self._open.values() if debt.due is not None and debt.due <= now]
-
-    def next_due(self) -> float | None:
-        return min((debt.due for debt in self._open.values() if debt.due is not None), default=None)
 
     def _bound(self, now: float) -> None:
         """Nothing is kept for ever: the oldest goes first."""

@@ -52,8 +52,5 @@ class Entries:
         waiting, entry.waiting = entry.waiting, []
         return waiting
 
-    def unknown(self) -> list[str]:
-        return [filter_ for filter_, entry in self._entries.items() if entry.is_held is None]
-
     def known(self) -> list[str]:
         return list(self._entries)

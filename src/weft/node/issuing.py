@@ -395,9 +395,9 @@ class Issuing:
 
     def hurry(self, now: float) -> None:
         """Tables or links have changed: what has failed may go well now."""
-        for debt in self._debts:
-            if not debt.is_under_way and debt.due is not None:
-                debt.due = min(debt.due, now + self._parameters.retry)
+        for debt in self._debts.resting():
+            assert debt.due is not None
+            debt.due = min(debt.due, now + self._parameters.retry)
 
     def come_back(self, node: int, now: float) -> None:
         """A node is there again: it is sent what it is owed."""
