@@ -16,6 +16,7 @@ from live_node import Paho, free_port, http, until
 from weft.live.clock import Clock
 from weft.live.identity import FILE as IDENTITY
 from weft.live.link import Wire
+from weft.live.peering import MASTER_FAILURE
 from weft.wire import frame as w
 
 
@@ -224,6 +225,7 @@ class Newcomer:
         self.peers: set[int] = set()
 
     def opened(self, wire: Wire) -> None:
+        wire.failure = MASTER_FAILURE
         wire.send(w.Hello(w.VERSION, "", w.Role.NODE, self.name))
 
     def heard(self, wire: Wire, frames: Sequence[w.Frame]) -> None:
