@@ -21,9 +21,10 @@ ROOMS = sorted({*BUILT, *TO_COME, UNHEARD_OF})
 LAYERS = (  # from the bottom
     ("arrays", "cache", "errors"),
     ("model", "kernels"),
-    ("workloads", "overlays", "protocol", "trees", "wire"),
+    ("workloads", "overlays", "protocol", "trees", "wire", "raw"),
     ("journal",),
-    ("broker", "master"),
+    ("broker",),
+    ("node", "master"),
     ("sim", "live"),
     ("pipeline",),
     ("experiments",),

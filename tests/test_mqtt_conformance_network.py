@@ -41,7 +41,7 @@ AT_ONE_NODE_ONLY = {
 
 
 def is_test(name: str, value: object) -> bool:
-    """Those of the suites that need nothing but a broker, and their fixtures."""
+    """Tests of the suites that need nothing but a broker, and their fixtures."""
     if name in AT_ONE_NODE_ONLY:
         return False
     if not name.startswith("test_") or not callable(value):
@@ -55,7 +55,7 @@ for suite in SUITES:
 
 
 class VirtualSocket:
-    """As much of a socket as a Peer needs; while it waits, time passes for the whole network."""
+    """Does as much of a socket's work as a Peer needs; while it waits, time passes for the whole network."""
 
     def __init__(self, world: Cluster, node: NodeProcess, name: str) -> None:
         self.world = world

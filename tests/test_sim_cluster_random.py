@@ -43,7 +43,7 @@ class Life:
         self.calm()
 
     def calm(self):
-        """Who has left comes back, so that nobody waits for what is there."""
+        """Nodes that have left come back, so that nobody waits for what is there."""
         self.world.wait(8.0)
         for node in self.world.nodes:
             if not node.is_running:
@@ -179,7 +179,7 @@ class Trouble(Life):
         self.calm()
 
     def may_subscribe(self, client):
-        """With the master out of reach, what is new at a node is known to that node only."""
+        """What is new at a node with the master out of reach is known to that node only."""
         return MASTER in client.process.links
 
     def strike(self):

@@ -170,7 +170,7 @@ class Broker:
         return iter(self._sessions)
 
     def held(self) -> dict[str, Holding]:
-        """In a network: all filters of this node's clients, as they wrote them."""
+        """Filters of this node's clients, as they wrote them; in a network only."""
         return self._subscriptions.held
 
     def retain(self, publication: Publication) -> list[e.Effect]:

@@ -74,7 +74,7 @@ class Distribution:
         return _has_receivers(route)
 
     def to_member(self, filter_: str, publication: Publication, now: float) -> None:
-        """In a network: one member of a shared subscription at this node is to have it."""
+        """Give it to one member of a shared subscription at this node; in a network only."""
         route = self._routes.route(publication.topic)
         found = [group for group in route.groups if group.whole == filter_]
         if not found:
@@ -85,7 +85,7 @@ class Distribution:
         self._commit(copy, owed, now)
 
     def to_client(self, client: str, publication: Publication, now: float) -> None:
-        """In a network: the session of one client is to have it, if it still wants it."""
+        """Give it to the session of one client, if that still wants it; in a network only."""
         owed: Owed = []
         for target in self._routes.route(publication.topic).targets:
             if target.session.client == client:

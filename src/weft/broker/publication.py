@@ -35,7 +35,7 @@ class Publication:
         return len(self.topic) + len(self.payload)
 
     def stamp(self) -> tuple[float, int, int]:
-        """Of two publications on a topic the one with the higher stamp is retained, whoever asks."""
+        """Orders publications on a topic: the one with the highest stamp is retained, whoever asks."""
         issuer, _, count = self.origin or (0, 0, 0)
         return self.issued, issuer, count
 

@@ -43,7 +43,7 @@ class RetainedMessages:
         self._figures.retained = len(self.by_name)
 
     def latest(self, topic: bytes) -> Publication | None:
-        """In a network, the latest of a topic, also if it took away what was retained."""
+        """Latest of a topic, also if it took away what was retained; in a network only."""
         return self.replica.latest(topic.decode()) if self.replica is not None else None
 
     def recover(self, publication: Publication) -> None:

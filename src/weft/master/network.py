@@ -308,12 +308,15 @@ class Network:
 
     def _tell_who_is_down(self, node: int) -> None:
         for other in self.roster:
-            if other.state is State.DOWN:
+            expected = other.state is State.UP and other.number not in self.loom.links  # since before a restart
+            if other.state is State.DOWN or expected:
                 self.changes.tell(node, self._down(other))
 
     def _down(self, member: Member) -> w.Down:
         owed = self.directory.owed(member.number)
-        return w.Down(member.number, member.ring_id or 0, owed, self.others.get(member.number, ()))
+        held = self.directory.held.get(member.number, ())
+        others = self.others.get(member.number) or tuple(sorted(set(held) - set(owed)))
+        return w.Down(member.number, member.ring_id or 0, owed, others)
 
     def _cut(self, between: Link) -> None:
         one, other = between

@@ -122,7 +122,7 @@ class Carrier:
         return self._is_first(message, now)
 
     def direct(self, message: Message) -> bool:
-        """On to the node that it is for. Whether that is this one."""
+        """Send it on to the node that it is for. Whether that is this one."""
         if message.low == self._atlas.ring_id:
             return True
         here = [one.node for one in self._atlas.peers.values() if one.ring_id == message.low]

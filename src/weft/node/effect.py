@@ -83,7 +83,7 @@ class Named(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Left(Effect):
-    """After `Stopping`: everybody has what this node's clients published, or has had time for it. It may end now."""
+    """End now: after `Stopping`, everybody has what this node's clients published, or has had time for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who a node is."""
+"""Identity of a node."""
 
 from dataclasses import dataclass
 

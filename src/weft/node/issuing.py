@@ -200,7 +200,7 @@ class Issuing:
             self._outbox.tell(MASTER, FindWay(filter_))
 
     def reissue(self, filter_: str, publication: Publication, now: float) -> None:
-        """For one member of a shared subscription alone."""
+        """Issue it for one member of a shared subscription alone."""
         if publication.qos:
             self._attempt(self._debts.add(publication, now, filter_), now)
         else:
@@ -277,8 +277,9 @@ class Issuing:
             self._custody.owe(debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
             if debt.with_groups:
+                debt.with_groups = False
                 for group in plan.groups:
-                    self._to_group(group, message, publication, now)
+                    self.reissue(group, self._numbered(replace(publication)), now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
@@ -368,10 +369,16 @@ class Issuing:
         if debt is None or debt.attempt != attempt:
             return
         debt.is_under_way = False
-        absent = {node for node in conclusion.owed if node in self._atlas.down}
-        if not conclusion.failed and debt.targets:
-            debt.owed, debt.targets = absent, set(conclusion.owed - absent)
-        if conclusion.failed or absent != conclusion.owed:
+        owed = set(conclusion.owed)
+        if not debt.targets and not debt.group:  # some may have gone while this node was asking for its way
+            owed.update(self._atlas.owed(debt.publication.topic.decode()))
+        absent = {node for node in owed if node in self._atlas.down}
+        again = conclusion.failed or absent != owed
+        if debt.targets:
+            left = debt.targets - absent if conclusion.failed else set()
+            debt.owed, debt.targets = absent, left | (owed - absent)
+            again = bool(debt.targets)
+        if again:
             wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
@@ -398,7 +405,7 @@ class Issuing:
         self._pay(now)
 
     def _pay(self, now: float) -> None:
-        """As much at a time as may be under way."""
+        """Send as much at a time as may be under way."""
         for node in list(self._returning):
             while self._debts.has_room():
                 debts = self._debts.reopen(node, SLICE)

@@ -585,7 +585,7 @@ class Node:
         )
 
     def _send(self, node: int, ring_id: int, frame: w.Frame) -> None:
-        """To any node, over the ring."""
+        """Send a frame to any node, over the ring."""
         routed = w.Routed(node, ring_id, self.atlas.node, self.atlas.ring_id, 0, encode_body(frame))
         towards = self.atlas.towards(node, ring_id)
         if towards is not None:

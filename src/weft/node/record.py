@@ -72,7 +72,7 @@ class GivenUp(Record):
 
 @dataclass(frozen=True, slots=True)
 class Owing(Record):
-    """Of an own publication: everybody has it but these nodes."""
+    """Everybody has an own publication but these nodes."""
 
     count: int
     nodes: tuple[tuple[int, int], ...]  # with their places on the ring

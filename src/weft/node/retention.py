@@ -27,7 +27,7 @@ class Retention:
         self._turn = 0
 
     def compare(self) -> None:
-        """With one peer, another each time."""
+        """Compare with one peer, another each time."""
         peers = sorted(node for node in self._atlas.up if node >= 0)
         if peers:
             self._turn += 1

@@ -33,7 +33,7 @@ class Seen:
         self._taken: dict[Issuer, _Taken] = {}
 
     def is_first(self, origin: Origin, name: bytes, now: float) -> bool:
-        """Of QoS 0, and of this node's own."""
+        """Whether it is the first time; QoS 0, and this node's own."""
         if now - self._turned > self._memory / 2:
             self._old, self._new, self._turned = self._new, {}, now
         if origin in self._new or origin in self._old:
@@ -42,7 +42,7 @@ class Seen:
         return True
 
     def take(self, origin: Origin, name: bytes, floor: int, now: float) -> bool:
-        """Of QoS 1 and 2: whether it is the first time."""
+        """Whether it is the first time; QoS 1 and 2."""
         taken = self._taken.get(origin[:2])
         if taken is None:
             taken = self._taken[origin[:2]] = _Taken(now)
@@ -56,7 +56,7 @@ class Seen:
         return True
 
     def had(self, matches: Callable[[str], object]) -> Iterator[Origin]:
-        """Those that are remembered on names of some kind."""
+        """Publications that are remembered on names of some kind."""
         known: dict[bytes, object] = {}
         for origin, name in self._all():
             if name not in known:
@@ -68,7 +68,7 @@ class Seen:
         self._taken.setdefault((issuer, incarnation), _Taken(now)).names.update(names)
 
     def taken(self) -> Iterator[tuple[int, int, list[tuple[int, bytes]]]]:
-        """For a snapshot, of this moment."""
+        """Counts of this moment, for a snapshot."""
         return iter([(*issuer, sorted(one.names.items())) for issuer, one in self._taken.items()])
 
     def _all(self) -> Iterable[tuple[Origin, bytes]]:

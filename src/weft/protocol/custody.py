@@ -164,7 +164,7 @@ class Custody:
         return own
 
     def acknowledgements(self) -> list[tuple[int, Ranges, list[tuple[int, frozenset[int], bool]]]]:
-        """For every peer what to acknowledge since it was last asked: ranges, and those with trouble."""
+        """What to acknowledge to every peer since it was last asked: ranges, and those with trouble."""
         found = []
         for peer, link in self._links.items():
             if link.done:

@@ -177,7 +177,7 @@ class LinkMade(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Frame):
-    """Since the last one: publications and bytes of its own clients by filter, and what it counts."""
+    """Figures since the last one: publications and bytes of its own clients by filter, and what it counts."""
 
     rates: tuple[tuple[str, int, int], ...] = ()
     round_trips: tuple[tuple[int, float], ...] = ()  # peer, milliseconds
@@ -297,7 +297,7 @@ class NeighbourInterests(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Down(Frame):
-    """To all nodes: a node is gone and expected back. What its persistent sessions hold is owed to it.
+    """Tells all nodes: a node is gone and expected back. What its persistent sessions hold is owed to it.
 
     What its other clients hold is owed for a short time: the node may only be cut off, with its clients connected.
     """
@@ -323,7 +323,7 @@ class Removed(Frame):
 
 @dataclass(frozen=True, slots=True)
 class SessionAt(Frame):
-    """Who owned a session until it was claimed. Without one the client is new to the network."""
+    """Owner of a session until it was claimed. Without one the client is new to the network."""
 
     token: int  # of FindSession
     node: int  # NOBODY where there was none
@@ -382,7 +382,7 @@ class Carry(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """With an acknowledgement: not everybody has it."""
+    """Comes with an acknowledgement: not everybody has it."""
 
     sequence: int
     owed: tuple[int, ...]  # nodes that are down and whose sessions want it

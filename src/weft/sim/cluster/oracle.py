@@ -1,4 +1,4 @@
-"""Who must have got what, judged by what clients did and saw alone: it knows MQTT, and nothing of nodes and overlays.
+"""Verdict on who must have got what, by what clients did and saw alone: knows MQTT, and nothing of nodes and overlays.
 
 Payloads tell publications apart. A publication that was accepted (QoS 0: its client was connected; QoS 1 and 2: it was
 acknowledged) must come to every client that held a matching filter before it was said, and for some time afterwards,
@@ -51,12 +51,12 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             continue
         if not any(_may(held, one, got.at, terms) for held in client.held):
             yield f"{client.name} got {got.payload!r} on {got.topic} and does not hold a filter that matches."
-        if not got.retain and not (got.dup and got.qos == 1):
+        if not got.retain and not (got.dup and got.qos == 1) and (terms.calm or got.qos == 2):
             counts[got.payload] += 1
             best[got.payload] = max(got.qos, best.get(got.payload, 0))
     for payload, count in counts.items():
         groups = sum(is_shared(held.filter) and _may(held, said[payload], None, terms) for held in client.held)
-        once = (terms.calm or min(said[payload].qos, 2) == best[payload] != 1) and not said[payload].repeated
+        once = not said[payload].repeated
         if count > 1 + groups and once:
             yield f"{client.name} got {payload!r} {count} times with QoS {best[payload]}."
 

@@ -187,7 +187,7 @@ class NodeProcess:
         self._forget()
 
     def stop(self) -> None:
-        """In order."""
+        """Ends in order."""
         if self.is_running:
             self.happen(e.Stopping())
 
@@ -216,7 +216,7 @@ class NodeProcess:
         self.after(0.0, action)
 
     def after(self, seconds: float, action: Action) -> None:
-        """If it has not crashed by then."""
+        """Acts later, if it has not crashed by then."""
         starts = self.starts
         self.cluster.agenda.after(seconds, lambda: action() if self.is_running and self.starts == starts else None)
 
