@@ -209,6 +209,8 @@ def test_settings_of_a_master_out_of_a_file(tmp_path: Path) -> None:
     one = Process("master", "--config", str(file))
     with running(one):
         assert one.line().startswith("ready 127.0.0.1:")
+    file.write_text("cluster = 5\n")
+    assert Process("master", "--config", str(file)).wait() == (2, "weft: cluster is 5: give text.\n")
     file.write_text("colour = 3\n")
     code, said = Process("master", "--config", str(file)).wait()
     assert code == 2
