@@ -44,8 +44,13 @@ def _number(name: str, value: Any) -> Any:
 
 def _read(name: str, value: Any) -> Any:
     wanted = KINDS.get(name, str)
-    if type(value) is not wanted and not (wanted is str and isinstance(value, Path)):
+    if not _is(value, wanted):
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
     if name == "listen":
         return read_address(value)
     return Path(value) if name == "data" else value
+
+
+def _is(value: Any, wanted: type) -> bool:
+    """Whether it is of that kind; true and false are no numbers, and a path is text."""
+    return type(value) is wanted or (wanted is str and isinstance(value, Path))
