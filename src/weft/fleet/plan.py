@@ -1,0 +1,104 @@
+"""A plan: the bridges of a fleet that carry each topic along its tree, and no farther.
+
+A link of the overlay that some topic flows over becomes one bridge, which the owner of the link opens. Between two
+brokers there is never more than one: a broker does not send a message back over the bridge that it came by, and two
+bridges would make a circle.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.arrays import Bools, Int64s
+from weft.fleet.bridge import QOS, Bridge, Line
+from weft.fleet.flow import Flows, flows_of
+from weft.fleet.pattern import Names
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay, require_made_for
+from weft.model.tree import Trees
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    brokers: tuple[str, ...]  # by node
+    topics: tuple[str, ...]
+    subscribers: Int64s  # of every topic, brokers that have some
+    bridges: tuple[Bridge, ...]
+    flows: Flows
+    shortening: Mapping[str, int]  # what wildcards saved, and what more of them would add
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        lines = [len(bridge.lines) for bridge in self.bridges]
+        return {
+            "brokers": len(self.brokers),
+            "bridges": len(self.bridges),
+            "topics": int(np.count_nonzero(self.subscribers)),
+            "lines": sum(lines),
+            "longest_bridge": max(lines, default=0),
+            **self.shortening,
+        }
+
+
+def plan_of(instance: Instance, overlay: Overlay, trees: Trees, *, qos: int = QOS, wildcards: bool = True) -> Plan:
+    require_made_for(instance, overlay)
+    brokers = tuple(map(instance.node_name, range(instance.nodes)))
+    topics = tuple(map(instance.topic_name, range(instance.topics)))
+    flows = flows_of(instance, overlay, trees)
+    bridges, shortening = _bridges(brokers, Names(topics), flows, _owners(overlay), qos, wildcards)
+    return Plan(brokers, topics, instance.subscribers.counts, tuple(bridges), flows, shortening)
+
+
+def _owners(overlay: Overlay) -> dict[tuple[int, int], int]:
+    """Who opens the link between two nodes; of two that opened one to each other, the smaller."""
+    pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
+    owners: dict[tuple[int, int], int] = {}
+    for source, target in pairs:
+        owners.setdefault((min(source, target), max(source, target)), source)
+    return owners
+
+
+def _bridges(
+    brokers: tuple[str, ...],
+    names: Names,
+    flows: Flows,
+    owners: Mapping[tuple[int, int], int],
+    qos: int,
+    wildcards: bool,
+) -> tuple[list[Bridge], dict[str, int]]:
+    found, told = [], {"topics_on_links": len(flows), "lines_by_first_level": 0, "topics_on_links_added_by_it": 0}
+    for (low, high), (up, down) in _by_link(flows, len(names.names)):
+        owner = owners[low, high]
+        remote = high if owner == low else low
+        out, back = (up, down) if owner == low else (down, up)
+        found.append(Bridge(brokers[owner], brokers[remote], _lines(names, out, back, qos, wildcards)))
+        (above, more), (below, yet_more) = names.first_levels(up), names.first_levels(down)
+        told["lines_by_first_level"] += len(above | below)
+        told["topics_on_links_added_by_it"] += more + yet_more
+    return sorted(found), told
+
+
+def _by_link(flows: Flows, topics: int) -> Iterator[tuple[tuple[int, int], tuple[Bools, Bools]]]:
+    """Both ends of every link that is used, the smaller first, and which topics flow upwards and downwards."""
+    sources, targets = flows.sources.astype(np.int64), flows.targets.astype(np.int64)
+    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    order = np.lexsort((high, low))
+    changes = np.flatnonzero(np.diff(low[order]) | np.diff(high[order])) + 1
+    for rows in np.split(order, changes) if len(order) else []:
+        is_up = sources[rows] < targets[rows]
+        chosen = []
+        for part in (rows[is_up], rows[~is_up]):
+            chosen.append(np.zeros(topics, np.bool_))
+            chosen[-1][flows.topics[part]] = True
+        yield (int(low[rows[0]]), int(high[rows[0]])), (chosen[0], chosen[1])
+
+
+def _lines(names: Names, out: Bools, back: Bools, qos: int, wildcards: bool) -> tuple[Line, ...]:
+    there, here = set(names.patterns(out, wildcards)), set(names.patterns(back, wildcards))
+    both = {Line(pattern, "both", qos) for pattern in there & here}
+    one_way = {Line(pattern, "out", qos) for pattern in there - here} | {
+        Line(pattern, "in", qos) for pattern in here - there
+    }
+    return tuple(sorted(both | one_way))
