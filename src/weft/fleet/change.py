@@ -55,11 +55,13 @@ def change(old: Sequence[Bridge], new: Sequence[Bridge], before: Flowing, after:
     groups = _groups({end for hop in before[topic] ^ after[topic] for end in hop} for topic in moved)
     together = {name for group in groups for name in group}
     kept = {(bridge.owner, bridge.remote) for bridge in new}
-    gone = sorted(
-        (each.remote, client_id(each.owner, each.remote)) for each in old if (each.owner, each.remote) not in kept
-    )
+    gone = {(bridge.owner, bridge.remote) for bridge in old} - kept
     return Change(
-        tuple(sorted(changed)), tuple(sorted(changed - together)), tuple(groups), tuple(moved), tuple(forgotten)
+        tuple(sorted(changed)),
+        tuple(sorted(changed - together)),
+        tuple(groups),
+        tuple(moved),
+        tuple(sorted((remote, client_id(owner, remote)) for owner, remote in gone)),
     )
 
 

@@ -9,7 +9,7 @@ links), beside what only a fleet has:
     meta.json         fleet (where it comes from), forwards, counts
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from weft.fleet.bridge import Bridge, Line
 from weft.fleet.client import CLIENTS, FILTERS, Find, finder, interests
 from weft.model.instance import Instance, instance_from_pairs, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.publisher import Publishers
 from weft.model.storage import new_folder, read_columns, read_meta, write_columns, write_meta
 
 BRIDGES = pa.schema(
@@ -73,6 +74,9 @@ class Fleet:
         return overlay_from_links(
             len(self.brokers), sources, targets, algorithm=f"{self.kind} as it is", instance=self.instance.fingerprint
         )
+
+    def with_publishers(self, publishers: Publishers) -> "Fleet":
+        return replace(self, given=replace(self.instance, given_publishers=publishers))
 
     @cached_property
     def find(self) -> Find:

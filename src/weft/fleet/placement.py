@@ -116,7 +116,7 @@ def allot(groups: Groups, capacity: Int64s, rates: Floats, allowed: Bools | None
         if allowed is None
         else allowed | np.eye(len(allowed), dtype=np.bool_)
     )
-    pieces, group_of = _pieces(groups, max(1, int(capacity.min()) // PIECES))
+    pieces, group_of = _pieces(groups, max(1, int(capacity[capacity > 0].min()) // PIECES))
     now = _State(pieces, len(capacity))
     now.stay()
     cost_now = now.cost(rates)
@@ -142,8 +142,8 @@ class _State:
 
     def __init__(self, pieces: Groups, brokers: int) -> None:
         self.pieces = pieces
-        self.used, self.topics = np.unique(pieces.interest.indices, return_inverse=True)
-        self.topics = self.topics.astype(np.int32)
+        self.used, topics = np.unique(pieces.interest.indices, return_inverse=True)
+        self.topics: Int32s = topics.astype(np.int32)
         self.held = np.zeros((brokers, len(self.used)), np.int32)
         self.load = np.zeros(brokers, np.int64)
         self.at = pieces.brokers.copy()

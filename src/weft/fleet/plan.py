@@ -68,15 +68,18 @@ def _bridges(
     qos: int,
     wildcards: bool,
 ) -> tuple[list[Bridge], dict[str, int]]:
-    found, told = [], {"topics_on_links": len(flows), "lines_by_first_level": 0, "topics_on_links_added_by_it": 0}
+    found, told = (
+        [],
+        {"topics_on_links": len(flows), "lines_with_wider_wildcards": 0, "topics_on_links_they_would_add": 0},
+    )
     for (low, high), (up, down) in _by_link(flows, len(names.names)):
         owner = owners[low, high]
         remote = high if owner == low else low
         out, back = (up, down) if owner == low else (down, up)
         found.append(Bridge(brokers[owner], brokers[remote], _lines(names, out, back, qos, wildcards)))
         (above, more), (below, yet_more) = names.first_levels(up), names.first_levels(down)
-        told["lines_by_first_level"] += len(above | below)
-        told["topics_on_links_added_by_it"] += more + yet_more
+        told["lines_with_wider_wildcards"] += len(above | below)
+        told["topics_on_links_they_would_add"] += more + yet_more
     return sorted(found), told
 
 

@@ -14,6 +14,7 @@ from weft.fleet.emqx import read_emqx
 from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import read_configurations
 from weft.fleet.nats import Subscription, is_wild_subject, read_nats, subject_finder
+from weft.fleet.publishing import published_topics, read_publishing
 from weft.wire.mqtt.topic import is_name
 
 Kind = Literal["mosquitto", "nats", "emqx", "csv"]
@@ -25,10 +26,20 @@ def read_running(
     *,
     brokers: Path | None = None,
     clients: Path | None = None,
+    publishers: Path | None = None,
     topics: Path | None = None,
 ) -> Fleet:
     """A running fleet of that kind. Mosquitto and CSV need `brokers`; `topics` are names beside those subscribed to."""
-    names = [] if topics is None else read_topics(topics)
+    fleet = _read(kind, paths, brokers, clients, _names(publishers, topics))
+    return fleet if publishers is None else fleet.with_publishers(read_publishing(publishers, fleet))
+
+
+def _names(publishers: Path | None, topics: Path | None) -> list[str]:
+    listed = [] if topics is None else read_topics(topics)
+    return listed if publishers is None else [*listed, *published_topics(publishers)]
+
+
+def _read(kind: Kind, paths: Sequence[Path], brokers: Path | None, clients: Path | None, names: list[str]) -> Fleet:
     if kind in ("nats", "emqx"):
         if brokers is not None or clients is not None:
             raise WeftError(

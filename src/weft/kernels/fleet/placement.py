@@ -4,8 +4,6 @@
 nobody else has there.
 """
 
-import numpy as np
-
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.jit import jit
 
