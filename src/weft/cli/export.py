@@ -31,7 +31,7 @@ def export(
     ] = None,
     trees: Annotated[Path | None, typer.Option(metavar="FILE", help="Of weft weave. Default: weave them.")] = None,
     fan_out: o.FanOut = None,
-    qos: Annotated[int, typer.Option(min=0, max=2, help="Of bridges, at most; publications keep a lower one.")] = 2,
+    qos: Annotated[int, typer.Option(min=0, max=2, help="Of bridges, at most; publications keep a lower one.")] = 1,
     wildcards: Annotated[
         bool, typer.Option(help="Shorten lists of topics by prefix/# where that adds nothing.")
     ] = True,
@@ -39,12 +39,16 @@ def export(
         Path | None,
         typer.Option(metavar="DIR", help="The exported plan that runs: tells what changes, and in which order."),
     ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Of the --old plan, keep the trees and change only what new subscriptions need."),
+    ] = False,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Write a plan for brokers that you run already: bridges along the trees of the overlay, and nothing else."""
     from weft.fleet.broker import read_brokers, require_brokers
-    from weft.fleet.export import write_mosquitto
+    from weft.fleet.export import read_kept, write_mosquitto
     from weft.fleet.graph import write_graph
     from weft.fleet.plan import plan_of
     from weft.fleet.zenoh import write_zenoh
@@ -58,16 +62,23 @@ def export(
         raise WeftError(f"--to {to} needs addresses: give --brokers, a CSV file of name,host,port.")
     if old is not None and to != "mosquitto":
         raise WeftError("--old compares plans for Mosquitto: give it with --to mosquitto.")
+    if keep and (old is None or trees is not None):
+        raise WeftError("--keep keeps the trees of a plan: give the plan with --old, and leave --trees out.")
     if trees is not None and fan_out is not None:
         raise WeftError("--fan-out is for trees that are woven here, and --trees gives them: leave one out.")
     with claimed(out, inputs=o.given(overlay, instance, brokers, trees, old), force=force):
         made, built = read_instance(instance), read_overlay(overlay)
+        if built.nodes != made.nodes:
+            raise WeftError(
+                f"{overlay} has {built.nodes} brokers and {instance} has {made.nodes}: design a new overlay."
+            )
         with ConsoleProgress().step("Planning bridges"):
             if trees is not None:
                 woven = read_trees(trees, made, built)
             else:
                 woven = weave(made, built, fan_out=FAN_OUT if fan_out is None else fan_out)
-            plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards)
+            kept = read_kept(old, list(map(made.node_name, range(made.nodes)))) if keep and old is not None else None
+            plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards, kept=kept)
         known = {} if brokers is None else read_brokers(brokers)
         if brokers is not None:
             require_brokers(list(plan.brokers), known, str(brokers))

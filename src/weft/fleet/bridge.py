@@ -10,7 +10,10 @@ from typing import Literal
 
 Direction = Literal["in", "out", "both"]
 DIRECTIONS: tuple[Direction, ...] = ("in", "out", "both")
-QOS = 2  # the most: publications keep the QoS that they were published with
+# At most: publications keep a lower QoS that they were published with. It is not 2, since a bridge between two
+# Mosquittos 2.0.11 does not come up again once more than 20 messages of QoS 2 wait for it: it sends more than the 20
+# that the other side takes at once, which hangs up, again and again.
+QOS = 1
 
 
 @dataclass(frozen=True, order=True)

@@ -5,7 +5,7 @@ is compared with it, and `changes.md` where it was itself compared with an earli
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,8 @@ def write_mosquitto(
         for name in plan.brokers:
             text = configuration(name, plan.bridges, brokers, gone.get(name, []))
             (folder / f"{name}.conf").write_text(text, "utf-8")
-        (folder / PLAN).write_text(json.dumps({"bridges": [asdict(each) for each in plan.bridges]}, indent=1) + "\n")
+        about = {"brokers": plan.brokers, "bridges": [asdict(each) for each in plan.bridges]}
+        (folder / PLAN).write_text(json.dumps(about, indent=1) + "\n")
         write_columns(folder / FLOWS, _named_flows(plan))
         if changes is not None:
             (folder / CHANGES).write_text(_in_words(changes), "utf-8")
@@ -55,6 +56,14 @@ def read_plan(folder: Path) -> tuple[list[Bridge], Flowing]:
         raise WeftError(f"{path} cannot be read: {error}. Export that plan again.") from error
     table = read_columns(folder / FLOWS, {name: pa.string() for name in ("topic", "source", "target")})
     return bridges, hops_of(*(table[name].to_pylist() for name in ("topic", "source", "target")))
+
+
+def read_kept(folder: Path, brokers: Sequence[str]) -> Flowing:
+    """Flows of an exported folder that are to stay, if it has the same brokers."""
+    _, flowing = read_plan(folder)
+    if json.loads((folder / PLAN).read_text()).get("brokers") != list(brokers):
+        raise WeftError(f"{folder} is a plan for other brokers, which cannot be kept: export a new one.")
+    return flowing
 
 
 def _bridge(given: Mapping[str, Any]) -> Bridge:

@@ -6,9 +6,12 @@ known publishers, or else all brokers. The result is a tree again. A link of it 
 may publish on the one side and somebody subscribes on the other; what is left over is dropped.
 
 All topics are worked on together, in matrices of topics and brokers: links are few and brokers fewer.
+
+A plan that runs can be **kept**: its trees stay as they are, grown to new subscribers, and only directions are decided
+anew. The trees of the old plan and the new together are then trees, so that no topic moves (change.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +23,9 @@ from weft.model.instance import Instance
 from weft.model.overlay import Overlay, undirected
 from weft.model.table import Columns, Table
 from weft.model.tree import NO_PARENT, Trees
+
+Link = tuple[int, int]
+Kept = Mapping[int, Sequence[Link]]  # by topic
 
 CELLS = 10_000_000  # of a matrix of topics and brokers, at most
 
@@ -52,8 +58,9 @@ def flows_from(topics: Int64s, sources: Int64s, targets: Int64s) -> Flows:
 NO_FLOWS = Flows(*(np.empty(0, np.int32) for _ in range(3)))
 
 
-def flows_of(instance: Instance, overlay: Overlay, trees: Trees) -> Flows:
-    parts = [_flows(instance, overlay, trees, first, last) for first, last in _ranges(instance)]
+def flows_of(instance: Instance, overlay: Overlay, trees: Trees, kept: Kept | None = None) -> Flows:
+    """Along the trees; a topic that is kept has the given links instead."""
+    parts = [_flows(instance, overlay, trees, kept or {}, first, last) for first, last in _ranges(instance)]
     topics, sources, targets = (np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True))
     return flows_from(topics, sources, targets)
 
@@ -63,10 +70,14 @@ def _ranges(instance: Instance) -> Iterator[tuple[int, int]]:
     return pairwise([*range(0, instance.topics, step), instance.topics])
 
 
-def _flows(instance: Instance, overlay: Overlay, trees: Trees, first: int, last: int) -> tuple[Int64s, Int64s, Int64s]:
+def _flows(
+    instance: Instance, overlay: Overlay, trees: Trees, kept: Kept, first: int, last: int
+) -> tuple[Int64s, Int64s, Int64s]:
     subscribes, issues = _subscribes(instance, first, last), _issues(instance, first, last)
     parent, depth = _tree(trees, first, last)
-    _grow(parent, depth, issues, overlay)
+    for topic in kept.keys() & set(range(first, last)):
+        _root(kept[topic], parent[topic - first], depth[topic - first])
+    _grow(parent, depth, issues | subscribes, overlay)
     issuers_below, subscribers_below = _below(issues, parent, depth), _below(subscribes, parent, depth)
     issuers, subscribers = (counts.sum(axis=1, keepdims=True) for counts in (_inside(issues, depth), subscribes))
     linked = parent >= 0
@@ -117,8 +128,24 @@ def _tree(trees: Trees, first: int, last: int) -> tuple[Int32s, Int32s]:
     return parent, depth
 
 
-def _grow(parent: Int32s, depth: Int32s, issues: Bools, overlay: Overlay) -> None:
-    """Hang all that issue from the trees, hop by hop, by the links of the overlay; of several, by the first."""
+def _root(links: Sequence[Link], parent: Int32s, depth: Int32s) -> None:
+    """The tree of these links instead of the one that is there, from its smallest node."""
+    parent[:], depth[:] = -1, -1
+    neighbours: dict[int, list[int]] = {}
+    for one, other in links:
+        neighbours.setdefault(one, []).append(other)
+        neighbours.setdefault(other, []).append(one)
+    waiting = [min(neighbours)]
+    depth[waiting] = 0
+    for node in waiting:
+        for other in neighbours[node]:
+            if depth[other] < 0:
+                parent[other], depth[other] = node, depth[node] + 1
+                waiting.append(other)
+
+
+def _grow(parent: Int32s, depth: Int32s, wanted: Bools, overlay: Overlay) -> None:
+    """Hang all that are wanted from the trees, hop by hop, by links of the overlay; of several, by the first."""
     low, high = undirected(overlay)
     links = [*zip(low.tolist(), high.tolist(), strict=True), *zip(high.tolist(), low.tolist(), strict=True)]
     while True:
@@ -127,7 +154,7 @@ def _grow(parent: Int32s, depth: Int32s, issues: Bools, overlay: Overlay) -> Non
             new = reached[:, near] & (depth[:, far] < 0)
             parent[new, far] = near
             depth[new, far] = depth[new, near] + 1
-        if np.array_equal(reached, depth >= 0) or not np.any(issues & (depth < 0)):
+        if np.array_equal(reached, depth >= 0) or not np.any(wanted & (depth < 0)):
             return
 
 

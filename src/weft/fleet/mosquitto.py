@@ -9,7 +9,7 @@ What is written, and why:
     cleansession false          what a bridge has to carry waits while it is down
     try_private true            the remote broker knows that it is a bridge: nothing comes back by it, `retain` stays
     notifications true          `$SYS/broker/connection/CLIENT/state` says whether the bridge is up
-    restart_timeout 1 30        seconds to the next try
+    restart_timeout 1 10        seconds to the next try, at least and at most
 
 A remote broker keeps the subscriptions of a session that is not clean, so a topic that is taken off a bridge would keep
 coming. Mosquitto unsubscribes from what goes `out` only. So such a topic is written as one that goes out under a local
@@ -54,7 +54,7 @@ def _section(bridge: Bridge, brokers: Brokers, gone: list[str]) -> str:
         "cleansession false",
         "try_private true",
         "notifications true",
-        "restart_timeout 1 30",
+        "restart_timeout 1 10",
         *map(_topic, bridge.lines),
     ]
     if gone:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from weft.arrays import Bools, Int64s
+from weft.errors import WeftError
 from weft.fleet.bridge import QOS, Bridge, Line
+from weft.fleet.change import Flowing
 from weft.fleet.flow import Flows, flows_of
 from weft.fleet.pattern import Names
 from weft.model.instance import Instance
@@ -42,13 +44,46 @@ class Plan:
         }
 
 
-def plan_of(instance: Instance, overlay: Overlay, trees: Trees, *, qos: int = QOS, wildcards: bool = True) -> Plan:
-    require_made_for(instance, overlay)
+def plan_of(
+    instance: Instance,
+    overlay: Overlay,
+    trees: Trees,
+    *,
+    qos: int = QOS,
+    wildcards: bool = True,
+    kept: Flowing | None = None,
+) -> Plan:
+    """A plan along the trees. Topics that are `kept` stay on the links that they flow over in the plan that runs."""
+    if kept is None:
+        require_made_for(instance, overlay)
     brokers = tuple(map(instance.node_name, range(instance.nodes)))
     topics = tuple(map(instance.topic_name, range(instance.topics)))
-    flows = flows_of(instance, overlay, trees)
-    bridges, shortening = _bridges(brokers, Names(topics), flows, _owners(overlay), qos, wildcards)
+    links, owners = _numbered(kept or {}, brokers, topics), _owners(overlay)
+    _require_links(links, owners, brokers)
+    flows = flows_of(instance, overlay, trees, links)
+    bridges, shortening = _bridges(brokers, Names(topics), flows, owners, qos, wildcards)
     return Plan(brokers, topics, instance.subscribers.counts, tuple(bridges), flows, shortening)
+
+
+def _numbered(flowing: Flowing, brokers: tuple[str, ...], topics: tuple[str, ...]) -> dict[int, list[tuple[int, int]]]:
+    """Links of topics by number; each once, whatever its direction."""
+    broker, topic = ({name: place for place, name in enumerate(names)} for names in (brokers, topics))
+    return {
+        topic[name]: sorted({(broker[min(hop)], broker[max(hop)]) for hop in hops})
+        for name, hops in flowing.items()
+        if name in topic
+    }
+
+
+def _require_links(
+    kept: Mapping[int, list[tuple[int, int]]], owners: Mapping[tuple[int, int], int], brokers: tuple[str, ...]
+) -> None:
+    for low, high in (link for links in kept.values() for link in links):
+        if (min(low, high), max(low, high)) not in owners:
+            raise WeftError(
+                f"The plan to keep links {brokers[low]!r} with {brokers[high]!r}, which the overlay does not: give the "
+                "overlay that it was exported from."
+            )
 
 
 def _owners(overlay: Overlay) -> dict[tuple[int, int], int]:
