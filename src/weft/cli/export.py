@@ -72,16 +72,17 @@ def export(
             raise WeftError(
                 f"{overlay} has {built.nodes} brokers and {instance} has {made.nodes}: design a new overlay."
             )
+        names = list(map(made.node_name, range(made.nodes)))
+        known = {} if brokers is None else read_brokers(brokers)
+        if brokers is not None:
+            require_brokers(names, known, str(brokers))
         with ConsoleProgress().step("Planning bridges"):
             if trees is not None:
                 woven = read_trees(trees, made, built)
             else:
                 woven = weave(made, built, fan_out=FAN_OUT if fan_out is None else fan_out)
-            kept = read_kept(old, list(map(made.node_name, range(made.nodes)))) if keep and old is not None else None
+            kept = read_kept(old, names) if keep and old is not None else None
             plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards, kept=kept)
-        known = {} if brokers is None else read_brokers(brokers)
-        if brokers is not None:
-            require_brokers(list(plan.brokers), known, str(brokers))
         changes = None
         if to == "mosquitto":
             changes = write_mosquitto(plan, known, out, old=old, force=force)

@@ -46,13 +46,15 @@ def read_nats(paths: Iterable[Path]) -> tuple[list[str], list[Bridge], list[Subs
 
 def _names(answers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Names of servers by id; the id where no name is told."""
-    names = {str(answer["server_id"]): str(answer["server_id"]) for answer in answers}
+    names: dict[str, str] = {}
+    for answer in answers:
+        for route in _list(answer, "routes"):
+            if route.get("remote_id"):
+                names[str(route["remote_id"])] = str(route.get("remote_name") or route["remote_id"])
     for answer in answers:
         if answer.get("server_name"):
             names[str(answer["server_id"])] = str(answer["server_name"])
-        for route in _list(answer, "routes"):
-            if route.get("remote_id"):
-                names.setdefault(str(route["remote_id"]), str(route.get("remote_name") or route["remote_id"]))
+        names.setdefault(str(answer["server_id"]), str(answer["server_id"]))
     return names
 
 
