@@ -5,6 +5,7 @@ subscribes to by name, those that a bridge names, and those of a list.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -95,11 +96,22 @@ def named_topics(filters: Iterable[str]) -> set[str]:
 
 
 def finder(topics: Sequence[str]) -> Find:
-    """Finds the topics that a filter of MQTT matches."""
-    index: NameIndex[int] = NameIndex()
-    for number, name in enumerate(topics):
-        index[name] = number
-    return lambda pattern: sorted(number for _, number in index.find(pattern))
+    """Finds the topics that a filter of MQTT matches; names are indexed by level when the first wildcard comes."""
+    numbers = {name: number for number, name in enumerate(topics)}
+
+    @cache
+    def by_level() -> NameIndex[int]:
+        index: NameIndex[int] = NameIndex()
+        for name, number in numbers.items():
+            index[name] = number
+        return index
+
+    def find(pattern: str) -> list[int]:
+        if not is_wild(pattern):
+            return [numbers[pattern]] if pattern in numbers else []
+        return sorted(number for _, number in by_level().find(pattern))
+
+    return find
 
 
 def resolved(filters: Iterable[str], find: Find) -> pa.Table:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.fleet.placement import improve, place_in_turn, put
+from weft.kernels.fleet.placement import improve, leave, place_in_turn
 from weft.model.csr import Csr, csr_from_pairs
 
 PIECES = 20  # that fill the smallest broker, at least
@@ -149,8 +149,7 @@ class _State:
         self.at = pieces.brokers.copy()
 
     def stay(self) -> None:
-        for piece in range(len(self.at)):
-            put(piece, self.at[piece], 1, *self._given[:3], self.held, self.load, self.at)
+        leave(*self._given[:3], self.held, self.load, self.at)
 
     def place(self, capacity: Int64s, allowed: Bools, rates: Floats) -> None:
         indptr, topics, sizes, present = self._given

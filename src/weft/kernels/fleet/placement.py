@@ -9,6 +9,13 @@ from weft.kernels.jit import jit
 
 
 @jit
+def leave(indptr: Int64s, topics: Int32s, sizes: Int64s, held: Int32s, load: Int64s, place: Int32s) -> None:
+    """Leave all groups where they are."""
+    for group in range(len(sizes)):
+        put(group, place[group], 1, indptr, topics, sizes, held, load, place)
+
+
+@jit
 def place_in_turn(
     order: Int64s,
     indptr: Int64s,
