@@ -25,6 +25,7 @@ LAYERS = (  # from the bottom
     ("journal",),
     ("broker", "master"),
     ("sim", "live"),
+    ("fleet",),
     ("pipeline",),
     ("experiments",),
     ("report",),

@@ -103,6 +103,15 @@ def test_what_was_written_is_read_again() -> None:
     assert "connection" not in configuration("a", bridges, brokers)
 
 
+def test_what_bridges_subscribe_to_is_no_interest() -> None:
+    """Bridges are known by the client id of a configuration, or the one that Mosquitto makes of host and bridge."""
+    write({"clients.csv": f"{CLIENTS}given,b,#\nhost7.made,b,#\nhost7.mine,b,only/mine\n"})
+    bridge = "connection made\naddress 10.0.0.2:1884\ntopic # in\nconnection other\nremote_clientid given\n"
+    fleet = mosquitto(a=bridge)
+    assert sorted(set(fleet.clients["client"].to_pylist())) == ["host7.mine", "x", "y", "z"]
+    assert interest_of(fleet)["b"] == ["only/mine", "plant/1/temperature"]
+
+
 def test_publishers_are_known_by_broker_and_topic() -> None:
     write({"publishers.csv": "broker,topic,rate\na,plant/#,6\nb,plant/2/door,\n"})
     write({"conf/a.conf": ""})

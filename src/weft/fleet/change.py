@@ -1,4 +1,4 @@
-"""From the plan that runs to a new one: which configurations change, and in which order brokers are restarted.
+"""Changes from the plan that runs to a new one: which configurations change, and in which order brokers are restarted.
 
 Mosquitto reads bridges when it starts. While brokers are restarted one after the other, some run the old plan and some
 the new, so that a topic travels over some links of both. Say that a topic is **moved** if its links of both plans
@@ -66,7 +66,7 @@ def change(old: Sequence[Bridge], new: Sequence[Bridge], before: Flowing, after:
 
 
 def unsubscribed(old: Sequence[Bridge], new: Sequence[Bridge]) -> dict[str, list[tuple[str, str]]]:
-    """By owner: remote brokers and what its bridges were subscribed to there, and are no more."""
+    """Remote brokers, and what bridges were subscribed to there and are no more, by their owner."""
     before = {(bridge.owner, bridge.remote): bridge for bridge in old}
     found: dict[str, list[tuple[str, str]]] = {}
     for bridge in new:

@@ -49,7 +49,7 @@ class Flows(Table):
         }
 
 
-def flows_from(topics: Int64s, sources: Int64s, targets: Int64s) -> Flows:
+def _flows_from(topics: Int64s, sources: Int64s, targets: Int64s) -> Flows:
     """Flows of the given rows, each of them once."""
     rows = np.unique(np.stack([topics, sources, targets], axis=1), axis=0).astype(np.int32)
     return Flows(*(np.ascontiguousarray(column) for column in rows.T)) if len(rows) else NO_FLOWS
@@ -59,10 +59,10 @@ NO_FLOWS = Flows(*(np.empty(0, np.int32) for _ in range(3)))
 
 
 def flows_of(instance: Instance, overlay: Overlay, trees: Trees, kept: Kept | None = None) -> Flows:
-    """Along the trees; a topic that is kept has the given links instead."""
+    """Flows along the trees; a topic that is kept has the given links instead."""
     parts = [_flows(instance, overlay, trees, kept or {}, first, last) for first, last in _ranges(instance)]
     topics, sources, targets = (np.concatenate([np.empty(0, np.int64), *column]) for column in zip(*parts, strict=True))
-    return flows_from(topics, sources, targets)
+    return _flows_from(topics, sources, targets)
 
 
 def _ranges(instance: Instance) -> Iterator[tuple[int, int]]:
@@ -100,7 +100,7 @@ def _subscribes(instance: Instance, first: int, last: int) -> Bools:
 
 
 def _issues(instance: Instance, first: int, last: int) -> Bools:
-    """Who may publish on every topic: its known publishers, or everybody where none is known."""
+    """Brokers where every topic may be published: by known publishers, or everywhere where none is known."""
     found = np.zeros((last - first, instance.nodes), np.bool_)
     if (known := instance.publishers) is not None:
         inside = (known.topics >= first) & (known.topics < last)

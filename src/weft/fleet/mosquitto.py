@@ -94,6 +94,18 @@ def read_configurations(paths: Iterable[Path], brokers: Brokers, where: str) -> 
     return sorted(found.values())
 
 
+def bridge_clients(paths: Iterable[Path]) -> tuple[set[str], tuple[str, ...]]:
+    """Client ids of bridges, and the ends of those that Mosquitto makes itself: host name, dot, name of the bridge."""
+    given, ends = set(), set()
+    for _, file in _files(paths):
+        for _, words in _statements(file):
+            if words[0] == "connection" and len(words) > 1:
+                ends.add(f".{words[1]}")
+            if words[0] in ("remote_clientid", "clientid") and len(words) > 1:
+                given.add(words[1])
+    return given, tuple(sorted(ends))
+
+
 def _files(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     """Every configuration, with the name of its broker."""
     for path in paths:

@@ -67,7 +67,7 @@ def _routes(answer: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tup
 
 
 def _subscriptions(answers: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> set[Subscription]:
-    """By connection where connz lists them, else by subsz, without those that routes hold for other servers."""
+    """Subscriptions by connection (connz) and by server (subsz), without those that routes hold for other servers."""
     routes = {(answer["server_id"], route.get("rid")) for answer in answers for route in _list(answer, "routes")}
     client = {
         (answer["server_id"], each.get("cid")): str(each.get("name") or f"cid-{each.get('cid')}")

@@ -97,7 +97,7 @@ def groups_from(keys: Sequence[tuple[tuple[int, ...], int]], sizes: Int64s, topi
 
 
 def capacities(groups: Groups, given: Sequence[int | None]) -> Int64s:
-    """As given; where nothing is, so many clients as now, or a little over the mean if that is more."""
+    """Capacities as given; where nothing is, so many clients as now, or a little over the mean if that is more."""
     now = np.bincount(groups.brokers, groups.sizes, minlength=len(given)).astype(np.int64)
     usual = np.maximum(now, int(np.ceil(SLACK * groups.sizes.sum() / max(len(given), 1))))
     room = np.array([usual[at] if each is None else each for at, each in enumerate(given)], np.int64)

@@ -87,7 +87,7 @@ def _require_links(
 
 
 def _owners(overlay: Overlay) -> dict[tuple[int, int], int]:
-    """Who opens the link between two nodes; of two that opened one to each other, the smaller."""
+    """The node that opens the link between two nodes; of two that opened one to each other, the smaller."""
     pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
     owners: dict[tuple[int, int], int] = {}
     for source, target in pairs:

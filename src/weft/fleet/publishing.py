@@ -1,4 +1,4 @@
-"""Who publishes what in a fleet, from a CSV file of broker, topic and rate; a topic may be a filter.
+"""Publishers of a fleet, from a CSV file of broker, topic and rate; a topic may be a filter.
 
 Where a topic's publishers are known, bridges lead from them only, and a plan has far fewer lines.
 """

@@ -12,7 +12,7 @@ from weft.fleet.broker import read_brokers
 from weft.fleet.client import CLIENTS, checked_clients, finder, named_topics, read_clients, read_topics, resolved
 from weft.fleet.emqx import read_emqx
 from weft.fleet.fleet import Fleet
-from weft.fleet.mosquitto import read_configurations
+from weft.fleet.mosquitto import bridge_clients, read_configurations
 from weft.fleet.nats import Subscription, is_wild_subject, read_nats, subject_finder
 from weft.fleet.publishing import published_topics, read_publishing
 from weft.wire.mqtt.topic import is_name
@@ -53,12 +53,22 @@ def _read(kind: Kind, paths: Sequence[Path], brokers: Path | None, clients: Path
             raise WeftError("CSV is one file of client, broker and filter.")
         return _fleet(kind, brokers, [], paths[0], names)
     found = read_configurations(paths, read_brokers(brokers), str(brokers))
-    return _fleet(kind, brokers, found, clients, names)
+    return _fleet(kind, brokers, found, clients, names, bridge_clients(paths))
 
 
-def _fleet(kind: Kind, brokers: Path, bridges: list[Bridge], clients: Path | None, names: list[str]) -> Fleet:
+def _fleet(
+    kind: Kind,
+    brokers: Path,
+    bridges: list[Bridge],
+    clients: Path | None,
+    names: list[str],
+    own: tuple[set[str], tuple[str, ...]] = (set(), ()),
+) -> Fleet:
+    """A fleet, without what bridges subscribe to by their own client ids."""
     known = read_brokers(brokers)
     table = CLIENTS.empty_table() if clients is None else read_clients(clients, known, str(brokers))
+    others = [not (name in own[0] or name.endswith(own[1])) for name in table["client"].to_pylist()]
+    table = table.filter(pa.array(others, pa.bool_()))
     held = table["filter"].unique().to_pylist()
     lines = [f"{line.local}{line.pattern}" for bridge in bridges for line in bridge.lines if not line.renames]
     topics = _sorted({*names, *named_topics(held), *filter(is_name, lines)})

@@ -83,7 +83,7 @@ class Score:
 
 
 def edges_of_fleet(fleet: Fleet) -> Edges:
-    """By the lines of its bridges; where brokers do not pass on, by what the other broker subscribes to."""
+    """Edges by the lines of its bridges; where brokers do not pass on, by what the other broker subscribes to."""
     number = {name: node for node, name in enumerate(fleet.brokers)}
     rows: set[tuple[int, int, int, int]] = set()
     for place, bridge in enumerate(fleet.bridges):
