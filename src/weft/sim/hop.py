@@ -35,7 +35,7 @@ class Journey:
         longest = int(self.messages.hops.max(initial=0))
         return (
             f"{deliveries:,} subscribers, {messages:,} messages, {messages - deliveries:,} of them to relays, "
-            f"at most {longest} hops"
+            f"at most {longest} {'hop' if longest == 1 else 'hops'}"
         )
 
     def __repr__(self) -> str:

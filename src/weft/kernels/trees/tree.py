@@ -227,7 +227,7 @@ def median(tree: Tree, subscribers: int) -> int:
 
 @leaf_jit
 def link_cost(tree: Tree, member: int, below: int, brought: float, subscribers: int) -> float:
-    """Of the link to its parent, if it led to so many subscribers and to where so much is brought in."""
+    """Cost of the link to its parent, if it led to so many subscribers and to where so much is brought in."""
     return float(tree.costs[member] * paths_over(below, brought, subscribers, tree.brought[tree.order[0]]))
 
 
