@@ -7,8 +7,9 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.fleet.fleet import Fleet
-from weft.fleet.plan import Plan, plan_of
+from weft.fleet.flow import Flows, flows_of
 from weft.fleet.score import Score, edges_of_fleet, edges_of_flows, everything, score
+from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.publication import Publications
 from weft.overlays.catalog import design
@@ -56,9 +57,9 @@ def compare(fleet: Fleet, publications: Publications | None = None, *, seed: int
     require_subscriptions(fleet)
     drawn = everything(fleet.instance) if publications is None else publications
     now = score(fleet.instance, edges_of_fleet(fleet), drawn)
-    plan = _planned(fleet, seed)
-    then = score(fleet.instance, edges_of_flows(plan.flows, len(fleet.brokers)), drawn)
-    return Comparison(fleet, Side(fleet.overlay, now), Side(_links(plan), then))
+    flows = _planned(fleet.instance, seed)
+    then = score(fleet.instance, edges_of_flows(flows, len(fleet.brokers)), drawn)
+    return Comparison(fleet, Side(fleet.overlay, now), Side(_links(flows, len(fleet.brokers)), then))
 
 
 def require_subscriptions(fleet: Fleet) -> None:
@@ -71,14 +72,13 @@ def require_subscriptions(fleet: Fleet) -> None:
         )
 
 
-def _planned(fleet: Fleet, seed: int) -> Plan:
-    overlay = design(fleet.instance, OVERLAY, seed=seed)
-    return plan_of(fleet.instance, overlay, weave(fleet.instance, overlay), wildcards=False)
+def _planned(instance: Instance, seed: int) -> Flows:
+    overlay = design(instance, OVERLAY, seed=seed)
+    return flows_of(instance, overlay, weave(instance, overlay))
 
 
-def _links(plan: Plan) -> Overlay:
-    """Links that the plan has a bridge on."""
-    number = {name: node for node, name in enumerate(plan.brokers)}
-    ends = [(number[bridge.owner], number[bridge.remote]) for bridge in plan.bridges]
-    sources, targets = np.array(ends, np.int64).reshape(-1, 2).T
-    return overlay_from_links(len(plan.brokers), sources, targets, algorithm=OVERLAY)
+def _links(flows: Flows, brokers: int) -> Overlay:
+    """Links that are used."""
+    low, high = np.minimum(flows.sources, flows.targets), np.maximum(flows.sources, flows.targets)
+    links = np.unique(low.astype(np.int64) * brokers + high)
+    return overlay_from_links(brokers, links // brokers, links % brokers, algorithm=OVERLAY)

@@ -44,6 +44,7 @@ class Names:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
+        self._written: set[str] = set()  # patterns that are known to be writable
         split = [name.split("/") for name in names]
         order = sorted(range(len(names)), key=split.__getitem__)
         self._order: Int64s = np.array(order, np.int64)
@@ -53,7 +54,10 @@ class Names:
         """Patterns that match the chosen topics, by number, and no other; each of them can be written."""
         before = np.append(0, np.cumsum(chosen[self._order]))
         found = [pattern for level in self._levels for pattern in self._cover(level, before, wildcards)]
-        return [_writable(pattern) for pattern in found]
+        for pattern in found:
+            if pattern not in self._written:
+                self._written.add(_writable(pattern))
+        return found
 
     def first_levels(self, chosen: Bools) -> tuple[set[str], int]:
         """First levels of the chosen topics, and how many topics below them are not chosen."""

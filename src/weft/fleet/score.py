@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays import Bools, Int32s, Int64s
+from weft.fleet.bridge import Bridge
 from weft.fleet.fleet import Fleet
 from weft.fleet.flow import Flows
 from weft.kernels.fleet.flood import FIGURES, flood
@@ -85,21 +86,30 @@ class Score:
 def edges_of_fleet(fleet: Fleet) -> Edges:
     """Edges by the lines of its bridges; where brokers do not pass on, by what the other broker subscribes to."""
     number = {name: node for node, name in enumerate(fleet.brokers)}
-    rows: set[tuple[int, int, int, int]] = set()
+    rows = [np.empty((0, 4), np.int64)]
     for place, bridge in enumerate(fleet.bridges):
         owner, remote = number[bridge.owner], number[bridge.remote]
-        if not fleet.forwards:
-            rows |= {(topic, remote, owner, place) for topic in fleet.instance.interest[owner].tolist()}
-            rows |= {(topic, owner, remote, place) for topic in fleet.instance.interest[remote].tolist()}
-        for line in bridge.lines:
-            for topic in [] if line.renames else fleet.find(f"{line.local}{line.pattern}"):
-                if line.direction != "in":
-                    rows.add((topic, owner, remote, place))
-                if line.direction != "out":
-                    rows.add((topic, remote, owner, place))
-    table = np.array(sorted(rows), np.int64).reshape(-1, 4)
+        out, back = _crossing(fleet, bridge, owner, remote)
+        for topics, source, target in ((out, owner, remote), (back, remote, owner)):
+            rows.append(np.stack(np.broadcast_arrays(np.flatnonzero(topics), source, target, place), axis=1))
+    table = np.concatenate(rows)
+    table = table[np.lexsort(table.T[::-1])]
     sources, targets, bridges = (np.ascontiguousarray(table[:, column], np.int32) for column in (1, 2, 3))
-    return Edges(table[:, 0], sources, targets, bridges, fleet.forwards)
+    return Edges(np.ascontiguousarray(table[:, 0]), sources, targets, bridges, fleet.forwards)
+
+
+def _crossing(fleet: Fleet, bridge: Bridge, owner: int, remote: int) -> tuple[Bools, Bools]:
+    """Topics that a bridge carries from its owner, and those that it carries to it."""
+    out, back = np.zeros(len(fleet.topics), np.bool_), np.zeros(len(fleet.topics), np.bool_)
+    if not fleet.forwards:
+        out[fleet.instance.interest[remote]] = back[fleet.instance.interest[owner]] = True
+    for line in (line for line in bridge.lines if not line.renames):
+        topics = list(fleet.find(f"{line.local}{line.pattern}"))
+        if line.direction != "in":
+            out[topics] = True
+        if line.direction != "out":
+            back[topics] = True
+    return out, back
 
 
 def edges_of_flows(flows: Flows, nodes: int) -> Edges:
