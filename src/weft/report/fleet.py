@@ -1,9 +1,10 @@
 """The page of a fleet: as it runs, and as Weft would link it, drawn side by side with what each costs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +29,12 @@ a <b>duplicate</b> comes to a broker that has it already; a <b>loop</b> never en
 def write_fleet_report(out: Path, found: Comparison) -> None:
     fleet = found.fleet
     sides = {"now": found.now, "plan": found.plan}
-    pictures = "".join(figure(_drawn(side, fleet), _caption(name, side)) for name, side in sides.items())
+    most = max(int((side.score.sent + side.score.received).max()) for side in sides.values())
+    pictures = "".join(figure(_drawn(side, fleet, most), _caption(name, side)) for name, side in sides.items())
     sections = (
         LEAD,
         section("Who is linked with whom", f'<div class="pair">{pictures}</div>'),
-        section("What it costs", comparison({name: side.figures(fleet) for name, side in sides.items()})),
+        section("What it costs", comparison({name: _spaced(side.figures(fleet)) for name, side in sides.items()})),
         section("What goes wrong now", _faults(found)),
         section("Brokers", _brokers(found)),
         section("The data", facts({**profile(fleet.instance), **fleet.counts})),
@@ -41,25 +43,29 @@ def write_fleet_report(out: Path, found: Comparison) -> None:
     write_page(out, title, "\n".join(sections), wide=True)
 
 
+def _spaced(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("_", " "): value for name, value in figures.items()}
+
+
 def _caption(name: str, side: Side) -> str:
     links = len(undirected(side.overlay)[0])
     return f"{name}: {links:,} links, {side.score.messages_a_delivery:.2f} messages a delivery."
 
 
-def _drawn(side: Side, fleet: Fleet) -> str:
-    """Brokers on a circle in the order of their names, the busiest largest, and the links between them."""
+def _drawn(side: Side, fleet: Fleet, most: int) -> str:
+    """Brokers on a circle, the larger the more messages they have to do with, and the links between them."""
     at = [_place(node, len(fleet.brokers), RADIUS) for node in range(len(fleet.brokers))]
     xy = [f"{x:.1f} {y:.1f}" for x, y in at]
     lines = "".join(f"M{xy[u]}L{xy[v]}" for u, v in some(undirected(side.overlay)))
     label = f'role="img" aria-label="{len(at)} brokers"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" {label}>'
     path = f'<path d="{lines}" fill="none" stroke="{COLOURS[0]}" stroke-opacity=".45"/>'
-    return f"{head}{path}{''.join(_dots(side, fleet))}</svg>"
+    return f"{head}{path}{''.join(_dots(side, fleet, most))}</svg>"
 
 
-def _dots(side: Side, fleet: Fleet) -> Iterator[str]:
+def _dots(side: Side, fleet: Fleet, most: int) -> Iterator[str]:
     busy = side.score.sent + side.score.received
-    sizes = 3 + 6 * np.sqrt(busy / max(int(busy.max(initial=0)), 1))
+    sizes = 2 + 9 * np.sqrt(busy / max(most, 1))
     for node, name in enumerate(fleet.brokers):
         x, y = _place(node, len(fleet.brokers), RADIUS)
         tip = escape(f"{name}: sends {side.score.sent[node]:,}, receives {side.score.received[node]:,}")
