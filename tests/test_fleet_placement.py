@@ -109,6 +109,17 @@ def test_nobody_moves_for_nothing() -> None:
     assert figures["saved"] == 0
 
 
+def test_who_shares_nothing_stays() -> None:
+    """Others are scattered, and worth to be placed anew."""
+    rows = [(f"c{client}", f"b{client // 4 % 4}", f"kind{client % 4}/{name}") for client in range(64) for name in "xyz"]
+    alone = [(f"alone{client}", f"b{client % 2}", f"own/{client}") for client in range(8)]
+    topics = [f"kind{kind}/{name}" for kind in range(4) for name in "xyz"] + [f"own/{client}" for client in range(8)]
+    fleet = fleet_of([*rows, *alone], 4, topics)
+    found, figures = suggest(fleet, limits(fleet, [24] * 4))
+    assert figures["cost_suggested"] == 12
+    assert all(row["broker"] == row["suggested"] for row in found.to_pylist() if row["client"].startswith("alone"))
+
+
 def test_with_latencies_clients_stay_near(tmp_path: Path) -> None:
     pings = tmp_path / "pings.csv"
     pings.write_text("a,b,ms\nb0,b1,5\nb0,b2,80\nb1,b2,90\n")
@@ -120,6 +131,13 @@ def test_with_latencies_clients_stay_near(tmp_path: Path) -> None:
     assert ("b2", "b2") in moves
     assert not moves & {("b2", "b0"), ("b2", "b1"), ("b0", "b2"), ("b1", "b2")}
     assert suggest(fleet, limits(fleet, [30] * 3))[1]["cost_suggested"] == 1
+
+
+def test_one_client_alone_does_not_move_far_either() -> None:
+    near = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool)
+    fleet = fleet_of([("x", "b0", "t"), ("y", "b1", "t"), ("z", "b2", "t")], 3, ["t"])
+    _, figures = suggest(fleet, limits(fleet, [3] * 3, near))
+    assert (figures["cost_now"], figures["cost_suggested"]) == (3, 2)
 
 
 def test_a_broker_without_room_is_emptied() -> None:

@@ -1,6 +1,7 @@
 """Plans: every publication comes to all its subscribers, once, by the bridges that are written, and by no others."""
 
 from collections import Counter, deque
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from weft.fleet.flow import flows_of
 from weft.fleet.pattern import Names
 from weft.fleet.plan import Plan, plan_of
 from weft.model.instance import Instance, instance_from_pairs
-from weft.model.overlay import Overlay
+from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.publisher import Publishers
 from weft.wire.mqtt.topic import matches
 
@@ -212,6 +213,26 @@ def test_a_plan_that_is_kept_stays_on_its_links(seed: int) -> None:
             subscribers = {later.node_name(node) for node in later.subscribers[topic].tolist()}
             assert subscribers - {issuer} <= came.keys()
             assert set(came.values()) <= {1}
+
+
+def test_a_plan_that_is_kept_grows_to_new_subscribers() -> None:
+    """The publisher is known, so that the old tree does not have everybody."""
+    known = Publishers(np.array([0], np.int32), np.array([0], np.int32), np.ones(1))
+    chain = overlay_from_links(4, [0, 1, 2], [1, 2, 3])
+    before, after = (
+        replace(instance_from_pairs(nodes, [0] * len(nodes), node_count=4, topic_count=1), given_publishers=known)
+        for nodes in ([1], [1, 3])
+    )
+    old = planned(before, chain)
+    new = plan_of(after, chain, weft.weave(after, chain), kept=flowing(old))
+    assert flowing(old) == {"0": {("0", "1")}}
+    assert flowing(new) == {"0": {("0", "1"), ("1", "2"), ("2", "3")}}
+
+
+def test_the_owner_of_a_link_opens_its_bridge() -> None:
+    instance = instance_from_pairs([0, 1, 2], [0, 0, 0], node_count=3, topic_count=1)
+    overlay = overlay_from_links(3, [1, 1, 2], [0, 2, 1])  # of two that opened one to each other, the smaller
+    assert {(bridge.owner, bridge.remote) for bridge in planned(instance, overlay).bridges} == {("1", "0"), ("1", "2")}
 
 
 def flowing(plan: Plan) -> dict[str, frozenset[tuple[str, str]]]:

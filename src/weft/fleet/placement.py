@@ -45,7 +45,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Allotment:
-    """Where the clients of every group go: rows of group, broker and how many, those that stay first."""
+    """Where the clients of every group go: rows of group, broker and how many."""
 
     groups: Int64s
     brokers: Int32s
@@ -186,12 +186,10 @@ class _State:
 
 
 def _summed(group_of: Int64s, at: Int32s, pieces: Groups) -> tuple[Int64s, Int32s, Int64s]:
-    """Rows of group, broker and clients; those that stay come first in a group."""
-    moves = (at != pieces.brokers).astype(np.int64)
-    keys = np.stack([group_of, moves, at.astype(np.int64)], axis=1)
-    rows, row_of = np.unique(keys, axis=0, return_inverse=True)
+    """Rows of group, broker and clients."""
+    rows, row_of = np.unique(np.stack([group_of, at.astype(np.int64)], axis=1), axis=0, return_inverse=True)
     counts = np.bincount(row_of.ravel(), pieces.sizes, minlength=len(rows)).astype(np.int64)
-    return rows[:, 0], rows[:, 2].astype(np.int32), counts
+    return rows[:, 0], rows[:, 1].astype(np.int32), counts
 
 
 def suggestions(units: pa.Table, allotment: Allotment, brokers: Sequence[str]) -> pa.Table:
