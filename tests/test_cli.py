@@ -609,7 +609,8 @@ def test_a_union_and_an_overlay_in_one_place_are_refused_before_any_work(run: Ru
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gm", "i"]
 
 
-RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json", "trees.parquet"]
+RUN = ["baseline", "evaluation.json", "instance", "loads.parquet", "overlay", "report.html", "run.json"]
+RUN += ["topics.parquet", "trees.parquet"]
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
@@ -639,7 +640,7 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path)
     resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     out, err = resumed.communicate()
     assert resumed.returncode == 0, err.decode()
-    assert b"nodes 2,001" in out
+    assert b"On:       2,001 brokers" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 

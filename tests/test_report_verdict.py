@@ -46,6 +46,12 @@ def test_bytes_are_told_where_sizes_are_known() -> None:
     )
 
 
+def test_publications_for_nobody_are_no_proof() -> None:
+    nobody = {**evaluation(0, 0.0, 0), "deliveries": 0}
+    found = verdict({"overlay": nobody, "baseline": nobody}, {"overlay": meta(1), "baseline": meta(1)})
+    assert found.proof == "10 publications were for nobody but who published them: nothing was to be carried."
+
+
 def test_a_design_that_loses_is_told_so() -> None:
     both = {"overlay": evaluation(1100, 5.0, 10), "baseline": evaluation(1000, 4.0, 10)}
     found = verdict(both, {"overlay": meta(1), "baseline": meta(3)})

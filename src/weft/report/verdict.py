@@ -53,11 +53,13 @@ def verdict(
         _busiest(int(ours["load"]["sent"]["maximum"]), int(theirs["load"]["sent"]["maximum"])),
         _connections(connections[0], connections[1]),
     ]
-    proof = (
-        f"{ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers that they were for, "
-        "once each."
-    )
-    return Verdict(system(ours), system(theirs), findings, proof)
+    return Verdict(system(ours), system(theirs), findings, _proof(ours["publications"], ours["deliveries"]))
+
+
+def _proof(publications: int, deliveries: int) -> str:
+    if not deliveries:
+        return f"{publications:,} publications were for nobody but who published them: nothing was to be carried."
+    return f"{publications:,} publications came to all {deliveries:,} subscribers that they were for, once each."
 
 
 def _messages(ours: int, theirs: int) -> Finding:

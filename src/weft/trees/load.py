@@ -71,7 +71,7 @@ class Agenda:
         """What a node receives on average."""
         return float((self.rates * (self.subscribers.counts - 1)).sum() / max(self.subscribers.columns, 1))
 
-    @property
+    @cached_property
     def steps(self) -> Floats:
         """Steps by topic: how much the price of a node rises with every child that it gets."""
         steps: Floats = self.rates * (self.load_weight / self.mean if self.mean > 0 else 0.0)

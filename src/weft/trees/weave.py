@@ -59,6 +59,9 @@ class Strand:
     parents: Int32s
 
 
+FORM = "sizes", "members", "parents"
+
+
 def weave(
     instance: Instance,
     overlay: Overlay,
@@ -87,10 +90,9 @@ def woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], 
     """Trees of all topics; `strands` weaves the ranges of a batch at the prices that the batches before left."""
     load, done = Load(agenda), []
     for batch in agenda.batches:
-        ranges = agenda.ranges(batch)
-        for each, topics_of_it in zip(strands(ranges, load.prices), ranges, strict=True):
-            load.add(topics_of_it, each.sizes, each.members, each.parents)
-            done.append(each)
+        woven_now = strands(agenda.ranges(batch), load.prices)
+        load.add(batch, *(np.concatenate([getattr(each, name) for each in woven_now]) for name in FORM))
+        done += woven_now
     return _trees_of(agenda, topics, done)
 
 
