@@ -174,6 +174,20 @@ def test_a_cluster_of_nats_is_read_from_its_monitoring() -> None:
     assert [row["topic"] for row in resolved if row["filter"] == "jobs.>"] == [1]  # not jobs itself
 
 
+def test_publishers_of_a_cluster_of_nats_are_by_subject() -> None:
+    write({"routez.json": json.dumps(ROUTEZ), "connz.json": json.dumps(CONNZ)})
+    write({"publishers.csv": "broker,topic,rate\none,jobs.>,4\none,orders.new,1\ntwo,jobs.2,1\n"})
+    fleet = read_running("nats", [Path("routez.json"), Path("connz.json")], publishers=Path("publishers.csv"))
+    assert fleet.topics == ("jobs", "jobs.2", "orders.new")
+    found = fleet.instance.publishers
+    assert found is not None
+    assert sorted(zip(found.nodes.tolist(), found.topics.tolist(), found.rates.tolist(), strict=True)) == [
+        (1, 1, 4.0),
+        (1, 2, 1.0),
+        (2, 1, 1.0),
+    ]
+
+
 def test_a_cluster_of_emqx_is_read_from_its_subscriptions() -> None:
     rows = [
         {"clientid": "c1", "node": "emqx@1", "topic": "t/1", "qos": 1},

@@ -6,7 +6,7 @@ is compared with it, and `changes.md` where it was itself compared with an earli
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,9 @@ def write_mosquitto(
     """Write a folder of configurations; beside an old one, what changes and in which order is told."""
     changes, gone = None, dict[str, list[tuple[str, str]]]()
     if old is not None:
-        earlier, before = read_plan(old)
-        changes = change(earlier, plan.bridges, before, _flowing(plan))
-        gone = unsubscribed(earlier, plan.bridges)
+        earlier = read_plan(old)
+        changes = change(earlier.bridges, plan.bridges, earlier.flowing, _flowing(plan))
+        gone = unsubscribed(earlier.bridges, plan.bridges)
     with new_folder(out, force=force) as folder:
         for name in plan.brokers:
             text = configuration(name, plan.bridges, brokers, gone.get(name, []))
@@ -45,25 +45,32 @@ def write_mosquitto(
     return changes
 
 
-def read_plan(folder: Path) -> tuple[list[Bridge], Flowing]:
-    """Bridges and flows of an exported folder."""
+@dataclass(frozen=True)
+class Exported:
+    brokers: tuple[str, ...]
+    bridges: tuple[Bridge, ...]
+    flowing: Flowing
+
+
+def read_plan(folder: Path) -> Exported:
     path = folder / PLAN
     if not path.is_file():
         raise WeftError(f"{folder} is no plan of `weft export` for Mosquitto: it has no {PLAN}.")
     try:
-        bridges = [_bridge(each) for each in json.loads(path.read_text())["bridges"]]
+        plan = json.loads(path.read_text())
+        brokers, bridges = tuple(plan["brokers"]), tuple(map(_bridge, plan["bridges"]))
     except (ValueError, KeyError, TypeError) as error:
         raise WeftError(f"{path} cannot be read: {error}. Export that plan again.") from error
     table = read_columns(folder / FLOWS, {name: pa.string() for name in ("topic", "source", "target")})
-    return bridges, hops_of(*(table[name].to_pylist() for name in ("topic", "source", "target")))
+    return Exported(brokers, bridges, hops_of(*(table[name].to_pylist() for name in ("topic", "source", "target"))))
 
 
 def read_kept(folder: Path, brokers: Sequence[str]) -> Flowing:
-    """Flows of an exported folder that are to stay, if it has the same brokers."""
-    _, flowing = read_plan(folder)
-    if json.loads((folder / PLAN).read_text()).get("brokers") != list(brokers):
+    """Flows of an exported plan that are to stay, if it has the same brokers."""
+    plan = read_plan(folder)
+    if plan.brokers != tuple(brokers):
         raise WeftError(f"{folder} is a plan for other brokers, which cannot be kept: export a new one.")
-    return flowing
+    return plan.flowing
 
 
 def _bridge(given: Mapping[str, Any]) -> Bridge:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge, Line
 from weft.fleet.client import CLIENTS, FILTERS, Find, finder, interests
+from weft.fleet.nats import subject_finder
 from weft.model.instance import Instance, instance_from_pairs, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.publisher import Publishers
@@ -80,7 +81,7 @@ class Fleet:
 
     @cached_property
     def find(self) -> Find:
-        return finder(self.topics)
+        return subject_finder(self.topics) if self.kind == "nats" else finder(self.topics)
 
     @property
     def renaming(self) -> int:

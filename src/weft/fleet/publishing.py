@@ -9,17 +9,18 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.fleet.broker import rows_of
-from weft.fleet.client import named_topics
 from weft.fleet.fleet import Fleet
+from weft.fleet.nats import is_wild_subject
 from weft.model.publisher import Publishers
-from weft.wire.mqtt.topic import is_filter
+from weft.wire.mqtt.topic import is_filter, is_wild
 
 COLUMNS = ("broker", "topic", "rate")
 
 
-def published_topics(path: Path) -> list[str]:
+def published_topics(path: Path, kind: str) -> list[str]:
     """Topics that the file has by name."""
-    return sorted(named_topics(row["topic"] for _, row in rows_of(path, COLUMNS[:2], COLUMNS)))
+    topics = {row["topic"] for _, row in rows_of(path, COLUMNS[:2], COLUMNS)}
+    return sorted(name for name in topics if not (is_wild_subject(name) if kind == "nats" else is_wild(name)))
 
 
 def read_publishing(path: Path, fleet: Fleet) -> Publishers:

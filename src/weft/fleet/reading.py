@@ -30,13 +30,13 @@ def read_running(
     topics: Path | None = None,
 ) -> Fleet:
     """A running fleet of that kind. Mosquitto and CSV need `brokers`; `topics` are names beside those subscribed to."""
-    fleet = _read(kind, paths, brokers, clients, _names(publishers, topics))
+    fleet = _read(kind, paths, brokers, clients, _names(kind, publishers, topics))
     return fleet if publishers is None else fleet.with_publishers(read_publishing(publishers, fleet))
 
 
-def _names(publishers: Path | None, topics: Path | None) -> list[str]:
+def _names(kind: Kind, publishers: Path | None, topics: Path | None) -> list[str]:
     listed = [] if topics is None else read_topics(topics)
-    return listed if publishers is None else [*listed, *published_topics(publishers)]
+    return listed if publishers is None else [*listed, *published_topics(publishers, kind)]
 
 
 def _read(kind: Kind, paths: Sequence[Path], brokers: Path | None, clients: Path | None, names: list[str]) -> Fleet:
