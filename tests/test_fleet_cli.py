@@ -123,6 +123,23 @@ def test_graphs_are_written_as_tools_read_them(run: Run) -> None:
     routers = {path.stem: json.loads(path.read_text()) for path in Path("z").glob("*.json5")}
     assert sum(len(router["connect"]["endpoints"]) for router in routers.values()) == len(links)
     assert routers["b3"]["listen"]["endpoints"] == ["tcp/0.0.0.0:2003"]
+    assert "transport" not in routers["b3"]
+
+
+def test_routers_of_zenoh_are_told_of_certificates(run: Run) -> None:
+    imported(run)
+    planned(run)
+    header, *rows = BROKERS.splitlines()
+    secure = [f"{header},cafile,certfile,keyfile", *(f"{row},/ca.pem,/cert.pem,/key.pem" for row in rows)]
+    Path("secure.csv").write_text("\n".join(secure) + "\n")
+    export(run, "zenoh", "z", "--brokers", "secure.csv")
+    router = json.loads(Path("z/b3.json5").read_text())
+    assert router["listen"]["endpoints"] == ["tls/0.0.0.0:2003"]
+    assert router["transport"]["link"]["tls"] == {
+        "root_ca_certificate": "/ca.pem",
+        "listen_certificate": "/cert.pem",
+        "listen_private_key": "/key.pem",
+    }
 
 
 def test_a_later_plan_says_what_changes(run: Run) -> None:

@@ -28,7 +28,19 @@ def _zenoh(own: Broker, peers: list[Broker]) -> dict[str, Any]:
         "listen": {"endpoints": [_endpoint(own, "0.0.0.0")]},
         "connect": {"endpoints": [_endpoint(peer, peer.host) for peer in peers]},
         "scouting": {"multicast": {"enabled": False}, "gossip": {"enabled": False}},
+        **_tls(own, peers),
     }
+
+
+def _tls(own: Broker, peers: list[Broker]) -> dict[str, Any]:
+    """Paths of certificates, under the names that Zenoh has for them since 1.0; none without TLS."""
+    authority = next((each.cafile for each in (own, *peers) if each.cafile), None)
+    if authority is None:
+        return {}
+    tls = {"root_ca_certificate": authority}
+    if own.certfile and own.keyfile:
+        tls |= {"listen_certificate": own.certfile, "listen_private_key": own.keyfile}
+    return {"transport": {"link": {"tls": tls}}}
 
 
 def _endpoint(broker: Broker, host: str) -> str:

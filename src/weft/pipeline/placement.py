@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from weft.fleet.fleet import Fleet
 from weft.fleet.placement import Allotment, Groups, groups_from
 from weft.fleet.suggestion import Limits, allotted, require_clients
-from weft.model.storage import new_path
+from weft.model.storage import new_path, scratch_folder
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 
 
@@ -31,15 +31,16 @@ def suggest(
 ) -> dict[str, Any]:
     """Write client, broker and suggested of every client in parts; what it comes to."""
     require_clients(fleet)
-    units = _units(spark, folder)
-    with progress.step("Grouping clients", spark_tasks(spark)):
-        keys = units.groupBy("at", "topics").count().toArrow()
-        groups, numbers = _groups(keys, fleet)
-    with progress.step(f"Placing {len(groups.sizes):,} groups"):
-        allotment = allotted(groups, limits)
-    with progress.step("Writing", spark_tasks(spark)), new_path(out, force=force) as partial:
-        rows = _suggested(units, spark.createDataFrame(numbers), _ranges(spark, allotment, fleet))
-        rows.write.parquet(str(partial))
+    with scratch_folder(out) as scratch:
+        with progress.step("Grouping clients", spark_tasks(spark)):
+            _units(spark, folder).write.parquet(str(scratch / "units"))
+            units = spark.read.parquet(str(scratch / "units"))
+            groups, numbers = _groups(units.groupBy("at", "topics").count().toArrow(), fleet)
+        with progress.step(f"Placing {len(groups.sizes):,} groups"):
+            allotment = allotted(groups, limits)
+        with progress.step("Writing", spark_tasks(spark)), new_path(out, force=force) as partial:
+            rows = _suggested(units, spark.createDataFrame(numbers), _ranges(spark, allotment, fleet))
+            rows.write.parquet(str(partial))
     return allotment.figures(groups)
 
 
