@@ -1,6 +1,6 @@
 """Bridges of a fleet of real Mosquittos, planned and drawn by hand: messages between brokers, and deliveries a second.
 
-    python benchmarks/fleet.py [--brokers 16] [--publications 20000] [--rounds 3]
+    python benchmarks/fleet.py [--brokers 16] [--publications 20000] [--rounds 3] [--only plan]
 
 Every broker is a site with devices, whose topics are published there and nowhere else, and one client that subscribes:
 to half of the topics of its region of four sites, and to a few others. All brokers run on this machine, so that what
@@ -270,9 +270,10 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=16)
     parser.add_argument("--publications", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", action="append", help="one of the systems; may be repeated")
     options = parser.parse_args()
     given = sites(options.brokers)
-    found: dict[str, list[tuple[float, float]]] = {system: [] for system in given.bridges}
+    found: dict[str, list[tuple[float, float]]] = {system: [] for system in options.only or given.bridges}
     for _ in range(options.rounds):
         for system in found:
             found[system].append(measured(given, system, options.publications))

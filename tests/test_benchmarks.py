@@ -111,7 +111,8 @@ def test_the_node_is_measured_beside_mosquitto() -> None:
 
 @pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
 def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
-    printed = bench("fleet", "--brokers", 3, "--publications", 120, "--rounds", 1)
+    systems = ("--only", "plan", "--only", "star, everything")
+    printed = bench("fleet", "--brokers", 3, "--publications", 120, "--rounds", 1, *systems)
     assert_tables_of_the_docs(printed)
     for row in map(cells, printed.splitlines()[2:]):
         assert row[3] == row[4], "Mosquitto sent another number of messages than the score counts"

@@ -175,11 +175,23 @@ def test_patterns_are_as_short_as_they_can_be() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("a b/c", "blanks end a topic"), ("a/+/c", "neither + nor #"), ("a\tb", "blanks"), ("x" * 65_536, "65,535 bytes")],
+    [
+        ("a b/c", "blanks end a topic"),
+        ("$SYS/uptime", "a broker's own"),
+        ("a/+/c", "neither + nor #"),
+        ("a\tb", "blanks"),
+        ("x" * 65_536, "65,535 bytes"),
+    ],
 )
 def test_a_topic_that_cannot_be_written_is_refused(name: str, words: str) -> None:
     with pytest.raises(WeftError, match=words.replace("+", r"\+")):
         Names([name, "b"]).patterns(np.array([True, False]))
+
+
+def test_names_of_many_levels_are_written_too() -> None:
+    deep = "/".join(["x"] * 20_000)
+    assert Names([deep, f"{deep}/y", "z"]).patterns(np.array([True, True, False])) == ["x/#"]
+    assert Names([deep, f"{deep}/y", "x/z"]).patterns(np.array([True, False, True])) == [deep, "x/z"]
 
 
 def test_a_topic_that_cannot_be_written_may_lie_below_one_that_can() -> None:

@@ -87,6 +87,13 @@ def test_filters_without_a_known_topic_are_told() -> None:
     assert fleet.counts["clients"] == 4
 
 
+def test_what_is_a_brokers_own_is_no_topic() -> None:
+    write({"clients.csv": f"{CLIENTS}w,a,$SYS/broker/uptime\nw,a,$SYS/#\n", "topics.txt": "$SYS/broker/version\n"})
+    fleet = mosquitto(a=f"{BRIDGE}topic $SYS/broker/load out\n")
+    assert fleet.topics == ("plant/1/temperature",)
+    assert fleet.unresolved == []
+
+
 def test_what_was_written_is_read_again() -> None:
     brokers = {
         "a": Broker("a", "ha", 1, username="u", password_env="SECRET_A", cafile="/ca.pem"),

@@ -88,11 +88,12 @@ def read_topics(path: str | Path) -> list[str]:
     for number, name in enumerate(names, 1):
         if name and not is_name(name):
             raise WeftError(f"{path}, line {number}: {name!r} is a filter, not a topic: list topics by their names.")
-    return [name for name in names if name]
+    return [name for name in names if name and not name.startswith("$")]
 
 
 def named_topics(filters: Iterable[str]) -> set[str]:
-    return {text for text in map(plain_filter, filters) if not is_wild(text)}
+    """Topics that are subscribed to by name; what begins with $ is a broker's own, as $SYS, and crosses no bridge."""
+    return {text for text in map(plain_filter, filters) if not is_wild(text) and not text.startswith("$")}
 
 
 def finder(topics: Sequence[str]) -> Find:

@@ -92,6 +92,7 @@ class Fleet:
     def unresolved(self) -> list[str]:
         """Filters that stand for no known topic."""
         held = self.clients["filter"].unique()
+        held = held.filter(pc.invert(pc.starts_with(held, "$SYS")))
         return sorted(held.filter(pc.invert(pc.is_in(held, self.filters["filter"].unique()))).to_pylist())
 
     @property

@@ -24,6 +24,7 @@ from weft.errors import WeftError
 from weft.wire.mqtt.topic import is_name
 
 LONGEST = 65_535  # bytes of a topic in MQTT
+DEEP = 100  # levels; what lies deeper is not shortened
 
 _UNWRITABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]")
 
@@ -45,7 +46,7 @@ class Names:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self._written: set[str] = set()  # patterns that are known to be writable
-        split = [name.split("/") for name in names]
+        split = [name.split("/", DEEP) for name in names]
         order = sorted(range(len(names)), key=split.__getitem__)
         self._order: Int64s = np.array(order, np.int64)
         self._levels = tuple(_levels([split[topic] for topic in order], 0, 0, ""))
@@ -91,6 +92,8 @@ def _levels(names: Sequence[Sequence[str]], depth: int, first: int, path: str) -
 def _writable(pattern: str) -> str:
     """The pattern, if a line of a configuration can hold it."""
     name = pattern.removesuffix("/#")
+    if name.startswith("$"):
+        raise WeftError(f"Topic {name!r} is a broker's own, and not for others: leave it out of the instance.")
     if name and not is_name(name):
         raise WeftError(f"Topic {name!r} cannot be bridged: a topic has neither + nor #. Leave it out of the instance.")
     if not pattern or _UNWRITABLE.search(pattern):

@@ -71,7 +71,7 @@ def _fleet(
     table = table.filter(pa.array(others, pa.bool_()))
     held = table["filter"].unique().to_pylist()
     lines = [f"{line.local}{line.pattern}" for bridge in bridges for line in bridge.lines if not line.renames]
-    topics = _sorted({*names, *named_topics(held), *filter(is_name, lines)})
+    topics = _sorted({*names, *named_topics(held), *named_topics(filter(is_name, lines))})
     return Fleet(kind, tuple(known), topics, tuple(bridges), table, resolved(held, finder(topics)))
 
 
