@@ -115,6 +115,12 @@ def test_lines_carry_what_flows_and_nothing_more(seed: int, publishers: bool) ->
     flows = zip(plan.flows.topics, plan.flows.sources, plan.flows.targets, strict=True)
     assert written == {(plan.topics[topic], plan.brokers[source], plan.brokers[to]) for topic, source, to in flows}
     assert len({frozenset((bridge.owner, bridge.remote)) for bridge in plan.bridges}) == len(plan.bridges)
+    for bridge, told in zip(plan.bridges, plan.shortening, strict=True):
+        ends = {bridge.owner, bridge.remote}
+        assert told.topics == sum({source, target} == ends for _, source, target in written)
+        assert told.lines == len(bridge.lines)
+        assert told.added >= 0
+    assert sum(told.topics for told in plan.shortening) == len(written) == plan.figures["topics_on_links"]
 
 
 @settings(max_examples=40, deadline=None)

@@ -36,7 +36,11 @@ def write_mosquitto(
         for name in plan.brokers:
             text = configuration(name, plan.bridges, brokers, gone.get(name, []))
             (folder / f"{name}.conf").write_text(text, "utf-8")
-        about = {"brokers": plan.brokers, "bridges": [asdict(each) for each in plan.bridges]}
+        shortening = [
+            {"owner": bridge.owner, "remote": bridge.remote, **asdict(told)}
+            for bridge, told in zip(plan.bridges, plan.shortening, strict=True)
+        ]
+        about = {"brokers": plan.brokers, "shortening": shortening, "bridges": list(map(asdict, plan.bridges))}
         (folder / PLAN).write_text(json.dumps(about, indent=1) + "\n")
         write_columns(folder / FLOWS, _named_flows(plan))
         if changes is not None:

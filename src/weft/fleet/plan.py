@@ -22,6 +22,16 @@ from weft.model.overlay import Overlay, require_made_for
 from weft.model.tree import Trees
 
 
+@dataclass(frozen=True)
+class Shortening:
+    """What wildcards save on a bridge, and what wider ones, one for each first level, would save and add."""
+
+    topics: int  # that cross it, counted in each direction
+    lines: int
+    wider_lines: int
+    added: int  # topics that would cross it besides, in each direction
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     brokers: tuple[str, ...]  # by node
@@ -29,7 +39,7 @@ class Plan:
     subscribers: Int64s  # of every topic, brokers that have some
     bridges: tuple[Bridge, ...]
     flows: Flows
-    shortening: Mapping[str, int]  # what wildcards saved, and what more of them would add
+    shortening: tuple[Shortening, ...]  # of every bridge
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -40,7 +50,9 @@ class Plan:
             "topics": int(np.count_nonzero(self.subscribers)),
             "lines": sum(lines),
             "longest_bridge": max(lines, default=0),
-            **self.shortening,
+            "topics_on_links": len(self.flows),
+            "lines_with_wider_wildcards": sum(each.wider_lines for each in self.shortening),
+            "topics_on_links_they_would_add": sum(each.added for each in self.shortening),
         }
 
 
@@ -61,8 +73,9 @@ def plan_of(
     links, owners = _numbered(kept or {}, brokers, topics), _owners(overlay)
     _require_links(links, owners, brokers)
     flows = flows_of(instance, overlay, trees, links)
-    bridges, shortening = _bridges(brokers, Names(topics), flows, owners, qos, wildcards)
-    return Plan(brokers, topics, instance.subscribers.counts, tuple(bridges), flows, shortening)
+    found = sorted(_bridges(brokers, Names(topics), flows, owners, qos, wildcards), key=lambda each: each[0])
+    bridges, shortening = (tuple(column) for column in zip(*found, strict=True)) if found else ((), ())
+    return Plan(brokers, topics, instance.subscribers.counts, bridges, flows, shortening)
 
 
 def _numbered(flowing: Flowing, brokers: tuple[str, ...], topics: tuple[str, ...]) -> dict[int, list[tuple[int, int]]]:
@@ -102,20 +115,16 @@ def _bridges(
     owners: Mapping[tuple[int, int], int],
     qos: int,
     wildcards: bool,
-) -> tuple[list[Bridge], dict[str, int]]:
-    found, told = (
-        [],
-        {"topics_on_links": len(flows), "lines_with_wider_wildcards": 0, "topics_on_links_they_would_add": 0},
-    )
+) -> Iterator[tuple[Bridge, Shortening]]:
     for (low, high), (up, down) in _by_link(flows, len(names.names)):
         owner = owners[low, high]
         remote = high if owner == low else low
         out, back = (up, down) if owner == low else (down, up)
-        found.append(Bridge(brokers[owner], brokers[remote], _lines(names, out, back, qos, wildcards)))
+        lines = _lines(names, out, back, qos, wildcards)
         (above, more), (below, yet_more) = names.first_levels(up), names.first_levels(down)
-        told["lines_with_wider_wildcards"] += len(above | below)
-        told["topics_on_links_they_would_add"] += more + yet_more
-    return sorted(found), told
+        topics = int(np.count_nonzero(up) + np.count_nonzero(down))
+        told = Shortening(topics, len(lines), len(above | below), more + yet_more)
+        yield Bridge(brokers[owner], brokers[remote], lines), told
 
 
 def _by_link(flows: Flows, topics: int) -> Iterator[tuple[tuple[int, int], tuple[Bools, Bools]]]:
