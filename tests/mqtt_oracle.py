@@ -2,7 +2,8 @@
 
 A publication may reach who subscribes when it is said, and must reach them once its publisher was told so, unless
 their session ends before. QoS 1 may come again. QoS 2 must not, nor QoS 0, unless the broker crashed before it had
-promised anything and the publisher said it again. Publications of one client on one topic with one QoS come in order.
+promised anything and the publisher said it again. Publications of one client on one topic with one QoS come in order;
+one that is said again may come after later ones, to who subscribed in between.
 """
 
 from collections import Counter, defaultdict
@@ -90,7 +91,7 @@ class Oracle:
         memory.got[number] += 1
         if qos != 1 and number not in memory.again:
             assert memory.got[number] <= memory.may[number], f"{client} got publication {number} too often"
-        if memory.got[number] == 1 and not retain:
+        if memory.got[number] == 1 and not retain and said.attempts == 1:
             line = said.publisher, topic, qos
             assert number > memory.latest[line], f"{client} got publication {number} out of order"
             memory.latest[line] = number

@@ -113,5 +113,8 @@ def test_after_its_rehearsal_a_command_compiles_nothing(tmp_path):
 
 def test_warm_tells_what_is_ready(monkeypatch):
     monkeypatch.setattr(rehearsal, "REHEARSALS", {"inspect": rehearsal.REHEARSALS["inspect"]})
+    monkeypatch.setattr("weft.pipeline.archive.provide_archive", lambda: Path("classes.jsa"))
     done = CliRunner().invoke(app, ["warm", "--processes", "1", "--json"])
+    assert json.loads(done.stdout)["ready"] == ["inspect", "spark"]
+    done = CliRunner().invoke(app, ["warm", "--processes", "1", "--no-spark", "--json"])
     assert json.loads(done.stdout)["ready"] == ["inspect"]
