@@ -21,10 +21,11 @@ ROOMS = sorted({*BUILT, *TO_COME, UNHEARD_OF})
 LAYERS = (  # from the bottom
     ("arrays", "cache", "errors"),
     ("model", "kernels"),
-    ("workloads", "overlays", "protocol", "trees", "wire"),
+    ("raw", "workloads", "overlays", "protocol", "trees", "wire"),
     ("journal",),
     ("broker", "master"),
     ("sim", "live"),
+    ("fleet",),
     ("pipeline",),
     ("experiments",),
     ("report",),

@@ -13,11 +13,14 @@ from weft.cli import (
     design,
     evaluate,
     experiment,
+    export,
     generate,
+    import_,
     ingest,
     inspect,
     join,
     node,
+    place,
     publish,
     report,
     run,
@@ -51,6 +54,9 @@ for module in (
     tree,
     evaluate,
     compare,
+    import_,
+    place,
+    export,
     experiment,
     report,
     run,
@@ -59,7 +65,7 @@ for module in (
     warm,
 ):
     name = module.__name__.rpartition(".")[2]
-    app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 
 
 def _print_version(wanted: bool) -> None:
