@@ -37,6 +37,7 @@ from weft.wire import frame as w
 from weft.wire.content import Run
 from weft.wire.frame_codec import decode_body, encode_body
 
+BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
 RELAYS = 64  # nodes that a routed frame may pass
 
 
@@ -111,6 +112,7 @@ class Node:
         self._become(identity.node)
         self._deadlines.at(now + network.measuring, self._measure)
         self._deadlines.at(now + network.gossip, self._gossip)
+        self._deadlines.at(now + BURIAL, self._bury)
 
     @property
     def figures(self) -> Any:
@@ -613,6 +615,11 @@ class Node:
     def _gossip(self, now: float) -> None:
         self._deadlines.at(now + self.network.gossip, self._gossip)
         self._retention.compare()
+
+    def _bury(self, now: float) -> None:
+        self._deadlines.at(now + BURIAL, self._bury)
+        assert self.broker.replica is not None
+        self.broker.replica.bury(now)
 
     _EVENTS: ClassVar[dict[type[e.Event], Callable[["Node", Any, float], None]]] = {
         n.Linked: _link,
