@@ -88,7 +88,7 @@ RUNS = {
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
     "weave": ("--toy",),
 }
-IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "pipeline", "social_calibration", "weave_picture"}
+IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "pipeline", "social_calibration", "weave_picture"}
 
 
 def test_every_benchmark_is_tried() -> None:
@@ -107,6 +107,15 @@ def test_the_node_is_measured_beside_mosquitto() -> None:
     toy = ["--seconds", "0.1", "--repeat", "1", "--idle", "20"]
     command = [sys.executable, str(BENCHMARKS / "broker_mqtt.py"), *toy]
     assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
+
+
+@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
+def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
+    systems = ("--only", "plan", "--only", "star, everything")
+    printed = bench("fleet", "--brokers", 3, "--publications", 120, "--rounds", 1, *systems)
+    assert_tables_of_the_docs(printed)
+    for row in map(cells, printed.splitlines()[2:]):
+        assert row[3] == row[4], "Mosquitto sent another number of messages than the score counts"
 
 
 def test_a_broker_measured_is_what_the_simulation_reads(bench: Bench, tmp_path: Path) -> None:

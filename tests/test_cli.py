@@ -546,6 +546,12 @@ OUTPUTS = {
     ],
     "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
     "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
+    "import": ["import", "e.txt", "--from", "csv", "--brokers", "h.txt", "--out"],
+    "place": ["place", "i", "--brokers", "h.txt", "--out"],
+    "export": [
+        *("export", "chord", "--instance", "i", "--to", "mosquitto"),
+        *("--brokers", "h.txt", "--trees", "t.parquet", "--out"),
+    ],
     "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--rates", "p.parquet", "--out"],
 }
 

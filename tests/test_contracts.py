@@ -21,11 +21,12 @@ ROOMS = sorted({*BUILT, *TO_COME, UNHEARD_OF})
 LAYERS = (  # from the bottom
     ("arrays", "cache", "errors"),
     ("model", "kernels"),
-    ("workloads", "overlays", "protocol", "trees", "wire", "raw"),
+    ("raw", "workloads", "overlays", "protocol", "trees", "wire"),
     ("journal",),
     ("broker",),
     ("node", "master"),
     ("sim", "live"),
+    ("fleet",),
     ("pipeline",),
     ("experiments",),
     ("report",),

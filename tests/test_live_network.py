@@ -16,6 +16,7 @@ from live_node import Paho, free_port, http, until
 from weft.live.clock import Clock
 from weft.live.identity import FILE as IDENTITY
 from weft.live.link import Wire
+from weft.live.peering import MASTER_FAILURE
 from weft.wire import frame as w
 
 
@@ -208,6 +209,8 @@ def test_settings_of_a_master_out_of_a_file(tmp_path: Path) -> None:
     one = Process("master", "--config", str(file))
     with running(one):
         assert one.line().startswith("ready 127.0.0.1:")
+    file.write_text("cluster = 5\n")
+    assert Process("master", "--config", str(file)).wait() == (2, "weft: cluster is 5: give text.\n")
     file.write_text("colour = 3\n")
     code, said = Process("master", "--config", str(file)).wait()
     assert code == 2
@@ -224,6 +227,7 @@ class Newcomer:
         self.peers: set[int] = set()
 
     def opened(self, wire: Wire) -> None:
+        wire.failure = MASTER_FAILURE
         wire.send(w.Hello(w.VERSION, "", w.Role.NODE, self.name))
 
     def heard(self, wire: Wire, frames: Sequence[w.Frame]) -> None:

@@ -15,13 +15,16 @@ from weft.cli import (
     evaluate,
     experiment,
     explain,
+    export,
     generate,
+    import_,
     ingest,
     inspect,
     join,
     leave,
     master,
     node,
+    place,
     publish,
     redesign,
     report,
@@ -60,6 +63,9 @@ for module in (
     tree,
     evaluate,
     compare,
+    import_,
+    place,
+    export,
     experiment,
     report,
     run,
@@ -77,7 +83,7 @@ for module in (
     warm,
 ):
     name = module.__name__.rpartition(".")[2]
-    app.command(name, epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,5 +1,6 @@
 """weft evaluate"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +18,15 @@ EXAMPLE = "weft evaluate twitter-10k twitter-10k-sl --router weave --fan-out 16 
 
 
 def evaluate(
-    instance: o.InInstance,
-    overlay: o.InOverlay,
-    router: o.RouterName,
+    instance: Annotated[
+        Path, typer.Argument(metavar="INSTANCE|FLEET", help="Folder of an instance, or of a fleet.", show_default=False)
+    ],
+    overlay: Annotated[
+        Path | None, typer.Argument(metavar="OVERLAY", help="Folder of an overlay; a fleet has its own.")
+    ] = None,
+    router: Annotated[
+        o.Router | None, typer.Option("--router", metavar="NAME", help=f"{o.ROUTERS}. A fleet has its own.")
+    ] = None,
     publications: Annotated[
         str,
         typer.Option(
@@ -33,13 +40,15 @@ def evaluate(
     ] = None,
     seed: o.Seed = 1,
     topics: Annotated[Path | None, typer.Option(help="File for the figures of every topic.")] = None,
+    report: o.FleetReport = None,
     engine: o.Engine = "local",
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
-    """Publish over an overlay, check every delivery, and print what it cost."""
+    """Publish over an overlay, check every delivery, and print what it cost; over a fleet, beside a plan for it."""
+    from weft.fleet.fleet import is_fleet
     from weft.model.instance import read_instance
     from weft.model.latency import latency_for
     from weft.model.output import claimed
@@ -50,6 +59,16 @@ def evaluate(
     from weft.sim.catalog import require_options
     from weft.sim.evaluation import figures_of, with_names
 
+    if is_fleet(instance):
+        unused = {"the overlay": overlay, "--router": router, "--fan-out": fan_out, "--latency": latency}
+        unused |= {"--trees": trees, "--topics": topics, "--engine spark": "spark" if engine == "spark" else None}
+        _require_none(instance, unused)
+        _evaluate_fleet(instance, publications, report, seed, force, json)
+        return
+    if overlay is None or router is None:
+        raise WeftError(f"{instance} is an instance: name an overlay beside it, and a router with --router.")
+    if report is not None:
+        raise WeftError(f"--report compares a fleet with a plan, and {instance} is no fleet.")
     require_options(router, fan_out, trees is not None)
     settings = o.spark_settings(engine, master, conf)
     file = None if publications.isdecimal() else publications
@@ -89,3 +108,32 @@ def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications
     if has_column(Path(wanted), "publication"):
         return read_publications(wanted, instance)
     return read_traffic(wanted, instance).publications()
+
+
+def _require_none(folder: Path, unused: Mapping[str, object]) -> None:
+    for flag, value in unused.items():
+        if value is not None:
+            raise WeftError(f"{folder} is a fleet, which has bridges of its own: leave {flag} out.")
+
+
+def _evaluate_fleet(
+    folder: Path,
+    wanted: str,
+    report: Path | None,
+    seed: int,
+    force: bool,
+    json: bool,
+) -> None:
+    """Publish over the bridges of a fleet, from any of its brokers, or from known publishers."""
+    from weft.cli.inspect import tell_score
+    from weft.fleet.comparison import require_subscriptions
+    from weft.fleet.fleet import read_fleet
+    from weft.workloads.publication import publications
+
+    fleet = read_fleet(folder)
+    require_subscriptions(fleet)
+    if wanted.isdecimal():
+        drawn = publications(fleet.instance, int(wanted), seed, "publisher" if fleet.instance.publishers else "anyone")
+    else:
+        drawn = _publications(wanted, fleet.instance, seed)
+    tell_score(folder, drawn, report, seed, force, json)

@@ -41,10 +41,9 @@ OverlayName = Annotated[
         "Topic-connected: gm, dc, dcbc, ring-per-topic. As drawn by hand: star, tree.",
     ),
 ]
-RouterName = Annotated[
-    Literal["po", "pal", "pie", "scribe", "iscribe", "weave"],
-    typer.Option("--router", metavar="NAME", help="po, pal, pie, scribe, iscribe or weave."),
-]
+Router = Literal["po", "pal", "pie", "scribe", "iscribe", "weave"]
+ROUTERS = "po, pal, pie, scribe, iscribe or weave"
+RouterName = Annotated[Router, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
 FanOut = Annotated[
     int | None,
     typer.Option(
@@ -78,6 +77,9 @@ Latency = Annotated[
         "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
         "its hosts.",
     ),
+]
+FleetReport = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Of a fleet: a page with it and a plan for it, drawn.")
 ]
 Engine = Annotated[
     Literal["local", "spark"],

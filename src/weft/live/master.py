@@ -33,6 +33,7 @@ from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire.frame import Frame
 
+LATE = 0.1  # seconds behind a deadline from which this process has stood still
 BACKLOG = 4096  # connections that wait to be accepted
 
 
@@ -122,6 +123,7 @@ class MasterDriver:
         self._told: dict[int, Wire] = {}
         self._ended: list[Wire] = []
         self._settling = False
+        self._excused = False  # for being late, until the next deadline
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
         records = [] if store is None else list(store.records())
@@ -257,6 +259,8 @@ class MasterDriver:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _arm(self) -> None:
+        if self._excused:
+            return
         deadline = self.master.next_deadline()
         if self._timer is not None:
             self._timer.cancel()
@@ -266,7 +270,13 @@ class MasterDriver:
             self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
 
     def _ring(self) -> None:
-        self._timer = None
+        """The deadline has come. If we are late for it, what nodes have said meanwhile is heard first."""
+        deadline, loop = self.master.next_deadline(), asyncio.get_running_loop()
+        if deadline is not None and self.clock.now() - deadline > LATE and not self._excused:
+            self._excused = True
+            self._timer = loop.call_later(LATE, self._ring)
+            return
+        self._timer, self._excused = None, False
         self._carry_out(self.master.on_timer(self.clock.now()))
         self._arm()
 

@@ -10,6 +10,8 @@ from weft.live.settings import options_of
 from weft.master.parameters import Parameters
 
 DEFAULT = Address("127.0.0.1", 7883)
+KINDS: dict[str, type] = {"seed": int, "spark_above": int, "json_logs": bool, "quiet": bool}  # all others are text
+WORDS: dict[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 NAMES = frozenset(one.name for one in fields(Parameters))
 
 
@@ -41,6 +43,14 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _read(name: str, value: Any) -> Any:
+    wanted = KINDS.get(name, str)
+    if not _is(value, wanted):
+        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
     if name == "listen":
         return read_address(value)
     return Path(value) if name == "data" else value
+
+
+def _is(value: Any, wanted: type) -> bool:
+    """Whether it is of that kind; true and false are no numbers, and a path is text."""
+    return type(value) is wanted or (wanted is str and isinstance(value, Path))

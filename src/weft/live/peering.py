@@ -22,9 +22,9 @@ from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, T
 from weft.wire.frame_codec import encode
 
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
-THINKING = 15.0  # seconds that a master may be silent: it may have much to plan, and nobody's publication waits for it
 APART = 60.0  # seconds that clocks may differ without a word
 ANY = ("0.0.0.0", "::")
+MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
 
 class Bond(Wire):
@@ -260,8 +260,7 @@ class Peering:
         def make() -> Bond:
             bond = Bond(self, self._clock)
             bond.opens, bond.peer_number = True, number
-            if number == MASTER:
-                bond.failure = THINKING
+            bond.failure = MASTER_FAILURE if number == MASTER else bond.failure
             return bond
 
         def failed(error: OSError) -> None:

@@ -70,6 +70,8 @@ def _read(name: str, value: Any) -> Any:
         return tuple(read_address(one) for one in many)
     if name in ("http", "master", "link", "advertise"):
         return read_address(value)
+    if name == "name" and not isinstance(value, str):
+        raise WeftError(f"name is {value!r}: give text.")
     if name == "sync":
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")

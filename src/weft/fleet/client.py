@@ -1,0 +1,129 @@
+"""Clients and what they subscribe to: a table of client, broker and filter, and the topics that each filter stands for.
+
+A filter with wildcards stands for those of the known topics that it matches. Known are the topics that somebody
+subscribes to by name, those that a bridge names, and those of a list.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from weft.arrays import Int64s
+from weft.broker.name import NameIndex
+from weft.errors import WeftError
+from weft.fleet.broker import Brokers
+from weft.wire.mqtt.topic import is_filter, is_name, is_shared, is_wild, split_shared
+
+CLIENTS = pa.schema({"client": pa.string(), "broker": pa.string(), "filter": pa.string()})
+FILTERS = pa.schema({"filter": pa.string(), "topic": pa.int64()})
+
+Find = Callable[[str], Iterable[int]]  # the topics, by number, that a filter stands for
+
+
+def read_clients(path: str | Path, brokers: Brokers, where: str) -> pa.Table:
+    """A CSV file with the columns client, broker and filter; others are left alone."""
+    if not Path(path).is_file():
+        raise WeftError(f"{path} does not exist: give a CSV file of client, broker and filter.")
+    types = csv.ConvertOptions(
+        column_types=CLIENTS, include_columns=CLIENTS.names, strings_can_be_null=True, null_values=[""]
+    )
+    try:
+        table = csv.read_csv(path, convert_options=types, parse_options=csv.ParseOptions(newlines_in_values=True))
+    except (pa.ArrowInvalid, KeyError, pa.ArrowKeyError) as error:
+        raise WeftError(
+            f"{path} cannot be read as CSV with client,broker,filter in its first line: {error}."
+        ) from error
+    columns = [pc.utf8_trim_whitespace(table[name]) for name in CLIENTS.names]
+    return checked_clients(pa.table(columns, schema=CLIENTS), brokers, f"{path}, line", where)
+
+
+def checked_clients(clients: pa.Table, brokers: Iterable[str], place: str, where: str, first: int = 2) -> pa.Table:
+    """The table, if every row has a known broker and a valid filter; rows are named from `first` on."""
+    for name in CLIENTS.names:
+        empty = pc.fill_null(pc.equal(clients[name], ""), True)
+        _refuse(empty, f"{place} {{line}}: the {name} is missing.", first)
+    unknown = pc.invert(pc.is_in(clients["broker"], pa.array(list(brokers), pa.string())))
+    line = _first(unknown)
+    if line is not None:
+        broker = clients["broker"][line].as_py()
+        raise WeftError(f"{place} {line + first}: broker {broker!r} is not in {where}: add it there, or mend the name.")
+    wrong = [text for text in clients["filter"].unique().to_pylist() if not is_filter(plain_filter(text))]
+    if wrong:
+        line = _first(pc.equal(clients["filter"], wrong[0]))
+        where = f"{place} {(line or 0) + first}"
+        raise WeftError(f"{where}: {wrong[0]!r} is no topic filter: # stands last, and + alone between slashes.")
+    return clients
+
+
+def _refuse(wrong: pa.ChunkedArray, sentence: str, first: int) -> None:
+    line = _first(wrong)
+    if line is not None:
+        raise WeftError(sentence.format(line=line + first))
+
+
+def _first(marked: pa.ChunkedArray) -> int | None:
+    place = pc.index(marked, True).as_py()
+    return None if place < 0 else int(place)
+
+
+def plain_filter(text: str) -> str:
+    """The filter behind a shared subscription; $queue is EMQX's."""
+    if text.startswith("$queue/"):
+        return text.removeprefix("$queue/")
+    if is_shared(text):
+        return (split_shared(text) or ("", ""))[1]
+    return text
+
+
+def read_topics(path: str | Path) -> list[str]:
+    """A topic a line."""
+    if not Path(path).is_file():
+        raise WeftError(f"{path} does not exist: give a file with a topic a line.")
+    names = Path(path).read_text("utf-8-sig").splitlines()
+    for number, name in enumerate(names, 1):
+        if name and not is_name(name):
+            raise WeftError(f"{path}, line {number}: {name!r} is a filter, not a topic: list topics by their names.")
+    return [name for name in names if name and not name.startswith("$")]
+
+
+def named_topics(filters: Iterable[str]) -> set[str]:
+    """Topics that are subscribed to by name; what begins with $ is a broker's own, as $SYS, and crosses no bridge."""
+    return {text for text in map(plain_filter, filters) if not is_wild(text) and not text.startswith("$")}
+
+
+def finder(topics: Sequence[str]) -> Find:
+    """Finds the topics that a filter of MQTT matches; names are indexed by level when the first wildcard comes."""
+    numbers = {name: number for number, name in enumerate(topics)}
+
+    @cache
+    def by_level() -> NameIndex[int]:
+        index: NameIndex[int] = NameIndex()
+        for name, number in numbers.items():
+            index[name] = number
+        return index
+
+    def find(pattern: str) -> list[int]:
+        if not is_wild(pattern):
+            return [numbers[pattern]] if pattern in numbers else []
+        return sorted(number for _, number in by_level().find(pattern))
+
+    return find
+
+
+def resolved(filters: Iterable[str], find: Find) -> pa.Table:
+    """A row for every filter and topic that it stands for."""
+    pairs = [(text, topic) for text in sorted(set(filters)) for topic in find(plain_filter(text))]
+    return pa.table([[text for text, _ in pairs], [topic for _, topic in pairs]], schema=FILTERS)
+
+
+def interests(clients: pa.Table, filters: pa.Table, brokers: Sequence[str]) -> tuple[Int64s, Int64s]:
+    """Broker and topic, by number, of every subscription; some come more than once."""
+    held = clients.group_by(["broker", "filter"]).aggregate([])
+    pairs = held.join(filters, "filter", join_type="inner")
+    numbers = pc.index_in(pairs["broker"], pa.array(list(brokers), pa.string()))
+    return numbers.to_numpy().astype(np.int64), pairs["topic"].to_numpy().astype(np.int64)

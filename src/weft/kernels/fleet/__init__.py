@@ -1,0 +1,1 @@
+"""Fleets of brokers: what publications cost over bridges, and places for clients."""
