@@ -210,8 +210,12 @@ class Moving:
     def give(self, source: int, ring_id: int, frame: FetchSession, now: float) -> None:
         """Another node asks for a session."""
         self._happen(SessionClaimed(frame.client), now)
+        if frame.client in self._fetches and not frame.clean:
+            return  # some of it is on its way here still; the other asks again
         if frame.clean:
             self._erase(frame.client)
+            if (rest := self._fetches.pop(frame.client, None)) is not None:
+                self._send(rest.node, rest.ring_id, FetchSession(frame.client, 0, clean=True))
             self._happen(MovedAway(frame.client, ended=True), now)
         elif records := self._broker.export(frame.client):
             self._figures.sessions_given += 1
