@@ -129,6 +129,8 @@ class Master:
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
+        if known is not None and known.node != node and known.node in self.network.woven:
+            return  # another node has claimed it since
         if not frame.whole and known is not None:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
             kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)
