@@ -379,3 +379,30 @@ def test_when_all_is_quiet_again_every_member_receives_once():
         received = Counter(hop.receiver for hop in turmoil.record.hops[before:] if hop.publication == publication)
         assert set(received.values()) == {1}
         assert set(subscribers[1:]) <= set(received)
+
+
+def test_a_table_of_a_tree_that_only_grew_is_relied_on_at_once():
+    router = node(3, {3, 5, 7}, {5})
+    router.handle(Assigned(0, frozenset({5, 7}), safe=True), 50.0)
+    assert router.handle(Received(5, Woven(SAID, 2)), 60.0) == [Deliver(SAID, 2), Send(7, Woven(SAID, 3))]
+
+
+def test_who_was_cut_off_as_an_end_keeps_silent_until_everybody_knows():
+    router = node(3, {5, 7}, {5})
+    router.handle(Assigned(0, None, safe=True), 50.0)
+    assert router.handle(Received(5, Woven(SAID, 2)), 149.0) == []
+    assert falls_back(router.handle(Received(5, Woven(Publication(9, 1, 0), 2)), 150.0))
+
+
+def test_a_table_that_comes_again_after_it_was_taken_away_counts():
+    router = node(3, {3, 5, 7}, {5})
+    router.handle(Assigned(0, None, safe=True), 50.0)
+    router.handle(Assigned(0, frozenset({7}), safe=True), 60.0)
+    assert router.handle(Received(7, Woven(SAID, 2)), 70.0) == [Deliver(SAID, 2)]
+    assert falls_back(router.handle(Received(5, Woven(Publication(9, 1, 0), 2)), 70.0))
+
+
+def test_a_publication_on_two_topics_is_passed_on_in_both_trees():
+    router = Weave(3, Members(3, {3}), None, {0: frozenset({5}), 1: frozenset({7})})
+    assert sends(router.handle(Received(1, Woven(Publication(9, 0, 0), 1)), 0.0), Woven) == [5]
+    assert sends(router.handle(Received(1, Woven(Publication(9, 0, 1), 1)), 0.0), Woven) == [7]

@@ -7,9 +7,12 @@ Durability: `Append` hands a record to the journal, which numbers records by pos
 connection behind it waits too, so that the order on a connection is kept.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
-from weft.broker.publication import Publication
+from weft.broker.publication import Origin, Publication
+from weft.broker.subscription import Subscription
+from weft.wire.content import Run
 
 
 class Event:
@@ -64,17 +67,57 @@ class Arrived(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedTogether(Event):
+    """Publications that came in one read."""
+
+    publications: tuple[Publication | Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedForGroup(Event):
+    """A publication for one member of a shared subscription, of this node by the choice of the issuer's."""
+
+    publication: Publication
+    filter: str  # $share/ included
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedForSession(Event):
+    """A publication that went to the node where the client's session was before."""
+
+    publication: Publication
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted(Event):
+    """No other node has the client's session any more: `Connecting` may go on."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClaimed(Event):
+    """The client has connected at another node: it is taken over."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""
 
     records: tuple[bytes, ...]
+    had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
+    skip: frozenset[Origin] = frozenset()  # and those that it had there, which may come here still
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMoved(Event):
-    """The client's session is another node's from now on: it ends here, without a will."""
+    """The client's session is another node's from now on: it ends here, without a will. Or it is nobody's."""
 
     client: str
+    ended: bool = False  # the client wants none: as if it had come here with a clean start
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +168,64 @@ class Accepted(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class FilterAdded(Effect):
-    """The first of this node's clients holds a filter. Only where linked."""
+class AcceptedRun(Effect):
+    """The same of many publications of QoS 0 that go the same way."""
+
+    lead: Hashable  # where that is, as `Issuer.lead` has said
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class FilterHeld(Effect):
+    """A filter is held from now on, or by more or fewer, or by nobody any more. Only where linked."""
+
+    filter: str  # as clients wrote it, $share/ included
+    members: int  # sessions, where it is shared; else any number above 0
+    persistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAsked(Effect):
+    """A client has subscribed to a filter, which others may hold already. Only where linked."""
 
     filter: str
 
 
 @dataclass(frozen=True, slots=True)
-class FilterRemoved(Effect):
+class Connecting(Effect):
+    """A client wants in, whose session this node does not have: `Admitted` lets it. Only where linked."""
+
+    connection: int
+    client: str
+    clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHere(Effect):
+    """A session has come to this node, or its terms have changed. Only where linked."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSubscribed(Effect):
+    """A persistent session holds a filter, with these options, or no more. Only where linked."""
+
+    client: str
+    filter: str
+    subscription: Subscription | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGone(Effect):
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declined(Effect):
+    """The last member of a shared subscription here has ended before it took a publication. Only where linked."""
+
+    publication: Publication
     filter: str
 
 

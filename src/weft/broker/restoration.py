@@ -1,17 +1,24 @@
 """Sessions that come from elsewhere: from the journal at the start, from another node with their client."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from zlib import crc32
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
-from weft.broker.record import SessionLeft
+from weft.broker.publication import Delivery, Origin
+from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import IDENTIFIERS, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.topic import is_shared, matches, split_shared
+
+MANY = 2**62  # no bound on what a session has brought along
 
 
 class Restoration:
@@ -36,28 +43,76 @@ class Restoration:
     def restore(self, recovery: Recovery, now: float) -> None:
         """All that a journal had. Clients that were connected have been away since now."""
         for publication in recovery.retained.values():
-            self._retained.restore(publication)
+            self._retained.recover(publication)
         for client, kept in recovery.sessions.items():
             if kept.expiry:
                 self._make(client, kept)
         for session in list(self._sessions):
             self._await_return(session, now)
 
-    def take_in(self, records: Iterable[bytes], now: float) -> None:
-        """A session of another node, unless the client has one here."""
+    def take_in(
+        self, records: Iterable[bytes], had: frozenset[Origin], skip: frozenset[Origin], now: float
+    ) -> list[Session]:
+        """A session of another node. Where the client has one here, what it had there comes before what it has here."""
         recovery = Recovery()
         recovery.replay(records)
+        taken = []
         for client, kept in recovery.sessions.items():
-            if self._sessions.get(client) is None:
+            session = self._sessions.get(client)
+            if session is None:
                 self._renumber(kept)
                 session = self._make(client, kept)
                 for record in session_records(session):
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
+            else:
+                self._merge(session, kept, had, skip)
+            taken.append(session)
+        return taken
+
+    def _merge(self, session: Session, kept: Kept, had: frozenset[Origin], skip: frozenset[Origin]) -> None:
+        """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
+        waiting = session.queue.take_all()
+        self._figures.waiting -= len(waiting)
+        for one in waiting:
+            self._outbox.append(Done(session.client, one.publication.number))
+        had -= {one.publication.origin for one in waiting if one.publication.origin in skip}
+        waiting = [one for one in waiting if one.publication.origin not in skip]
+        had |= {one.publication.origin for one in waiting if one.publication.origin is not None}
+        session.skip |= skip
+        self._renumber(kept)
+        session.received |= dict.fromkeys(kept.received)
+        for delivery in self._reopen(session, kept):
+            if delivery.publication.origin not in had and _is_wanted(session, delivery):
+                session.queue.offer(delivery, MANY, MANY)
+        for one in waiting:
+            copy = replace(one, publication=replace(one.publication, number=self._number()))
+            session.queue.offer(copy, MANY, MANY)
+        session.last = max([session.last, *(one.publication.number for one in session.queue)])
+        self._figures.waiting += len(session.queue)
+        for record in session_records(session):
+            self._outbox.append_encoded(record)
+
+    def _reopen(self, session: Session, kept: Kept) -> list[Delivery]:
+        """Go on with what was sent and not acknowledged; what is left waits."""
+        rest, again = [], []
+        for delivery in [*kept.sent.values(), *(one for one in kept.deliveries.values() if not one.packet_id)]:
+            if delivery.packet_id and delivery.packet_id not in session.inflight:
+                session.inflight[delivery.packet_id] = delivery
+                session.last = max(session.last, delivery.publication.number)
+                again.append(delivery)
+            else:
+                delivery.packet_id = 0
+                rest.append(delivery)
+        if session.connection is not None:
+            session.resend = deque([*(session.resend or ()), *again])
+        return rest
 
     def _make(self, client: str, kept: Kept) -> Session:
         session = self._sessions.create(client, Version(kept.version), kept.expiry)
         restored(kept, session)
+        if not session.inflight:  # there may be some at the node that it comes from: other identifiers than those
+            session.next_id = 1 + crc32(client.encode(), self._number()) % IDENTIFIERS
         self._figures.waiting += len(session.queue)
         for one in kept.subscriptions.values():
             self._subscriptions.add(session, one)
@@ -77,3 +132,13 @@ class Restoration:
             delivery.publication.number = kept.last = self._number()
         kept.deliveries = {one.publication.number: one for one in deliveries}
         kept.sent = {one.publication.number: one for one in sent}
+
+
+def _is_wanted(session: Session, delivery: Delivery) -> bool:
+    """Whether the session still holds a filter that matches; it may have been unsubscribed from here meanwhile."""
+    name = delivery.publication.topic.decode()
+    for pattern in session.subscriptions:
+        parts = split_shared(pattern) if is_shared(pattern) else None
+        if matches(parts[1] if parts is not None else pattern, name):
+            return True
+    return False

@@ -37,6 +37,11 @@ class SharedTree:
         self.tables[one].remove(other)
         self.tables[other].remove(one)
 
+    def replace(self, tables: Mapping[int, set[int]]) -> None:
+        """Another tree, or parts of one, instead of what there is."""
+        self._touch(*self.tables, *tables)
+        self.tables = {node: set(peers) for node, peers in tables.items()}
+
     def parts(self) -> list[set[int]]:
         left, parts = set(self.tables), []
         while left:
@@ -68,6 +73,8 @@ class SharedTree:
         ends = [node for node in self._before if self._is_idle(node, subscribers)]
         while ends:
             node = ends.pop()
+            if not self._is_idle(node, subscribers):
+                continue  # dropped already, where two relays were each other's last neighbours
             peers = self.tables[node].copy()
             self.drop(node)
             ends += [peer for peer in peers if self._is_idle(peer, subscribers)]

@@ -1,0 +1,202 @@
+"""The master: who is there, who subscribes to what, and what every node must know of it. Events in, effects out.
+
+Same events, same effects. A driver hands over each event with the time it happened (seconds since 1970, never going
+back), carries out the effects in order, and calls `on_timer` when `next_deadline` has come.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from weft.master import effect as e
+from weft.master.answer import status
+from weft.master.applying import Applying
+from weft.master.bulletin import Bulletin
+from weft.master.changes import Changes
+from weft.master.designing import Designing
+from weft.master.keeping import recall, records_of
+from weft.master.membership import Membership
+from weft.master.network import Network
+from weft.master.operating import Operating
+from weft.master.parameters import Parameters
+from weft.master.plan import link
+from weft.master.record import Record
+from weft.master.roster import State
+from weft.master.turn import Turn
+from weft.wire import frame as w
+
+
+class Master:
+    requests = Operating.requests
+
+    def __init__(self, parameters: Parameters, cluster: str, now: float, seed: int = 1) -> None:
+        self.network = Network(parameters, cluster)
+        self._turn = Turn(now)
+        self._applying = Applying()
+        self._bulletin = Bulletin(self.network)
+        self.membership = Membership(self.network, self._turn, self._applying)
+        self.designing = Designing(self.network, self._turn, seed, lambda: bool(self.membership.pending))
+        self.membership.redesign = self.designing.redesign
+        self._operating = Operating(self.network, self._turn, self.membership, self.designing)
+
+    def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        self._turn.now = now
+        self._EVENTS[type(event)](self, event)
+        return self._finish()
+
+    def next_deadline(self) -> float | None:
+        times = [*self.membership.deadlines(), *self._operating.deadlines()]
+        if self.designing.redesign.until is not None:
+            times.append(self.designing.redesign.until)
+        if self.network.parameters.automatic:
+            times.append(self.designing.review_at)
+        return min(times, default=None)
+
+    def on_timer(self, now: float) -> list[e.Effect]:
+        self._turn.now = now
+        self.membership.go_on()
+        if self.designing.go_on() and self.membership.pending:
+            self.membership.gather_soon()
+        self._operating.go_on()
+        self.designing.review()
+        return self._finish()
+
+    def restore(self, records: Iterable[Record], now: float) -> list[e.Effect]:
+        """Begin with what a store has. Nodes that were up are waited for before anything is planned."""
+        self._turn.now = now
+        memory = recall(self.network, records)
+        self.designing.designed = memory.quality
+        self._operating.snapshots = memory.snapshots
+        self.membership.expect(memory)
+        return self._finish()
+
+    def status(self) -> dict[str, Any]:
+        return status(self.network, self.membership, self.designing)
+
+    def check_invariants(self) -> None:
+        self.network.plan.check_invariants()
+        assert self.network.woven <= self.network.placed
+        assert self.network.made <= self.network.links
+        for number in self.network.woven:
+            assert self.network.roster[number].state is State.UP
+
+    # Events
+
+    def _hear(self, event: e.Heard) -> None:
+        connection = self.membership.connection(event.connection)
+        if isinstance(event.frame, w.Hello):
+            self.membership.greet(event.connection, event.frame)
+        elif isinstance(event.frame, w.Join) and connection.greeted:
+            self.membership.join(event.connection, event.frame)
+        elif connection.number is None:
+            self.membership.refuse(event.connection, "A node says Hello and Join before anything else.")
+        elif type(event.frame) in self._FRAMES:
+            self._FRAMES[type(event.frame)](self, connection.number, event.frame)
+
+    def _close(self, event: e.Closed) -> None:
+        self.membership.close(event.connection)
+
+    def _read_clock(self, event: e.ClockRead) -> None:
+        self.membership.read_clock(event.connection, event.time)
+
+    def _ask(self, event: e.Asked) -> None:
+        self._operating.ask(event.ticket, event.request, event.options)
+
+    def _take_design(self, event: e.Designed) -> None:
+        self.designing.take(event)
+
+    def _fail_design(self, event: e.DesignFailed) -> None:
+        self.designing.fail(event)
+
+    _EVENTS: ClassVar[dict[type[e.Event], Callable[["Master", Any], None]]] = {
+        e.Heard: _hear,
+        e.Closed: _close,
+        e.ClockRead: _read_clock,
+        e.Asked: _ask,
+        e.Designed: _take_design,
+        e.DesignFailed: _fail_design,
+    }
+
+    # What nodes say
+
+    def _interest(self, node: int, frame: w.Interest) -> None:
+        self.network.interest(node, frame.added, frame.removed)
+        self._applying.ask(node, frame.sequence)
+
+    def _applied(self, node: int, frame: w.Applied) -> None:
+        self._applying.applied(node, frame.version)
+
+    def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
+        owned = frame.session
+        known = self.network.directory.sessions.get(owned.client)
+        if not frame.whole and known is not None:
+            changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
+            kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)
+            owned = replace(owned, subscriptions=kept + owned.subscriptions)
+        self.network.own(node, owned)
+
+    def _session_ended(self, node: int, frame: w.SessionEnded) -> None:
+        self.network.end_session(node, frame.client)
+
+    def _find_session(self, node: int, frame: w.FindSession) -> None:
+        """The asker owns it from now on."""
+        session = self.network.directory.sessions.get(frame.client)
+        if session is None or session.node not in self.network.roster:
+            self.network.changes.tell(node, w.SessionAt(frame.token, w.NOBODY))
+            self.network.own(node, w.Owned(frame.client, 0, 4))
+            return
+        member = self.network.roster[session.node]
+        is_up = member.state is State.UP
+        at = w.SessionAt(frame.token, member.number, member.ring_id or 0, is_up, session.owned)
+        self.network.changes.tell(node, at)
+        self.network.own(node, session.owned)
+
+    def _find_way(self, node: int, frame: w.FindWay) -> None:
+        self._bulletin.find_way(node, frame.filter)
+
+    def _link_made(self, node: int, frame: w.LinkMade) -> None:
+        if frame.round_trip > 0:  # the end that took the link has not measured it
+            self.network.traffic.time(node, frame.peer, frame.round_trip)
+        self.membership.unreachable.pop(link(node, frame.peer), None)
+        if frame.peer in self.network.placed and self.network.link_made(node, frame.peer):
+            self.membership.gather_soon()
+
+    def _link_lost(self, node: int, frame: w.LinkLost) -> None:
+        self.network.link_lost(node, frame.peer, self._turn.now)
+        self.membership.suspect(frame.peer)
+
+    def _measured(self, node: int, frame: w.Measured) -> None:
+        self.network.traffic.measure(node, frame, self._turn.now)
+
+    def _leave(self, node: int, frame: w.Leaving) -> None:
+        self.membership.leave(node)
+
+    def _traced(self, node: int, frame: w.Traced) -> None:
+        self._operating.follow(node, frame)
+
+    _FRAMES: ClassVar[dict[type[w.Frame], Callable[["Master", int, Any], None]]] = {
+        w.Interest: _interest,
+        w.Applied: _applied,
+        w.SessionOwned: _session_owned,
+        w.SessionEnded: _session_ended,
+        w.FindWay: _find_way,
+        w.FindSession: _find_session,
+        w.LinkMade: _link_made,
+        w.LinkLost: _link_lost,
+        w.Measured: _measured,
+        w.Leaving: _leave,
+        w.Traced: _traced,
+    }
+
+    # Effects
+
+    def _finish(self) -> list[e.Effect]:
+        changes, self.network.changes = self.network.changes, Changes()
+        told, records = {}, []
+        if changes != Changes():
+            self.network.version += 1
+            told, records = self._bulletin.issue(changes), records_of(self.network, changes)
+        self._applying.told(told, self.network.version, self.network.woven)
+        for node, sequence in self._applying.in_place(self.network.woven):
+            told.setdefault(node, []).append(w.InPlace(sequence))
+        return self._turn.finish(records, told, self.membership.connection_of)

@@ -1,0 +1,131 @@
+"""Links of nodes over real sockets: whoever is first, both ends hear of a link once, and of its end once."""
+
+import asyncio
+from dataclasses import dataclass
+
+from weft.broker.effect import Event
+from weft.live.address import Address
+from weft.live.clock import Clock
+from weft.live.log import Log
+from weft.live.peering import Peering
+from weft.node.effect import Heard, Linked, Unlinked
+from weft.node.identity import Identity
+from weft.wire import frame as w
+
+
+@dataclass
+class Someone:
+    identity: Identity
+
+
+class End:
+    """A node's links, and what they told it."""
+
+    def __init__(self, number: int, cluster: str = "c") -> None:
+        self.number = number
+        self.events: list[Event] = []
+        self.changed = asyncio.Event()
+        clock = Clock()
+        node = Someone(Identity(f"n{number}", cluster, 1, node=number))
+        self.peering = Peering(node, clock, Log(clock, quiet=True), self.hear)
+
+    def hear(self, event: Event) -> None:
+        self.events.append(event)
+        self.changed.set()
+
+    async def listen(self) -> None:
+        self.address = await self.peering.listen(Address("127.0.0.1", 0))
+
+    def want(self, other: "End", opens: bool) -> None:
+        self.peering.link(w.Peer(other.number, f"n{other.number}", str(other.address), 0, True, opens))
+
+    async def until(self, kind: type[Event], count: int = 1) -> Event:
+        async with asyncio.timeout(20):
+            while len(found := [event for event in self.events if isinstance(event, kind)]) < count:
+                self.changed.clear()
+                await self.changed.wait()
+        return found[-1]
+
+
+async def two() -> tuple[End, End]:
+    one, other = End(1), End(2)
+    await one.listen()
+    await other.listen()
+    return one, other
+
+
+def test_a_peer_that_calls_before_the_master_has_told_us_waits() -> None:
+    async def main() -> None:
+        one, other = await two()
+        one.want(other, opens=True)
+        await asyncio.sleep(0.05)
+        assert one.events == other.events == []
+        other.want(one, opens=False)
+        linked = await one.until(Linked)
+        assert isinstance(linked, Linked)
+        assert linked.peer == 2
+        assert 0 < linked.round_trip < 1000
+        assert await other.until(Linked) == Linked(1, 0.0)
+
+    asyncio.run(main())
+
+
+def test_frames_go_both_ways_and_the_end_is_told_once() -> None:
+    async def main() -> None:
+        one, other = await two()
+        other.want(one, opens=False)
+        one.want(other, opens=True)
+        await one.until(Linked)
+        await other.until(Linked)
+        one.peering.tell(2, w.InPlace(1))
+        one.peering.tell(2, w.InPlace(2))
+        assert await other.until(Heard) == Heard(1, (w.InPlace(1), w.InPlace(2)))
+        other.peering.tell(1, w.InPlace(3))
+        assert await one.until(Heard) == Heard(2, (w.InPlace(3),))
+        one.peering.unlink(2)
+        assert await one.until(Unlinked) == Unlinked(2)
+        assert await other.until(Unlinked) == Unlinked(1)
+        one.peering.tell(2, w.InPlace(4))  # to nobody
+        await asyncio.sleep(0.05)
+        assert len([event for event in one.events if isinstance(event, Unlinked)]) == 1
+
+    asyncio.run(main())
+
+
+def test_a_link_that_breaks_is_opened_again() -> None:
+    async def main() -> None:
+        one, other = await two()
+        other.want(one, opens=False)
+        one.want(other, opens=True)
+        await one.until(Linked)
+        await other.until(Linked)
+        other.peering._bonds[1].abort("for the test")
+        await one.until(Unlinked)
+        await one.until(Linked, 2)
+        await other.until(Linked, 2)
+
+    asyncio.run(main())
+
+
+def test_a_node_of_another_cluster_gets_no_link() -> None:
+    async def main() -> None:
+        one, other = End(1, "mine"), End(2, "yours")
+        await one.listen()
+        await other.listen()
+        other.want(one, opens=False)
+        one.want(other, opens=True)
+        await asyncio.sleep(0.3)
+        assert one.events == other.events == []
+
+    asyncio.run(main())
+
+
+def test_another_node_at_the_address_of_a_peer_is_no_peer() -> None:
+    async def main() -> None:
+        one, other = await two()
+        other.want(one, opens=False)
+        one.peering.link(w.Peer(9, "n9", str(other.address), 0, True, True))
+        await asyncio.sleep(0.3)
+        assert [event for event in one.events if isinstance(event, Linked)] == []
+
+    asyncio.run(main())

@@ -1,0 +1,236 @@
+"""Random networks under virtual time: nodes join and leave, clients subscribe, publish and move; an oracle judges."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from weft.node.effect import MASTER
+from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.oracle import Terms, problems
+from weft.wire.mqtt.packet import Version
+
+LEVELS = ["a", "b", "c"]
+WILD = ["+", "a", "b"]
+
+
+class Life:
+    """What may happen in a network, drawn from a seed."""
+
+    def __init__(self, nodes, clients, seed):
+        self.random = Random(seed)
+        self.world = Cluster(nodes, seed)
+        self.world.start()
+        self.wanted = {}  # client -> the node that it is to be at
+        self.numbers = 0
+        for number in range(clients):
+            version = self.random.choice([Version.V311, Version.V5])
+            client = self.world.client(f"c{number}", version=version, clean=self.random.random() < 0.6)
+            self.connect(client)
+        self.world.wait(1.0)
+
+    def connect(self, client):
+        running = [one for one in self.world.nodes if one.is_running]
+        client.connect(self.random.choice(running))
+
+    def live(self, steps):
+        for _ in range(steps):
+            action = self.random.choice([self.subscribe, self.publish, self.publish, self.publish, self.unsubscribe])
+            action()
+            if self.random.random() < 0.05:
+                self.random.choice([self.join, self.leave, self.move])()
+            self.world.wait(self.random.choice([0.0, 0.001, 0.01, 0.1]))
+        self.calm()
+
+    def calm(self):
+        """Nodes that have left come back, so that nobody waits for what is there."""
+        self.world.wait(8.0)
+        for node in self.world.nodes:
+            if not node.is_running:
+                node.start()
+        self.world.settle()
+        for client in self.world.clients:
+            if not client.is_connected:
+                self.connect(client)
+        self.world.settle()
+        self.world.wait(5.0)
+
+    def name(self):
+        return "/".join(self.random.choice(LEVELS) for _ in range(self.random.randint(1, 2)))
+
+    def filter(self):
+        drawn = self.random.random()
+        if drawn < 0.6:
+            return self.name()
+        wild = "/".join(self.random.choice(WILD) for _ in range(self.random.randint(1, 2)))
+        wild += self.random.choice(["", "/#"])
+        return wild if drawn < 0.9 else f"$share/g{self.random.randint(0, 1)}/{wild}"
+
+    def someone(self):
+        connected = [one for one in self.world.clients if one.is_connected]
+        return self.random.choice(connected) if connected else None
+
+    def subscribe(self):
+        client, wanted = self.someone(), self.filter()
+        if (
+            client is not None
+            and self.may_subscribe(client)
+            and not any(held.filter == wanted and held.gone is None for held in client.held)
+        ):
+            client.subscribe(wanted, self.random.randint(0, 2))
+
+    def may_subscribe(self, client):
+        return True
+
+    def unsubscribe(self):
+        client = self.someone()
+        held = [one for one in client.held if one.granted and not one.dropped] if client is not None else []
+        if held:
+            client.unsubscribe(self.random.choice(held).filter)
+
+    def publish(self):
+        client = self.someone()
+        if client is not None:
+            self.numbers += 1
+            retain = self.random.random() < 0.1
+            client.publish(self.name(), b"%d" % self.numbers, self.random.randint(0, 2), retain)
+
+    def join(self):
+        self.world.add().start()
+
+    def leave(self):
+        running = [one for one in self.world.nodes if one.is_running]
+        if len(running) > 2:
+            self.random.choice(running).stop()
+            self.world.wait(0.5)
+            for client in self.world.clients:
+                if not client.is_connected:
+                    self.connect(client)
+
+    def move(self):
+        client = self.random.choice(self.world.clients)
+        self.connect(client)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_everybody_gets_what_they_should_while_nothing_changes_but_clients(seed):
+    life = Life(nodes=6, clients=10, seed=seed)
+    life.join = life.leave = life.move = lambda: None
+    life.live(150)
+    assert problems(life.world.clients) == []
+    life.world.check_invariants()
+
+
+@pytest.mark.parametrize("seed", range(10, 26))
+def test_everybody_gets_what_they_should_while_nodes_join_and_leave_and_clients_move(seed):
+    life = Life(nodes=6, clients=10, seed=seed)
+    life.live(200)
+    assert problems(life.world.clients) == []
+    life.world.check_invariants()
+
+
+def test_a_hundred_nodes():
+    life = Life(nodes=100, clients=60, seed=1)
+    life.live(300)
+    assert problems(life.world.clients) == []
+    assert sum(len(client.got) for client in life.world.clients) > 500
+    life.world.check_invariants()
+
+
+def test_the_oracle_notices():
+    """Each wrong by itself: something lost, doubled, made up, sent to who did not ask, a group that got it twice."""
+    life = Life(nodes=3, clients=4, seed=5)
+    one, other, third = life.world.clients[:3]
+    for client in (one, other):
+        life.world.subscribe(client, "x", 1)
+        life.world.subscribe(client, "$share/g/y", 1)
+    third.publish("x", b"1", 1)
+    third.publish("y", b"2", 1)
+    life.world.wait(3.0)
+    assert problems(life.world.clients) == []
+    (got,) = [each for each in one.got if each.payload == b"1"]
+    one.got.remove(got)
+    assert problems(life.world.clients) == [f"{one.name} has not got b'1' of {third.name} on x, QoS 1."]
+    one.got += [got, got]
+    assert problems(life.world.clients) == [f"{one.name} got b'1' 2 times with QoS 1."]
+    one.got[-1] = replace(got, payload=b"3")
+    assert problems(life.world.clients) == [f"{one.name} got b'3' on x, which nobody said."]
+    one.got.pop()
+    third.got.append(got)
+    assert problems(life.world.clients) == [f"{third.name} got b'1' on x and does not hold a filter that matches."]
+    third.got.pop()
+    for client in (one, other):
+        client.got = [each for each in client.got if each.payload != b"2"]
+    assert problems(life.world.clients) == [f"Nobody of $share/g/y has got b'2' of {third.name}."]
+    one.got.append(replace(got, topic="y", payload=b"2"))
+    other.got.append(replace(got, topic="y", payload=b"2"))
+    assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]
+
+
+class Trouble(Life):
+    """Nodes and the master crash and come back, links are cut, sides are parted; one thing at a time."""
+
+    def live(self, steps):
+        for step in range(steps):
+            self.random.choice([self.subscribe, self.publish, self.publish, self.publish, self.unsubscribe])()
+            if step % 40 == 20:
+                self.strike()
+            self.world.wait(self.random.choice([0.0, 0.001, 0.01, 0.1]))
+        self.calm()
+
+    def may_subscribe(self, client):
+        """What is new at a node with the master out of reach is known to that node only."""
+        return MASTER in client.process.links
+
+    def strike(self):
+        self.random.choice([self.crash, self.crash, self.crash_master, self.cut, self.part])()
+
+    def crash(self):
+        node = self.random.choice([one for one in self.world.nodes if one.is_running])
+        node.crash(power=self.random.random() < 0.7, notice=self.random.choice([0.0, 3.0]))
+        self.world.agenda.after(self.random.uniform(0.1, 12.0), node.start)
+        self.world.agenda.after(self.random.uniform(0.1, 4.0), self.return_clients)
+
+    def crash_master(self):
+        if self.world.direction.master is not None:
+            self.world.direction.crash()
+            self.world.agenda.after(self.random.uniform(0.1, 8.0), self.world.direction.start)
+
+    def cut(self):
+        one, other = self.random.sample(self.world.nodes, 2)
+        self.world.agenda.after(self.random.uniform(0.1, 6.0), self.world.part([one.name], [other.name]))
+
+    def part(self):
+        names = [*(one.name for one in self.world.nodes), "master"]
+        self.random.shuffle(names)
+        middle = self.random.randint(1, len(names) - 1)
+        mend = self.world.part(names[:middle], names[middle:])
+        self.world.agenda.after(self.random.uniform(0.1, 8.0), mend)
+
+    def return_clients(self):
+        """Each to the node where it was, which is what a client does that knows but one address."""
+        for client in self.world.clients:
+            if not client.is_connected and client.process.is_running:
+                client.connect(client.process)
+
+    def calm(self):
+        self.world.wait(15.0)
+        self.world.settle(60.0)
+        self.return_clients()
+        self.world.wait(2.0)
+        self.return_clients()
+        self.world.settle(60.0)
+        self.world.wait(40.0)
+        for client in self.world.clients:
+            for held in client.held:
+                if held.granted is not None and held.granted >= held.asked + 0.9:
+                    held.granted = None  # the node has lost patience with the network: nobody else may know
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_acknowledged_is_lost_in_trouble(seed):
+    """What a client of QoS 2 gets it gets once; the connections of clients to their nodes are not cut."""
+    life = Trouble(nodes=5, clients=8, seed=seed)
+    life.live(200)
+    assert problems(life.world.clients, Terms(travel=40.0, calm=False)) == []
+    life.world.check_invariants()
