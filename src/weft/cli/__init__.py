@@ -8,6 +8,7 @@ import typer
 import weft
 from weft import ending
 from weft.cli import (
+    bench,
     compare,
     demo,
     design,
@@ -54,6 +55,7 @@ for module in (
     run,
     demo,
     node,
+    bench,
     warm,
 ):
     name = module.__name__.rpartition(".")[2]
