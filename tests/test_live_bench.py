@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from live_node import PATIENCE, Paho, free_port, node, until
+from live_node import PATIENCE, Paho, free_port, http, node, until
 from lying_proxy import Lies, lying
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
@@ -155,8 +155,8 @@ def test_every_topic_has_a_publisher_and_every_publisher_a_topic(publishers: int
     assert set(load.stream_topics.tolist()) == set(range(topics))
     assert all(len(one.streams) for one in load.publishers)
     assert load.subscriptions == 2 * topics
-    assert len({load.topic_name(topic) for topic in range(topics)}) == topics
-    assert len({len(load.topic_name(topic)) for topic in range(topics)}) == 1
+    assert len(set(load.names)) == topics
+    assert len(set(map(len, load.names))) == 1
 
 
 def test_a_publisher_and_a_subscriber_alone_sit_at_different_brokers() -> None:
@@ -314,3 +314,11 @@ def test_ctrl_c_ends_with_the_figures_so_far() -> None:
     assert found["interrupted"]
     assert found["seconds"] < 60
     assert found["published"] == found["deliveries"] > 10
+
+
+def test_sessions_that_brokers_kept_are_gone_afterwards() -> None:
+    port = free_port()
+    with node("--http", f"127.0.0.1:{port}") as one:
+        found = figures_of(drawn_load(places(one.port), subscribers=2), qos=1, persistent=True)
+        until(lambda: "\nweft_sessions 0\n" in http(port, "/metrics"), "the end of the sessions")
+    assert found["deliveries"] == found["expected_deliveries"] > 0

@@ -54,6 +54,9 @@ def bench(
     payload: Annotated[int, typer.Option(metavar="BYTES", help="Of a publication, from 16.")] = 100,
     seconds: Annotated[float, typer.Option(help="How long it is published.")] = 10.0,
     window: Annotated[int, typer.Option(help="Publications of QoS 1 and 2 that a publisher has open at a time.")] = 100,
+    persistent: Annotated[
+        bool, typer.Option("--persistent", help="Have the brokers keep subscribers' sessions.")
+    ] = False,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", help="Without a delivery, after which what is missing is lost.")
     ] = 3.0,
@@ -79,7 +82,7 @@ def bench(
     for address in addresses:
         if address.scheme != "mqtt" or not address.port:
             raise WeftError(f"{address} is no plain MQTT: give HOST:PORT.")
-    manner = Manner(qos, payload, rate, seconds, window, wait, username, password)
+    manner = Manner(qos, payload, rate, seconds, window, persistent, wait, username, password)
     drawn = {
         "publishers": publishers,
         "subscribers": subscribers,

@@ -41,12 +41,13 @@ def allow_descriptors(clients: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def connected(clients: Sequence[tuple[str, Address]], manner: Manner) -> list[socket.socket]:
+def connected(clients: Sequence[tuple[str, Address]], manner: Manner, clean: bool = True) -> list[socket.socket]:
+    """Sockets of clients that are connected; brokers keep their sessions unless they are clean."""
     password = None if manner.password is None else manner.password.encode()
     sockets = []
     for client, target in clients:
         one = _opened(target)
-        one.sendall(encode(Connect(client, V, username=manner.username, password=password), V))
+        one.sendall(encode(Connect(client, V, clean, username=manner.username, password=password), V))
         sockets.append(one)
     for one, (_, target) in zip(sockets, clients, strict=True):
         answer = _answer(one, target)

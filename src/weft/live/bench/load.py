@@ -5,7 +5,7 @@ and all of one length. An instance gives the shape of the load, not its names.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -32,6 +32,7 @@ class Manner:
     rate: float | None = None  # publications a second of all publishers together; None is as fast as it goes
     seconds: float = 10.0  # that publishers publish
     window: int = 100  # publications of QoS 1 and 2 that a publisher has open at a time, from 1 to 65,535
+    persistent: bool = False  # whether brokers keep the sessions of subscribers
     wait: float = 3.0  # seconds without a delivery after which nothing more is waited for
     username: str | None = None
     password: str | None = None
@@ -67,14 +68,15 @@ class Publisher:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    topics: int
+    run: str  # stands in names of topics and clients
+    names: list[bytes]  # of the topics, all of the same length
     stream_topics: Int64s  # the topic of every stream
     publishers: list[Publisher]
     subscribers: list[Subscriber]
-    run: str = field(default_factory=lambda: uuid4().hex[:8])
 
-    def topic_name(self, topic: int) -> bytes:
-        return b"weft-bench/%s/%0*d" % (self.run.encode(), len(str(self.topics - 1)), topic)
+    @property
+    def topics(self) -> int:
+        return len(self.names)
 
     @property
     def subscriptions(self) -> int:
@@ -109,7 +111,7 @@ def drawn_load(
     popularity = np.arange(1, topics + 1, dtype=np.float64) ** -zipf
     stream_topics = np.arange(max(publishers, topics)) % topics
     owners = np.arange(len(stream_topics)) % publishers
-    load = Load(topics, stream_topics, [], [])
+    load = _empty(topics, stream_topics)
     for n, streams in enumerate(_grouped(owners, publishers)):
         weights = popularity[stream_topics[streams]]
         load.publishers.append(Publisher(f"{load.run}-p{n}", targets[n % len(targets)], streams, weights))
@@ -131,7 +133,7 @@ def instance_load(instance: "Instance", targets: Sequence[Address], seed: int = 
     nodes, topics, rates = nodes[heard], topics[heard], rates[heard]
     if not len(nodes):
         raise WeftError("The instance has no publisher with subscribers: no publication would reach anyone.")
-    load = Load(instance.topics, topics, [], [])
+    load = _empty(instance.topics, topics)
     for node, streams in enumerate(_grouped(nodes, instance.nodes)):
         target, own = targets[node % len(targets)], instance.interest[node]
         if len(streams):
@@ -139,6 +141,12 @@ def instance_load(instance: "Instance", targets: Sequence[Address], seed: int = 
         if len(own):
             load.subscribers.append(Subscriber(f"{load.run}-s{node}", target, np.sort(own).astype(np.int64)))
     return load
+
+
+def _empty(topics: int, stream_topics: Int64s) -> Load:
+    run = uuid4().hex[:8]
+    names = [b"weft-bench/%s/%0*d" % (run.encode(), len(str(topics - 1)), topic) for topic in range(topics)]
+    return Load(run, names, stream_topics, [], [])
 
 
 def _publishers(instance: "Instance", seed: int) -> tuple[Int64s, Int64s, Floats]:

@@ -52,10 +52,9 @@ def measure(load: Load, manner: Manner, processes: int = 1, seed: int = 1, show:
 
 def _parts(load: Load, manner: Manner, processes: int, seed: int) -> Iterator[Part]:
     """The clients, dealt to processes; subscribers come first."""
-    names = [load.topic_name(topic) for topic in range(load.topics)]
     for n in range(processes):
         if load.subscribers[n::processes]:
-            yield Part(manner, names, load.stream_topics, [], [], [], load.subscribers[n::processes], seed)
+            yield Part(manner, load.names, load.stream_topics, [], [], [], load.subscribers[n::processes], seed)
     total, count = sum(one.weights.sum() for one in load.publishers), len(load.publishers)
     rates = [(manner.rate or 0.0) * float(one.weights.sum() / total) for one in load.publishers]
     phases = [n / count / rate if rate else 0.0 for n, rate in enumerate(rates)]
@@ -63,7 +62,14 @@ def _parts(load: Load, manner: Manner, processes: int, seed: int) -> Iterator[Pa
         own = slice(n, None, processes)
         if load.publishers[own]:
             yield Part(
-                manner, names, load.stream_topics, load.publishers[own], rates[own], phases[own], [], seed + n * count
+                manner,
+                load.names,
+                load.stream_topics,
+                load.publishers[own],
+                rates[own],
+                phases[own],
+                [],
+                seed + n * count,
             )
 
 

@@ -80,7 +80,8 @@ def _subscribe(part: Part, parent: Connection) -> None:
     manner = part.manner
     layouts = [Layout(len(part.names[0]), manner.payload, qos) for qos in range(manner.qos + 1)]
     allow_descriptors(len(part.subscribers))
-    sockets = connected([(one.client, one.target) for one in part.subscribers], manner)
+    clients = [(one.client, one.target) for one in part.subscribers]
+    sockets = connected(clients, manner, clean=not manner.persistent)
     topics = [[part.names[topic] for topic in one.topics] for one in part.subscribers]
     targets = [one.target for one in part.subscribers]
     subscribe(list(zip(sockets, targets, topics, strict=True)), manner.qos)
@@ -88,7 +89,10 @@ def _subscribe(part: Part, parent: Connection) -> None:
     parent.send(Ready())
     begin: Begin = parent.recv()
     subscribing.since = begin.since
-    _finish(subscribing, _listen(subscribing, parent), parent)
+    outcome = _outcome(subscribing, _listen(subscribing, parent))
+    if manner.persistent:
+        connected(clients, manner)  # which ends the sessions that were kept
+    parent.send(outcome)
 
 
 def _heard(part: Part) -> list[Int64s]:
@@ -113,7 +117,8 @@ def _listen(subscribing: Subscribing, parent: Connection) -> Finish:
     return finish
 
 
-def _finish(subscribing: Subscribing, finish: Finish, parent: Connection) -> None:
+def _outcome(subscribing: Subscribing, finish: Finish) -> Outcome:
+    """What came, when nothing is missing or nothing more comes."""
     tally = subscribing.tally
     expected, begin, cut_off = tally.expected(finish.sent), time.monotonic_ns(), False
     subscribing.count()
@@ -124,19 +129,17 @@ def _finish(subscribing: Subscribing, finish: Finish, parent: Connection) -> Non
         cut_off = now - begin > PATIENCE * finish.wait * 1e9
         subscribing.serve(0.02)
         subscribing.count()
-    parent.send(
-        Outcome(
-            tally.distinct,
-            tally.duplicates,
-            tally.late,
-            tally.strays,
-            subscribing.lowered,
-            tally.missing(finish.sent, finish.excused),
-            subscribing.closed,
-            cut_off,
-            dict(subscribing.bins),
-            subscribing.take_latencies(),
-        )
+    return Outcome(
+        tally.distinct,
+        tally.duplicates,
+        tally.late,
+        tally.strays,
+        subscribing.lowered,
+        tally.missing(finish.sent, finish.excused),
+        subscribing.closed,
+        cut_off,
+        dict(subscribing.bins),
+        subscribing.take_latencies(),
     )
 
 
