@@ -7,6 +7,7 @@ would not be charged with what it held up.
 
 import socket
 from collections.abc import Iterator
+from struct import Struct
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from weft.wire.mqtt.writer import acknowledgement
 BLOCK = 64 * 1024  # bytes that are written at once, at most
 FEW = 4  # packets that are packed one by one
 
+PACKET = Struct(">BxH")  # an acknowledgement: its head and packet identifier
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
 
 
@@ -121,17 +123,21 @@ class Line:
         data = self._rest + data
         whole = len(data) & ~3
         self._rest = data[whole:]
-        released = b"".join(self._acknowledged(data[at], data[at + 2] << 8 | data[at + 3]) for at in range(0, whole, 4))
+        released = [
+            packet_id for head, packet_id in PACKET.iter_unpack(data[:whole]) if self._releases(head, packet_id)
+        ]
         if released:
-            self._unsent = memoryview(bytes(self._unsent) + released)
+            answers = b"".join(acknowledgement(PUBREL, packet_id) for packet_id in released)
+            self._unsent = memoryview(bytes(self._unsent) + answers)
             self.flush()
 
-    def _acknowledged(self, head: int, packet_id: int) -> bytes:
+    def _releases(self, head: int, packet_id: int) -> bool:
+        """Whether an acknowledgement is to be answered; others end the handshake."""
         if head == PUBREC:
-            return acknowledgement(PUBREL, packet_id)
+            return True
         if head in (PUBACK, PUBCOMP) and self._open.pop(packet_id, None) is not None:
             self._free.append(packet_id)
-        return b""
+        return False
 
     def close(self) -> None:
         """End it. What was not written as a whole has not been published."""

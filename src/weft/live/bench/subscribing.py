@@ -17,8 +17,7 @@ from weft.live.bench.layout import Layout
 from weft.live.bench.tally import Tally
 from weft.wire.mqtt.field import VARINT_MAXIMUM
 from weft.wire.mqtt.packet import Version
-from weft.wire.mqtt.parser import frame
-from weft.wire.mqtt.writer import acknowledgement
+from weft.wire.mqtt.parser import PUBLISH, frame
 
 READ = 256 * 1024  # bytes
 ENOUGH = 4 * 1024 * 1024  # bytes that wait to be counted, at most
@@ -80,29 +79,45 @@ class Subscribing:
         return data[whole:]
 
     def _walk(self, end: "_End", data: bytes) -> bytes:
-        """Take packets one by one, and answer them; what is left over."""
-        at, answers, taken = 0, [], [[] for _ in self._layouts]  # type: ignore[var-annotated]
-        while (framed := frame(data, at, len(data), VARINT_MAXIMUM + 5, Version.V311)) and framed[1] <= len(data):
-            head, behind = data[at], framed[1]
-            if head >> 4 == 3:
-                qos = head >> 1 & 3
-                layout = self._layouts[qos]
-                if behind - at == layout.size:
-                    taken[qos].append(data[at:behind])
-                else:
-                    self.tally.strays += 1
-                if qos:
-                    packet_id = data[at + layout.id_at] << 8 | data[at + layout.id_at + 1]
-                    answers.append(acknowledgement(PUBACK if qos == 1 else PUBREC, packet_id))
-            elif head == PUBREL:
-                answers.append(acknowledgement(PUBCOMP, data[behind - 2] << 8 | data[behind - 1]))
-            at = behind
-        for qos, packets in enumerate(taken):
-            if packets:
-                self._put_aside(qos, end, b"".join(packets))
+        """Take packets in their order, and answer them; what is left over."""
+        at, answers = 0, []
+        while True:
+            if behind := self._take_run(end, data, at, answers):
+                at = behind
+                continue
+            framed = frame(data, at, len(data), VARINT_MAXIMUM + 5, Version.V311)
+            if framed is None or framed[1] > len(data):
+                break
+            self._take_packet(end, data[at : framed[1]], answers)
+            at = framed[1]
         if answers:
             self._answer(end, b"".join(answers))
         return data[at:]
+
+    def _take_run(self, end: "_End", data: bytes, at: int, answers: list[bytes]) -> int:
+        """Take publications with the QoS that was asked for, as many as follow each other; where they end, or 0."""
+        layout, behind = self._layouts[-1], at
+        while data.startswith(layout.before, behind) and behind + layout.size <= len(data):
+            behind += layout.size
+        if behind == at:
+            return 0
+        self._put_aside(layout.qos, end, data[at:behind])
+        head = bytes((PUBACK if layout.qos == 1 else PUBREC, 2))
+        answers += [head + data[place : place + 2] for place in range(at + layout.id_at, behind, layout.size)]
+        return behind
+
+    def _take_packet(self, end: "_End", packet: bytes, answers: list[bytes]) -> None:
+        """Take any other packet."""
+        qos = packet[0] >> 1 & 3
+        if packet[0] == PUBREL:
+            answers.append(bytes((PUBCOMP, 2)) + packet[2:4])
+        elif packet[0] >> 4 == PUBLISH and len(packet) == self._layouts[qos].size:
+            self._put_aside(qos, end, packet)
+            if qos:
+                at = self._layouts[qos].id_at
+                answers.append(bytes((PUBACK if qos == 1 else PUBREC, 2)) + packet[at : at + 2])
+        else:
+            self.tally.strays += 1
 
     def _put_aside(self, qos: int, end: "_End", packets: bytes) -> None:
         self._aside[qos].append((end.number, self.last, packets))
