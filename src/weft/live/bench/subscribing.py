@@ -80,7 +80,8 @@ class Subscribing:
 
     def _walk(self, end: "_End", data: bytes) -> bytes:
         """Take packets in their order, and answer them; what is left over."""
-        at, answers = 0, []
+        at = 0
+        answers: list[bytes] = []
         while True:
             if behind := self._take_run(end, data, at, answers):
                 at = behind
