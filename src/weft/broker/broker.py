@@ -16,16 +16,20 @@ from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures
 from weft.broker.inbound import Inbound
+from weft.broker.issuer import Issuer
 from weft.broker.lane import PUBLISH, Lane
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
+from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery, records, session_records
+from weft.broker.replica import Replica
 from weft.broker.restoration import Restoration
 from weft.broker.retained import RetainedMessages
+from weft.broker.session import Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscribing import Subscribing
-from weft.broker.subscriptions import Subscriptions
+from weft.broker.subscriptions import Holding, Subscriptions
 from weft.broker.sys_topic import SysTopics
 from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
@@ -35,6 +39,7 @@ from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
+NEVER = 2**62  # bytes: no read is worth another look
 CONNECT5 = b"\0\x04MQTT\x05"
 
 
@@ -47,13 +52,17 @@ class Broker:
         durable: bool = False,  # there is a journal
         position: int = 0,  # records that it has
         version: str = "",  # of the software, for $SYS
+        issuer: Issuer | None = None,  # where linked
     ) -> None:
         self.parameters = parameters
         self.figures = Figures(started=now)
         self._deadlines = Deadlines()
         self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters)
-        self._retained = RetainedMessages(self._outbox, self._deadlines, self.figures, parameters.retained_messages)
+        self.replica = Replica() if parameters.linked else None
+        self._retained = RetainedMessages(
+            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self.replica
+        )
         self._outbound = Outbound(self._outbox, self.figures, parameters)
         self._number = 0
         self._distribution = Distribution(
@@ -61,13 +70,19 @@ class Broker:
             self._outbound,
             self._subscriptions,
             self._retained,
-            parameters.linked,
+            (issuer or Issuer()) if parameters.linked else None,
             self._next_number,
         )
         self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters)
         self._wills = Wills(self._outbox, self._deadlines, self._distribution)
         self._sessions = Sessions(
-            self._outbox, self._deadlines, self.figures, self._subscriptions, self._distribution, self._wills
+            self._outbox,
+            self._deadlines,
+            self.figures,
+            self._subscriptions,
+            self._distribution,
+            self._wills,
+            parameters.linked,
         )
         self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
         self._subscribing = Subscribing(
@@ -131,6 +146,40 @@ class Broker:
         session = self._sessions.get(client)
         return session_records(session) if session is not None and session.persistent else ()
 
+    @property
+    def position(self) -> int:
+        """Records so far."""
+        return self._outbox.position
+
+    def append(self, record: bytes) -> list[e.Effect]:
+        """A record of somebody who shares the journal."""
+        self._outbox.append_encoded(record)
+        return self._outbox.flush(None)
+
+    def session(self, client: str) -> Session | None:
+        return self._sessions.get(client)
+
+    def sessions(self) -> Iterator[Session]:
+        return iter(self._sessions)
+
+    def held(self) -> dict[str, Holding]:
+        """In a network: all filters of this node's clients, as they wrote them."""
+        return self._subscriptions.held
+
+    def retain(self, publication: Publication) -> list[e.Effect]:
+        """Take over what another node has retained; nobody is sent it."""
+        self._retained.keep(publication)
+        return self._outbox.flush(None)
+
+    def groups(self, name: str) -> list[str]:
+        """Shared filters with members here that match a name."""
+        return self._distribution.groups(name.encode())
+
+    def audience(self, name: bytes) -> int:
+        """Sessions and groups that would get a publication."""
+        route = self._subscriptions.routes.route(name)
+        return len(route.targets) + len(route.groups)
+
     def check_invariants(self) -> None:
         connected = [one for one in self._sessions if one.connection is not None]
         assert self.figures.connected == len(connected)
@@ -193,8 +242,33 @@ class Broker:
     def _arrive(self, event: e.Arrived, now: float) -> None:
         self._distribution.arrive(event.publication, now)
 
+    def _arrive_together(self, event: e.ArrivedTogether, now: float) -> None:
+        for publication in event.publications:
+            self._distribution.arrive(publication, now)
+
+    def _arrive_for_group(self, event: e.ArrivedForGroup, now: float) -> None:
+        self._distribution.to_member(event.filter, event.publication, now)
+
+    def _go_on(self, event: e.Admitted, now: float) -> None:
+        connection = self._connections.get(event.connection)
+        if connection is None or connection.waiting is None or connection.closing:
+            return
+        packet, connection.waiting = connection.waiting, None
+        data, connection.pieces = b"".join(connection.pieces or ()), None
+        self._enter(connection, packet, now)
+        try:
+            self._read(connection, data, now)
+        except PacketError as error:
+            self._give_up(connection, error, data, now)
+
+    def _be_claimed(self, event: e.SessionClaimed, now: float) -> None:
+        session = self._sessions.get(event.client)
+        if session is not None and session.connection is not None:
+            self._take_over(session.connection, now)
+
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        self._restoration.take_in(event.records, now)
+        for session in self._restoration.take_in(event.records, now):
+            self._outbound.fill(session, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
         session = self._sessions.get(event.client)
@@ -222,6 +296,10 @@ class Broker:
         e.JournalFilled: _fill_up,
         e.JournalFreed: _have_room,
         e.Arrived: _arrive,
+        e.ArrivedTogether: _arrive_together,
+        e.ArrivedForGroup: _arrive_for_group,
+        e.Admitted: _go_on,
+        e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,
         e.SessionMoved: _let_move,
         e.Stopping: _stop,
@@ -268,6 +346,9 @@ class Broker:
             self.figures.packets_received += 1
             self._dispatch(connection, packet, now)
             at = framed[1]
+            if connection.waiting is not None:
+                self._await_more(connection, data[at:], NEVER)
+                return
 
     def _await_more(self, connection: Connection, rest: bytes, need: int) -> None:
         connection.pieces = [rest]
@@ -293,6 +374,13 @@ class Broker:
         except PacketError as error:
             self._refuse(connection, packet.version, error, now)
             return
+        if self.parameters.linked and packet.client and self._sessions.get(packet.client) is None:
+            connection.waiting = packet
+            self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
+            return
+        self._enter(connection, packet, now)
+
+    def _enter(self, connection: Connection, packet: p.Connect, now: float) -> None:
         former = self._sessions.get(packet.client) if packet.client else None
         if former is not None and former.connection is not None:
             self._take_over(former.connection, now)

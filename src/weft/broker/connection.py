@@ -2,7 +2,7 @@
 
 from weft.broker.alias import InboundAliases, OutboundAliases
 from weft.broker.session import Session
-from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.packet import Connect, Version
 
 NO_LIMIT = 2**32
 
@@ -32,6 +32,7 @@ class Connection:
         "stuck",
         "touched",
         "version",
+        "waiting",
         "wants_reasons",
         "window",
     )
@@ -40,6 +41,7 @@ class Connection:
         self.number = number
         self.version: Version | None = None  # None until CONNECT
         self.session: Session | None = None
+        self.waiting: Connect | None = None  # until the network has been asked for the client's session
         self.pieces: list[bytes] | None = None  # of a packet that is not complete
         self.got = 0  # their bytes
         self.need = 0  # how many are worth another look

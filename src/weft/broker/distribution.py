@@ -6,7 +6,8 @@ Of what is owed to persistent sessions the journal has one record for all of the
 from collections.abc import Callable
 from dataclasses import replace
 
-from weft.broker.effect import Accepted
+from weft.broker.effect import Accepted, Declined
+from weft.broker.issuer import Issuer
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Publication
@@ -28,14 +29,14 @@ class Distribution:
         outbound: Outbound,
         subscriptions: Subscriptions,
         retained: RetainedMessages,
-        linked: bool,
+        issuer: Issuer | None,
         number: Callable[[], int],
     ) -> None:
         self._outbox = outbox
         self._outbound = outbound
         self._routes = subscriptions.routes
         self._retained = retained
-        self._linked = linked
+        self._issuer = issuer  # in a network
         self._number = number  # of the next publication that the journal keeps
 
     def accept(self, publication: Publication, now: float, receipt: int = 0) -> bool:
@@ -43,12 +44,16 @@ class Distribution:
 
         A receipt is the packet identifier that the journal must know together with the publication.
         """
+        if self._issuer is not None:
+            groups = bool(self._routes.route(publication.topic).groups)
+            before = self._retained.latest(publication.topic) if publication.retain else None
+            self._issuer.sign(publication, now, groups, before)
         if publication.retain:
             self._retained.keep(publication)
         matched = self.deliver(publication, now, receipt)
-        if self._linked:
+        if publication.origin is not None:
             self._outbox.add(Accepted(publication))
-        return matched
+        return matched or publication.origin is not None
 
     def arrive(self, publication: Publication, now: float) -> None:
         """What a client of another node has published."""
@@ -61,10 +66,39 @@ class Distribution:
         owed: Owed = []
         for target in route.targets:
             self._to_target(target, publication, owed, now)
-        for group in route.groups:
-            self.to_group(group, publication, owed, now)
-        self._commit(publication, owed, now, receipt)
+        if self._issuer is None:
+            for group in route.groups:
+                self.to_group(group, publication, owed, now)
+        self._commit(publication, owed, now, receipt, self._is_own(publication))
         return _has_receivers(route)
+
+    def to_member(self, filter_: str, publication: Publication, now: float) -> None:
+        """In a network: one member of a shared subscription at this node is to have it."""
+        route = self._routes.route(publication.topic)
+        found = [group for group in route.groups if group.whole == filter_]
+        if not found:
+            return
+        owed: Owed = []
+        copy = replace(publication, number=0, origin=None)
+        self.to_group(found[0], copy, owed, now)
+        self._commit(copy, owed, now)
+
+    def groups(self, topic: bytes) -> list[str]:
+        """Shared filters with members here that match a name."""
+        return [group.whole for group in self._routes.route(topic).groups]
+
+    def bequeath(self, group: Group, publication: Publication, now: float) -> None:
+        """A member's session has ended before it took this."""
+        if group.members:
+            self.pass_on(group, publication, now)
+        elif self._issuer is not None:
+            self._outbox.add(Declined(self._issuer.numbered(replace(publication, number=0)), group.whole))
+
+    def _is_own(self, publication: Publication) -> bool:
+        """Whether this node answers for it in the network: the journal must have it."""
+        if self._issuer is None or not publication.qos or publication.origin is None:
+            return False
+        return publication.origin[:2] == (self._issuer.node, self._issuer.incarnation)
 
     def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
         """A retained message for a new subscription."""
@@ -119,9 +153,11 @@ class Distribution:
         if self._outbound.offer(session, delivery):
             owed.append((session, delivery))
 
-    def _commit(self, publication: Publication, owed: Owed, now: float, receipt: int = 0) -> None:
+    def _commit(
+        self, publication: Publication, owed: Owed, now: float, receipt: int = 0, custody: bool = False
+    ) -> None:
         kept = [(session, one) for session, one in owed if session.persistent]
-        if kept and self._outbox.durable:
+        if (kept or custody) and self._outbox.durable:
             self._record(publication, kept, receipt)
         elif receipt:
             self._outbox.append(ReceiptNoted(publication.publisher, receipt))

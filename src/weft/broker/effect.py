@@ -10,6 +10,7 @@ connection behind it waits too, so that the order on a connection is kept.
 from dataclasses import dataclass
 
 from weft.broker.publication import Publication
+from weft.broker.subscription import Subscription
 
 
 class Event:
@@ -61,6 +62,35 @@ class Arrived(Event):
     """A publication of another node's client, for the clients of this one."""
 
     publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedTogether(Event):
+    """Publications that came in one read."""
+
+    publications: tuple[Publication, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedForGroup(Event):
+    """A publication for one member of a shared subscription, of this node by the choice of the issuer's."""
+
+    publication: Publication
+    filter: str  # $share/ included
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted(Event):
+    """No other node has the client's session any more: `Connecting` may go on."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClaimed(Event):
+    """The client has connected at another node: it is taken over."""
+
+    client: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +155,49 @@ class Accepted(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class FilterAdded(Effect):
-    """The first of this node's clients holds a filter. Only where linked."""
+class FilterHeld(Effect):
+    """A filter is held from now on, or by more or fewer, or by nobody any more. Only where linked."""
 
-    filter: str
+    filter: str  # as clients wrote it, $share/ included
+    members: int  # sessions, where it is shared; else any number above 0
+    persistent: bool
 
 
 @dataclass(frozen=True, slots=True)
-class FilterRemoved(Effect):
+class Connecting(Effect):
+    """A client wants in, whose session this node does not have: `Admitted` lets it. Only where linked."""
+
+    connection: int
+    client: str
+    clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHere(Effect):
+    """A session has come to this node, or its terms have changed. Only where linked."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSubscribed(Effect):
+    """A persistent session holds a filter, with these options, or no more. Only where linked."""
+
+    client: str
+    filter: str
+    subscription: Subscription | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGone(Effect):
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declined(Effect):
+    """The last member of a shared subscription here has ended before it took a publication. Only where linked."""
+
+    publication: Publication
     filter: str
 
 

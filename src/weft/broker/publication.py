@@ -15,6 +15,8 @@ from weft.wire.mqtt.property import Properties, Property, write_properties
 if TYPE_CHECKING:
     from weft.broker.shared import Group
 
+Origin = tuple[int, int, int]  # the node that issued a publication, its incarnation, the count
+
 
 @dataclass(slots=True)
 class Publication:
@@ -26,9 +28,16 @@ class Publication:
     expires: float | None = None  # seconds since 1970
     publisher: str = ""  # the client, for no local
     number: int = 0  # in the journal; 0 is none
+    issued: float = 0.0  # in a network: seconds since 1970, by the issuer's clock
+    origin: Origin | None = None  # in a network
 
     def size(self) -> int:
         return len(self.topic) + len(self.payload)
+
+    def stamp(self) -> tuple[float, int, int]:
+        """Of two publications on a topic the one with the higher stamp is retained, whoever asks."""
+        issuer, _, count = self.origin or (0, 0, 0)
+        return self.issued, issuer, count
 
     def tail(self, version: Version, now: float, identifiers: tuple[int, ...] = ()) -> bytes:
         """What follows topic and packet identifier: properties and payload."""

@@ -33,6 +33,10 @@ class Queue:
         self.size += delivery.publication.size()
         return True
 
+    def take_all(self) -> list[Delivery]:
+        waiting, self._waiting, self.size = list(self._waiting or ()), None, 0
+        return waiting
+
     def take(self) -> Delivery:
         """The oldest. There must be one."""
         assert self._waiting is not None

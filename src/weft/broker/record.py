@@ -131,6 +131,7 @@ class Unretained(Record):
 
 _U64 = Struct(">Q")
 _F64 = Struct(">d")
+_ORIGIN = Struct(">dIQQ")
 
 
 def _read_u64(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -155,11 +156,12 @@ def _publication(one: Publication) -> bytes:
         (
             f.binary(one.topic),
             _blob(one.payload),
-            f.u8(one.qos | one.retain << 2),
+            f.u8(one.qos | one.retain << 2 | (one.origin is not None) << 3),
             write_properties(one.properties),
             _F64.pack(one.expires or 0.0),
             f.string(one.publisher),
             _U64.pack(one.number),
+            _ORIGIN.pack(one.issued, *one.origin) if one.origin is not None else b"",
         )
     )
 
@@ -172,10 +174,12 @@ def _read_publication(data: bytes, at: int, end: int) -> tuple[Publication, int]
     expires, at = _read_f64(data, at, end)
     publisher, at = f.read_string(data, at, end)
     number, at = _read_u64(data, at, end)
-    return (
-        Publication(topic, payload, flags & 3, bool(flags & 4), properties, expires or None, publisher, number),
-        at,
-    )
+    one = Publication(topic, payload, flags & 3, bool(flags & 4), properties, expires or None, publisher, number)
+    if flags & 8:
+        one.issued, *origin = _ORIGIN.unpack_from(data, at)
+        one.origin = (origin[0], origin[1], origin[2])
+        at += _ORIGIN.size
+    return one, at
 
 
 def _will(will: Will | None) -> bytes:

@@ -43,7 +43,7 @@ class Recovery:
         for data in records:
             self.apply(data)
 
-    def apply(self, data: bytes) -> None:
+    def apply(self, data: bytes) -> r.Record:
         record = r.decode(data)
         match record:
             case r.SessionOpened(client, version, expiry, last):
@@ -62,6 +62,7 @@ class Recovery:
                 kept = self.sessions.get(record.client)  # type: ignore[attr-defined]
                 if kept is not None:
                     _change(kept, record)
+        return record
 
     def _open(self, client: str, version: int, expiry: int, last: int) -> None:
         kept = self.sessions.setdefault(client, Kept(version, expiry))

@@ -1,10 +1,13 @@
 """Sessions that come from elsewhere: from the journal at the start, from another node with their client."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
-from weft.broker.record import SessionLeft
+from weft.broker.publication import Delivery
+from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
 from weft.broker.session import Session
@@ -12,6 +15,8 @@ from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
+
+MANY = 2**62  # no bound on what a session has brought along
 
 
 class Restoration:
@@ -36,24 +41,65 @@ class Restoration:
     def restore(self, recovery: Recovery, now: float) -> None:
         """All that a journal had. Clients that were connected have been away since now."""
         for publication in recovery.retained.values():
-            self._retained.restore(publication)
+            self._retained.recover(publication)
         for client, kept in recovery.sessions.items():
             if kept.expiry:
                 self._make(client, kept)
         for session in list(self._sessions):
             self._await_return(session, now)
 
-    def take_in(self, records: Iterable[bytes], now: float) -> None:
-        """A session of another node, unless the client has one here."""
+    def take_in(self, records: Iterable[bytes], now: float) -> list[Session]:
+        """A session of another node. Where the client has one here, what it had there comes before what it has here."""
         recovery = Recovery()
         recovery.replay(records)
+        taken = []
         for client, kept in recovery.sessions.items():
-            if self._sessions.get(client) is None:
+            session = self._sessions.get(client)
+            if session is None:
                 self._renumber(kept)
                 session = self._make(client, kept)
                 for record in session_records(session):
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
+            else:
+                self._merge(session, kept)
+            taken.append(session)
+        return taken
+
+    def _merge(self, session: Session, kept: Kept) -> None:
+        """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
+        waiting = session.queue.take_all()
+        self._figures.waiting -= len(waiting)
+        had = {one.publication.origin for one in waiting if one.publication.origin is not None}
+        for one in waiting:
+            self._outbox.append(Done(session.client, one.publication.number))
+        self._renumber(kept)
+        session.received |= dict.fromkeys(kept.received)
+        for delivery in self._reopen(session, kept):
+            if delivery.publication.origin not in had:
+                session.queue.offer(delivery, MANY, MANY)
+        for one in waiting:
+            copy = replace(one, publication=replace(one.publication, number=self._number()))
+            session.queue.offer(copy, MANY, MANY)
+        session.last = max([session.last, *(one.publication.number for one in session.queue)])
+        self._figures.waiting += len(session.queue)
+        for record in session_records(session):
+            self._outbox.append_encoded(record)
+
+    def _reopen(self, session: Session, kept: Kept) -> list[Delivery]:
+        """Go on with what was sent and not acknowledged; what is left waits."""
+        rest, again = [], []
+        for delivery in [*kept.sent.values(), *(one for one in kept.deliveries.values() if not one.packet_id)]:
+            if delivery.packet_id and delivery.packet_id not in session.inflight:
+                session.inflight[delivery.packet_id] = delivery
+                session.last = max(session.last, delivery.publication.number)
+                again.append(delivery)
+            else:
+                delivery.packet_id = 0
+                rest.append(delivery)
+        if session.connection is not None:
+            session.resend = deque([*(session.resend or ()), *again])
+        return rest
 
     def _make(self, client: str, kept: Kept) -> Session:
         session = self._sessions.create(client, Version(kept.version), kept.expiry)

@@ -6,16 +6,20 @@ from weft.broker.name import NameIndex
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Publication
 from weft.broker.record import Retained, Unretained
+from weft.broker.replica import Replica
 
 SYS = "$SYS/"
 
 
 class RetainedMessages:
-    def __init__(self, outbox: Outbox, deadlines: Deadlines, figures: Figures, most: int) -> None:
+    def __init__(
+        self, outbox: Outbox, deadlines: Deadlines, figures: Figures, most: int, replica: Replica | None = None
+    ) -> None:
         self._outbox = outbox
         self._deadlines = deadlines
         self._figures = figures
         self._most = most
+        self.replica = replica  # in a network
         self.by_name: NameIndex[Publication] = NameIndex()
 
     def has_room(self, publication: Publication) -> bool:
@@ -26,6 +30,10 @@ class RetainedMessages:
         """What was published with RETAIN. $SYS is made anew and not journaled."""
         name = publication.topic.decode()
         durable = not name.startswith(SYS)
+        if self.replica is not None and durable:
+            if not self.replica.is_news(publication):
+                return
+            self.replica.note(publication)
         if publication.payload:
             self.restore(publication)
             if durable:
@@ -33,6 +41,16 @@ class RetainedMessages:
         elif self.by_name.pop(name) is not None and durable:
             self._outbox.append(Unretained(name))
         self._figures.retained = len(self.by_name)
+
+    def latest(self, topic: bytes) -> Publication | None:
+        """In a network, the latest of a topic, also if it took away what was retained."""
+        return self.replica.latest(topic.decode()) if self.replica is not None else None
+
+    def recover(self, publication: Publication) -> None:
+        """What the journal had."""
+        self.restore(publication)
+        if self.replica is not None:
+            self.replica.note(publication)
 
     def restore(self, publication: Publication) -> None:
         self.by_name[publication.topic.decode()] = publication
@@ -53,4 +71,6 @@ class RetainedMessages:
         name = publication.topic.decode()
         if self.by_name.get(name) is publication:
             self.remove(name)
+            if self.replica is not None:
+                self.replica.forget(name)
             self._outbox.append(Unretained(name))

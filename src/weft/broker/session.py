@@ -21,6 +21,7 @@ class Session:
     __slots__ = (
         "client",
         "connection",
+        "counted",
         "expiry",
         "inflight",
         "last",
@@ -51,6 +52,7 @@ class Session:
         self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
         self.next_id = 1
         self.recorded = False  # the journal knows of it
+        self.counted = False  # in a network: other nodes have been told that it is persistent
         self.last = 0  # the highest number of a publication that it was given
         self.will: Will | None = None
         self.will_due: float | None = None  # when it will be sent, if the client stays away

@@ -6,6 +6,7 @@ from itertools import count
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
+from weft.broker.effect import Effect, SessionGone, SessionHere
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.record import SessionEnded, SessionLeft, SessionOpened
@@ -24,8 +25,10 @@ class Sessions:
         subscriptions: Subscriptions,
         distribution: Distribution,
         wills: Wills,
+        linked: bool,
     ) -> None:
         self._outbox = outbox
+        self._linked = linked
         self._deadlines = deadlines
         self._figures = figures
         self._subscriptions = subscriptions
@@ -58,6 +61,7 @@ class Sessions:
         self._figures.connected += 1
         self._figures.most_connected = max(self._figures.most_connected, self._figures.connected)
         self._subscriptions.refresh(session)
+        self._tell(SessionHere(session.client))
 
     def detach(self, session: Session, now: float) -> None:
         """The client has no connection any more. The session ends, or waits."""
@@ -70,6 +74,7 @@ class Sessions:
         self._subscriptions.refresh(session)
         if session.persistent:
             self._outbox.append(SessionLeft(session.client, now, session.expiry))
+            self._tell(SessionHere(session.client))
             self.await_return(session)
         else:
             self.end(session, now)
@@ -90,6 +95,11 @@ class Sessions:
         self._bequeath(session, now)
         if session.recorded:
             self._outbox.append(SessionEnded(session.client))
+        self._tell(SessionGone(session.client))
+
+    def _tell(self, effect: Effect) -> None:
+        if self._linked:
+            self._outbox.add(effect)
 
     def _expire(self, session: Session, expires: float, now: float) -> None:
         if self._by_client.get(session.client) is session and session.expires() == expires:
@@ -100,5 +110,5 @@ class Sessions:
         """What it should have had of a shared subscription, and has not seen, is another member's."""
         unseen = [one for one in session.inflight.values() if one.qos == 1]
         for delivery in [*unseen, *session.queue]:
-            if delivery.group is not None and delivery.group.members:
-                self._distribution.pass_on(delivery.group, delivery.publication, now)
+            if delivery.group is not None:
+                self._distribution.bequeath(delivery.group, delivery.publication, now)

@@ -6,14 +6,16 @@ use in a member that is away. A publication that a member has not taken when its
 
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
+from weft.wire.mqtt.topic import SHARE
 
 
 class Group:
-    __slots__ = ("filter", "members", "name", "turn")
+    __slots__ = ("filter", "members", "name", "turn", "whole")
 
     def __init__(self, name: str, pattern: str) -> None:
         self.name = name
         self.filter = pattern  # without $share/NAME/
+        self.whole = f"{SHARE}{name}/{pattern}"
         self.members: dict[Session, Subscription] = {}  # in the order of joining
         self.turn = 0
 

@@ -2,6 +2,7 @@
 
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
+from weft.broker.effect import SessionSubscribed
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
@@ -61,6 +62,7 @@ class Subscribing:
             had = self._subscriptions.remove(session, pattern)
             if had and session.persistent:
                 self._outbox.append(Unsubscribed(session.client, pattern))
+                self._tell(session, pattern, None)
             codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
         self._answer(connection, session, Unsuback(packet.packet_id, tuple(codes)))
 
@@ -75,7 +77,12 @@ class Subscribing:
     def _add(self, session: Session, made: Subscription) -> bool:
         if session.persistent:
             self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
+            self._tell(session, made.filter, made)
         return self._subscriptions.add(session, made)
+
+    def _tell(self, session: Session, filter_: str, made: Subscription | None) -> None:
+        if self._parameters.linked:
+            self._outbox.add(SessionSubscribed(session.client, filter_, made))
 
     def _send_retained(self, session: Session, made: Subscription, fresh: bool, now: float) -> None:
         if is_shared(made.filter) or made.retain_handling == 2 or (made.retain_handling == 1 and not fresh):

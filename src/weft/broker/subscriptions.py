@@ -1,6 +1,6 @@
 """Holders of every filter: sessions, groups, and the routes that follow from them."""
 
-from weft.broker.effect import FilterAdded, FilterRemoved
+from weft.broker.effect import FilterHeld
 from weft.broker.figure import Figures
 from weft.broker.filter import FilterIndex
 from weft.broker.outbox import Outbox
@@ -12,6 +12,20 @@ from weft.broker.subscription import Subscription
 from weft.wire.mqtt.topic import is_shared, split_shared
 
 
+class Holding:
+    """Sessions of this node that hold a filter."""
+
+    __slots__ = ("members", "persistent")
+
+    def __init__(self) -> None:
+        self.members = 0
+        self.persistent = 0  # of those
+
+    def told(self, filter_: str) -> tuple[int, bool]:
+        """What others must know: of a filter that is not shared, not how many hold it."""
+        return self.members if is_shared(filter_) else min(self.members, 1), self.persistent > 0
+
+
 class Subscriptions:
     def __init__(self, outbox: Outbox, figures: Figures, parameters: Parameters) -> None:
         self._outbox = outbox
@@ -19,26 +33,30 @@ class Subscriptions:
         self._linked = parameters.linked
         self.index: FilterIndex[Holders] = FilterIndex()
         self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names)
+        self.held: dict[str, Holding] = {}  # in a network: filters as clients wrote them
 
     def add(self, session: Session, subscription: Subscription) -> bool:
         """Whether the session did not have this filter before."""
         fresh = subscription.filter not in session.subscriptions
+        self._recount(session)
         session.subscriptions[subscription.filter] = subscription
         group, pattern = _parted(subscription.filter)
         holders = self.index.get(pattern)
         if holders is None:
             holders = self.index.setdefault(pattern, Holders)
-            self._tell(FilterAdded(pattern))
         if group is None:
             holders.sessions[session] = subscription
         else:
             holders.groups.setdefault(group, Group(group, pattern)).members[session] = subscription
         self.routes.forget(pattern)
         self._count(fresh, group is not None)
+        if fresh:
+            self._hold(subscription.filter, 1, session.counted)
         return fresh
 
     def remove(self, session: Session, filter_: str) -> bool:
         """Whether the session had it."""
+        self._recount(session)
         if session.subscriptions.pop(filter_, None) is None:
             return False
         group, pattern = _parted(filter_)
@@ -50,13 +68,14 @@ class Subscriptions:
             self._leave(holders, group, session)
         if not holders.sessions and not holders.groups:
             self.index.remove(pattern)
-            self._tell(FilterRemoved(pattern))
         self.routes.forget(pattern)
         self._count(-1, group is not None)
+        self._hold(filter_, -1, -session.counted)
         return True
 
     def refresh(self, session: Session) -> None:
         """The session has a connection, or has none any more."""
+        self._recount(session)
         for pattern in session.subscriptions:
             self.routes.forget(_parted(pattern)[1])
 
@@ -71,9 +90,25 @@ class Subscriptions:
         if shared:
             self._figures.shared_subscriptions += change
 
-    def _tell(self, effect: FilterAdded | FilterRemoved) -> None:
-        if self._linked:
-            self._outbox.add(effect)
+    def _recount(self, session: Session) -> None:
+        """The session may have become persistent, or have ceased to be."""
+        if session.counted is not session.persistent:
+            session.counted = session.persistent
+            for pattern in session.subscriptions:
+                self._hold(pattern, 0, 1 if session.counted else -1)
+
+    def _hold(self, filter_: str, members: int, persistent: int) -> None:
+        """Tell the network what others must know of a filter: that it is held, and whether by who may be away."""
+        if not self._linked:
+            return
+        holding = self.held.setdefault(filter_, Holding())
+        before = holding.told(filter_)
+        holding.members += members
+        holding.persistent += persistent
+        if not holding.members:
+            del self.held[filter_]
+        if holding.told(filter_) != before:
+            self._outbox.add(FilterHeld(filter_, holding.members, holding.persistent > 0))
 
 
 def _parted(filter_: str) -> tuple[str | None, str]:

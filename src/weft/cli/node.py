@@ -35,6 +35,24 @@ def node(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML file with these options.", show_default=False)
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Join the network of this master.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In that network. Default: host and port.", show_default=False),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Where other nodes connect. Default: any port of this host.", show_default=False
+        ),
+    ] = None,
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="What others are told instead, behind a NAT.", show_default=False),
+    ] = None,
     http: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Port of /metrics and /health.", show_default=False)
     ] = None,
@@ -59,7 +77,10 @@ def node(
     cached_names: Annotated[int | None, _limit("Topics whose receivers are remembered.")] = None,
     sys_interval: Annotated[float | None, _limit("Seconds between updates of $SYS; 0 is none.")] = None,
 ) -> None:
-    """Run a broker for MQTT 3.1, 3.1.1 and 5. It prints `ready` when clients can connect; Ctrl-C ends it."""
+    """Run a broker for MQTT 3.1, 3.1.1 and 5, alone or as a node of a network.
+
+    It prints `ready` when clients can connect; Ctrl-C ends it.
+    """
     given = {name: value for name, value in locals().items() if name != "config"}
     from weft import __version__, ending
     from weft.live.node import run

@@ -6,6 +6,7 @@ Some effects cause events while they are carried out (a write that congests a so
 import asyncio
 from collections import deque
 from itertools import count
+from typing import TYPE_CHECKING
 
 from weft.broker.broker import Broker
 from weft.broker.effect import (
@@ -28,9 +29,12 @@ from weft.live.clock import Clock
 from weft.live.journal import Journal
 from weft.live.log import Log
 
+if TYPE_CHECKING:
+    from weft.node.node import Node
+
 
 class Driver:
-    def __init__(self, broker: Broker, clock: Clock, log: Log, journal: Journal | None) -> None:
+    def __init__(self, broker: "Broker | Node", clock: Clock, log: Log, journal: Journal | None) -> None:
         self.broker = broker
         self._clock = clock
         self._log = log
@@ -45,6 +49,7 @@ class Driver:
         self._timer_at: float | None = None
         self._full = False
         self.broken = asyncio.Event()  # the journal cannot go on
+        self.ends = [self.broken]  # any of them ends the process
 
     def start(self) -> None:
         if self._journal is not None:

@@ -22,6 +22,7 @@ from weft.live.driver import Driver
 from weft.live.journal import open_journal
 from weft.live.log import Log
 from weft.live.monitor import Monitor
+from weft.live.network import NodeDriver, start_member
 from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stream import StreamClient
@@ -52,16 +53,25 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
         loop.add_signal_handler(number, stop.set)
     listeners = Listeners(driver, log)
     addresses = await listeners.open(settings)
+    if isinstance(driver, NodeDriver):
+        await driver.join(settings, addresses)
+        await _first(stop, driver.peering.joined, *driver.ends)
     gc.freeze()  # what is there now stays: the collector need not look at it again
-    ready(addresses)
-    await _first(stop, driver.broken)
+    if not any(end.is_set() for end in (stop, *driver.ends)):
+        ready(addresses)
+    await _first(stop, *driver.ends)
     listeners.close()
     await driver.stop()
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
+    if isinstance(driver, NodeDriver) and driver.reason:
+        raise WeftError(driver.reason)
 
 
 def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
+    seed = int.from_bytes(os.urandom(8))
+    if settings.master is not None:
+        return start_member(settings, clock, log, seed, version)
     recovery = Recovery()
     journal = None
     if settings.data is not None:
@@ -69,7 +79,7 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     broker = Broker(
         settings.parameters,
         clock.now(),
-        seed=int.from_bytes(os.urandom(8)),
+        seed=seed,
         durable=journal is not None,
         position=journal.position if journal is not None else 0,
         version=version,

@@ -1,6 +1,7 @@
 """What can be set of a node: on the command line, or under the same names in a TOML file. The command line wins."""
 
 import tomllib
+from collections.abc import Set
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ class Settings:
     data: Path | None = None  # folder of the journal; none keeps nothing beyond the process
     sync: Sync = Sync.DISK
     http: Address | None = None  # metrics and health
+    master: Address | None = None  # of the network that the node is part of; none is a broker alone
+    name: str = ""  # in the network; by host and port where none is given
+    link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
+    advertise: Address | None = None  # what others are told instead of `link`, where that is not what they reach
     certificate: Path | None = None  # PEM, for mqtts and wss
     key: Path | None = None
     json_logs: bool = False
@@ -26,15 +31,20 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    merged = _from_file(path) if path is not None else {}
-    merged |= {name: value for name, value in given.items() if value not in (None, (), [])}
-    limits = {name: merged.pop(name) for name in list(merged) if name in NAMES}
     known = {one.name for one in fields(Settings)} - {"parameters"}
+    merged = options_of(path, given, known | set(NAMES))
+    limits = {name: merged.pop(name) for name in list(merged) if name in NAMES}
+    return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
+
+
+def options_of(path: Path | None, given: dict[str, Any], known: Set[str]) -> dict[str, Any]:
+    """Options of a file, and those that were given, which win."""
+    merged = _from_file(path) if path is not None else {}
     for name in merged:
         if name not in known:
-            names = ", ".join(sorted(known | set(NAMES))).replace("_", "-")
+            names = ", ".join(sorted(known)).replace("_", "-")
             raise WeftError(f"{path}: there is no option {name.replace('_', '-')}: the options are {names}.")
-    return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
+    return merged | {name: value for name, value in given.items() if value not in (None, (), [])}
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -58,7 +68,7 @@ def _read(name: str, value: Any) -> Any:
     if name == "listen":
         many = [value] if isinstance(value, str) else list(value)
         return tuple(read_address(one) for one in many)
-    if name == "http":
+    if name in ("http", "master", "link", "advertise"):
         return read_address(value)
     if name == "sync":
         if value not in list(Sync):

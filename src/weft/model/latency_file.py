@@ -4,6 +4,8 @@ A pair that is given one way only takes as long the other way. Every pair must b
 """
 
 import csv
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +27,14 @@ def read_named_times(lines: list[str]) -> tuple[Floats, tuple[str, ...]]:
     """The matrix of times, and the names of its rows and columns."""
     rows = _rows(lines)
     return _from_matrix(rows) if _is_matrix(rows) else _from_pairs(rows)
+
+
+def write_named_times(path: Path, times: Floats, names: Sequence[str]) -> None:
+    """A matrix with the names above and beside it."""
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["", *names])
+        rows.writerows([name, *row] for name, row in zip(names, times.tolist(), strict=True))
 
 
 def _rows(lines: list[str]) -> Rows:

@@ -18,7 +18,7 @@ again and again are not as good as new ones: weave new ones from time to time.
 Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +103,23 @@ class Loom:
             self._interests[node] = set(self._instance.interest[node].tolist()) if known else set()
         return self._interests[node]
 
+    def tree(self, topic: int) -> Mapping[int, set[int]]:
+        """The members of a topic's tree, and their neighbours in it."""
+        return self._tree(topic).tables
+
+    def adopt(self, topic: int, tables: Mapping[int, Iterable[int]]) -> list[Assignment]:
+        """A tree from elsewhere takes the place of a topic's, as far as there are nodes and links for it.
+
+        What it leaves in parts, or leaves out, is joined as after any change.
+        """
+        members = {node: peers for node, peers in tables.items() if node in self.links}
+        linked = {node: {peer for peer in peers if peer in self.links[node]} for node, peers in members.items()}
+        tree = self._tree(topic)
+        tree.replace(linked)
+        for node in sorted(self.subscribers(topic)):
+            tree.add(node)
+        return self._mended(topic, min(tree.tables)) if tree.tables else []
+
     def subscribe(self, node: int, topic: int) -> list[Assignment]:
         self._require_known(node)
         self.subscribers(topic).add(node)
@@ -148,11 +165,17 @@ class Loom:
 
     def connect(self, node: int, peer: int) -> list[Assignment]:
         """A link appears; trees have no use for it but where they are in parts."""
-        self._require_known(node)
-        self._require_known(peer)
-        self.links[node].add(peer)
-        self.links[peer].add(node)
-        return [assignment for topic in sorted(self.parted) for assignment in self._mended(topic, node)]
+        return self.connect_all([(node, peer)])
+
+    def connect_all(self, links: Collection[tuple[int, int]]) -> list[Assignment]:
+        """Links appear at the same time: trees in parts are joined once."""
+        for node, peer in links:
+            self._require_known(node)
+            self._require_known(peer)
+            self.links[node].add(peer)
+            self.links[peer].add(node)
+        preferred = [node for node, _ in links][:1]
+        return [each for topic in sorted(self.parted) for node in preferred for each in self._mended(topic, node)]
 
     def disconnect(self, node: int, peer: int) -> list[Assignment]:
         """A link disappears."""

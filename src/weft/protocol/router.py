@@ -95,6 +95,7 @@ class Assigned(Event):
 
     topic: int
     neighbours: frozenset[int] | None
+    safe: bool = False  # the tree only grew, or only shrank
 
 
 @dataclass(frozen=True, slots=True)

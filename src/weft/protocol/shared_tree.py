@@ -37,6 +37,11 @@ class SharedTree:
         self.tables[one].remove(other)
         self.tables[other].remove(one)
 
+    def replace(self, tables: Mapping[int, set[int]]) -> None:
+        """Another tree, or parts of one, instead of what there is."""
+        self._touch(*self.tables, *tables)
+        self.tables = {node: set(peers) for node, peers in tables.items()}
+
     def parts(self) -> list[set[int]]:
         left, parts = set(self.tables), []
         while left:

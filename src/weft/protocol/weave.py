@@ -22,6 +22,10 @@ node in several ways then, so that nodes remember for a time what they have deli
 rest, each member receives it exactly once. What a node has not handed over when it fails is lost with it; what the ring
 does not carry is sent again until it does.
 
+A change that only adds to a tree, or only takes ends away, needs no such care (`safe`): tables of before and after, in
+any mixture, lead over all of the smaller tree. A new table is relied on at once then, and a node whose table was taken
+away lately keeps silent where somebody has not heard of it yet.
+
 Without a ring there is no fallback, and only members can publish.
 """
 
@@ -81,13 +85,13 @@ class Recall:
     """Which steps a node has taken with the publications of late."""
 
     memory: float  # milliseconds
-    _taken: dict[tuple[Step, int, int], float] = field(default_factory=dict)  # when, the oldest first
+    _taken: dict[tuple[Step, int, int, int], float] = field(default_factory=dict)  # when, the oldest first
 
     def is_first(self, step: Step, publication: Publication, now: float) -> bool:
         """True once for each step and publication."""
         while self._taken and next(iter(self._taken.values())) < now - self.memory:
             del self._taken[next(iter(self._taken))]
-        key = step, publication.issuer, publication.number
+        key = step, publication.issuer, publication.number, publication.topic
         if key in self._taken:
             return False
         self._taken[key] = now
@@ -115,6 +119,7 @@ class Weave(Router):
         self.patience = patience
         self._recall = Recall(patience.memory)
         self._settled: dict[int, float] = {}  # by topic, when its table can be relied on
+        self._left: dict[int, float] = {}  # by topic, until when others may think that this node is in the tree
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
@@ -131,8 +136,8 @@ class Weave(Router):
                 return self._enter(publication, hops - 1, (), now)
             case Received(_, Ranged()) | Undelivered(_, Ranged()) | Rewired():
                 return self._by_pie(event, now)
-            case Assigned(topic, neighbours):
-                self._assign(topic, neighbours, now)
+            case Assigned(topic, neighbours, safe):
+                self._assign(topic, neighbours, safe, now)
             case Directed(topic, way):
                 self.ways[topic] = way
         return []
@@ -143,13 +148,17 @@ class Weave(Router):
         for topic, neighbours in self.tables.items():
             assert self.node not in neighbours, f"node {self.node} is its own neighbour in the tree of topic {topic}"
 
-    def _assign(self, topic: int, neighbours: frozenset[int] | None, now: float) -> None:
+    def _assign(self, topic: int, neighbours: frozenset[int] | None, safe: bool, now: float) -> None:
+        self._left.pop(topic, None)
         if neighbours is None:
             self.tables.pop(topic, None)
             self._settled.pop(topic, None)
+            if safe:
+                self._left[topic] = now + self.patience.settling
         else:
             self.tables[topic] = neighbours
-            self._settled[topic] = now + self.patience.settling
+            if not safe:
+                self._settled[topic] = now + self.patience.settling
 
     def _enter(self, publication: Publication, hops: int, way: tuple[int, ...], now: float) -> list[Effect]:
         if publication.topic in self.tables:
@@ -174,7 +183,9 @@ class Weave(Router):
         return effects + self._fall_back(publication, hops, now)
 
     def _relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
-        known = topic in self.tables and (sender is None or sender in self.tables[topic])
+        if topic not in self.tables:
+            return now < self._left.get(topic, now)
+        known = sender is None or sender in self.tables[topic]
         return known and now >= self._settled.get(topic, now)
 
     def _fall_back(self, publication: Publication, hops: int, now: float) -> list[Effect]:

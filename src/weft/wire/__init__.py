@@ -1,1 +1,1 @@
-"""Bytes and values: MQTT packets, records of the journal. Incremental, without input or output of its own."""
+"""Bytes and values: MQTT packets, frames between nodes, records of the journal. Incremental, without I/O."""

@@ -1,0 +1,32 @@
+"""Numbers what clients of this node publish, where other nodes may want it.
+
+A number is (node, incarnation, count): no other publication of the network has it, ever. Times of issue of retained
+messages do not go back on a topic, even where clocks do: who publishes has seen, or could have seen, what was there.
+"""
+
+from collections.abc import Callable
+
+from weft.broker.publication import Publication
+
+TICK = 1e-6  # seconds
+
+
+class Issuer:
+    def __init__(self, wanted: Callable[[Publication], bool] = lambda _: True) -> None:
+        self.node = 0
+        self.incarnation = 0
+        self.count = 0
+        self._wanted = wanted  # whether any other node wants it
+
+    def sign(self, publication: Publication, now: float, groups: bool, before: Publication | None) -> None:
+        """Give a publication its number, if anybody but this node's own sessions is to decide about it."""
+        publication.issued = now
+        if before is not None:
+            publication.issued = max(now, before.issued + TICK)
+        if groups or self._wanted(publication):
+            self.numbered(publication)
+
+    def numbered(self, publication: Publication) -> Publication:
+        self.count += 1
+        publication.origin = self.node, self.incarnation, self.count
+        return publication

@@ -1,0 +1,61 @@
+"""Retained messages as all nodes of a network agree on them.
+
+Each message has a stamp, and the highest stamp of a topic wins, that of a taking away included (a tombstone, kept for a
+day). So it does not matter in which order nodes hear of them. Two nodes find what they differ in by digests: names are
+spread over 256 parts, and the digest of a part is the exclusive or of a hash of each name and stamp in it.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from weft.broker.publication import Publication
+
+PARTS = 256
+TOMBSTONE = 86_400.0  # seconds
+
+
+class Replica:
+    def __init__(self) -> None:
+        self.digests = [0] * PARTS
+        self._known: dict[str, Publication] = {}  # the latest by name; one with an empty payload is a tombstone
+        self._parts: list[dict[str, None]] = [{} for _ in range(PARTS)]  # names
+
+    def is_news(self, publication: Publication) -> bool:
+        before = self._known.get(publication.topic.decode())
+        return before is None or before.stamp() < publication.stamp()
+
+    def latest(self, name: str) -> Publication | None:
+        return self._known.get(name)
+
+    def note(self, publication: Publication) -> None:
+        name = publication.topic.decode()
+        self.forget(name)
+        part, digest = _hashed(publication)
+        self._known[name] = publication
+        self._parts[part][name] = None
+        self.digests[part] ^= digest
+
+    def forget(self, name: str) -> None:
+        before = self._known.pop(name, None)
+        if before is not None:
+            part, digest = _hashed(before)
+            del self._parts[part][name]
+            self.digests[part] ^= digest
+
+    def differing(self, digests: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(part for part in range(PARTS) if digests[part] != self.digests[part])
+
+    def of_part(self, part: int) -> Iterator[Publication]:
+        return (self._known[name] for name in list(self._parts[part]))
+
+    def bury(self, now: float) -> None:
+        """Forget tombstones that are old enough for everybody to have heard of them."""
+        old = [name for name, one in self._known.items() if not one.payload and one.issued < now - TOMBSTONE]
+        for name in old:
+            self.forget(name)
+
+
+def _hashed(publication: Publication) -> tuple[int, int]:
+    name = blake2b(publication.topic, digest_size=1).digest()[0]
+    stamped = b"%b\0%a" % (publication.topic, publication.stamp())
+    return name, int.from_bytes(blake2b(stamped, digest_size=8).digest())

@@ -1,0 +1,36 @@
+"""weft explain"""
+
+from typing import Annotated, Any
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.operator import MasterAddress, asked
+from weft.cli.output import print_result
+
+EXAMPLE = "weft explain news/today --master 127.0.0.1:7883"
+
+
+def explain(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic or filter.", show_default=False)],
+    master: MasterAddress = None,
+    json: o.Json = False,
+) -> None:
+    """Show the trees that a publication on a topic travels on in a running network, with relays marked."""
+    told = asked(master, "explain", topic=topic)
+    if json:
+        print_result(told, json)
+        return
+    for tree in told["trees"]:
+        _print_tree(tree)
+    for group in told["shared"]:
+        typer.echo(f"{group['filter']}: one member, at {' or '.join(group['nodes'])}")
+    if not told["trees"] and not told["shared"]:
+        typer.echo(f"Nobody subscribes to {topic}.")
+
+
+def _print_tree(tree: dict[str, Any]) -> None:
+    parted = ", in parts that no links join at the moment" if tree["parted"] else ""
+    typer.echo(f"{tree['filter']}: {tree['subscribers']} nodes subscribe, {tree['relays']} relays{parted}")
+    for member in tree["members"]:
+        typer.echo(f"  {'  ' * member['hops']}{member['node']}{'  (relay)' if member['relay'] else ''}")

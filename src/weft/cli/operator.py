@@ -1,0 +1,43 @@
+"""Options and questions that commands for a running network share."""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from weft.live.address import Address
+
+MasterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="HOST:PORT",
+        help="Address of the master. Default: what WEFT_MASTER says, or 127.0.0.1:7883.",
+        show_default=False,
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
+
+
+def address_of(master: str | None) -> "Address":
+    from weft.live.address import read_address
+
+    return read_address(master or os.environ.get("WEFT_MASTER") or "127.0.0.1:7883")
+
+
+def asked(master: str | None, request: str, patient: bool = False, **options: Any) -> Any:
+    from weft.live.operator import ask
+
+    return ask(address_of(master), request, options, patient=patient)
+
+
+def print_forecast(forecast: dict[str, Any]) -> None:
+    """What a design would change, and gain."""
+    relays, busiest = forecast["relays_a_delivery"], forecast["busiest_node"]
+    typer.echo(
+        f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of "
+        f"{forecast['links']}.\n"
+        f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then\n"
+        f"busiest node sends  {busiest['now']:.1f} times the mean now, {busiest['then']:.1f} then"
+    )

@@ -1,0 +1,61 @@
+"""weft status"""
+
+from typing import Any
+
+import typer
+
+from weft.cli import options as o
+from weft.cli.operator import MasterAddress, asked
+from weft.cli.output import print_result
+
+EXAMPLE = "weft status --master 127.0.0.1:7883"
+
+SHOWN = (
+    "cluster",
+    "links",
+    "links_up",
+    "links_bound",
+    "links_over_bound",
+    "clients",
+    "sessions",
+    "topics",
+    "publications_a_second",
+    "relays_a_delivery",
+    "relays_a_delivery_designed",
+    "busiest_node",
+    "busiest_times_mean",
+    "busiest_times_mean_designed",
+    "redesign",
+)
+
+
+def status(master: MasterAddress = None, json: o.Json = False) -> None:
+    """Show a running network: nodes, links, rates, and the quality of the overlay now and when it was designed."""
+    told = asked(master, "status")
+    if json:
+        print_result(told, json)
+        return
+    print_result({name: told[name] for name in SHOWN}, json)
+    typer.echo("")
+    _print_nodes(told["nodes"])
+    for problem in told["problems"]:
+        typer.echo(f"! {problem}")
+
+
+def _print_nodes(nodes: list[dict[str, Any]]) -> None:
+    rows = [("node", "state", "links", "filters", "clients", "publications/s", "MQTT")]
+    rows += [
+        (
+            node["name"],
+            node["state"],
+            f"{node['links']}/{node['links_wanted']}",
+            str(node["filters"]),
+            str(node["clients"]),
+            f"{node['publications_a_second']:,.1f}",
+            " ".join(node["mqtt"]),
+        )
+        for node in nodes
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        typer.echo("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,201 @@
+"""Connections between nodes, and of nodes with their master: frames over one TCP connection a link.
+
+Both ends say Hello first. A second of silence is a ping and three are a failure, unless it was this process that stood
+still. A ping carries the time of its sender, so that clocks that are far apart are noticed.
+
+What is sent in one turn of the event loop is one write. When more waits than is good the owner is told, and when far
+more waits the connection is given up: nobody waits for ever for somebody who does not read.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+from weft.live.address import Address
+from weft.live.clock import Clock
+from weft.wire.frame import Frame, Ping, Pong, Refused
+from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.frame_field import FrameError
+
+SILENCE, FAILURE = 1.0, 3.0  # seconds
+HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
+LINGER = 2.0  # seconds that the other end has to take the last words
+RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
+
+
+class Owner(Protocol):
+    """Who is told what happens on a connection."""
+
+    def opened(self, wire: "Wire") -> None: ...
+    def heard(self, wire: "Wire", frames: Sequence[Frame]) -> None: ...
+    def closed(self, wire: "Wire", reason: str) -> None: ...
+    def congested(self, wire: "Wire") -> None: ...
+    def drained(self, wire: "Wire") -> None: ...
+    def timed(self, wire: "Wire", round_trip: float) -> None: ...
+    def clock_read(self, wire: "Wire", time: float) -> None: ...
+
+
+class Wire(asyncio.Protocol):
+    """A framed connection, from either end."""
+
+    def __init__(self, owner: Owner, clock: Clock) -> None:
+        self.owner = owner
+        self.clock = clock
+        self.number = 0  # the owner's
+        self.transport: asyncio.Transport | None = None
+        self._reader = FrameReader()
+        self._out: list[bytes] = []
+        self._heard_at = self._looked_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._reason = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
+    @property
+    def peer(self) -> str:
+        name = self.transport.get_extra_info("peername") if self.transport is not None else None
+        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+
+    # asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(HIGH, LOW)
+        self._heard_at = self._looked_at = self.clock.now()
+        self._look_later()
+        self.owner.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_at = self.clock.now()
+        try:
+            frames = self._reader.feed(data)
+        except FrameError as error:
+            self.refuse(str(error))
+            return
+        if any(type(frame) is Ping or type(frame) is Pong for frame in frames):
+            frames = [frame for frame in frames if not self._is_pulse(frame)]
+        if frames:
+            self.owner.heard(self, frames)
+
+    def pause_writing(self) -> None:
+        self.owner.congested(self)
+
+    def resume_writing(self) -> None:
+        self.owner.drained(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.transport = None
+        self.owner.closed(self, self._reason or (str(exc) if exc is not None else "the other end closed it"))
+
+    # What the owner asks
+
+    def send(self, frame: Frame) -> None:
+        self.write(encode(frame))
+
+    def write(self, data: bytes) -> None:
+        if not self._out:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._out.append(data)
+
+    def flush(self) -> None:
+        if self._out and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(b"".join(self._out))
+            if self.transport.get_write_buffer_size() > MOST:
+                self.abort(f"{MOST >> 20} MiB wait for it")
+        self._out.clear()
+
+    def ping(self) -> None:
+        self.send(Ping(int(self.clock.now() * 1e6)))
+
+    def refuse(self, reason: str) -> None:
+        """Say why, and close."""
+        self.send(Refused(reason))
+        self.close(reason)
+
+    def close(self, reason: str = "") -> None:
+        """Close when everything is sent."""
+        self._reason = self._reason or reason
+        self.flush()
+        if self.transport is not None:
+            self.transport.close()
+            asyncio.get_running_loop().call_later(LINGER, self.abort, reason)
+
+    def abort(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        if self.transport is not None:
+            self.transport.abort()
+
+    # Pulse
+
+    def _is_pulse(self, frame: Frame) -> bool:
+        if isinstance(frame, Ping):
+            self.owner.clock_read(self, frame.token / 1e6)
+            self.send(Pong(frame.token))
+            return True
+        if isinstance(frame, Pong):
+            self.owner.timed(self, max(0.0, self.clock.now() * 1e3 - frame.token / 1e3))
+            return True
+        return False
+
+    def _look_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(SILENCE, self._look)
+
+    def _look(self) -> None:
+        now = self.clock.now()
+        if now - self._looked_at > 2 * SILENCE:  # it was us who stood still
+            self._heard_at = now
+        self._looked_at = now
+        silent = now - self._heard_at
+        if silent >= FAILURE:
+            self.abort(f"nothing was heard for {FAILURE:.0f} s")
+            return
+        if silent >= 0.9 * SILENCE:
+            self.ping()
+        self._look_later()
+
+
+class Dialer:
+    """Opens a connection, and opens it again whenever it is lost, until it is stopped."""
+
+    def __init__(self, address: Address, make: Callable[[], Wire], failed: Callable[[OSError], None]) -> None:
+        self.address = address
+        self._make = make
+        self._failed = failed
+        self._wait = RETRY
+        self._task: asyncio.Task[None] | None = None
+        self._lost = asyncio.Event()
+        self._wire: Wire | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.ensure_future(self._dial())
+
+    def lost(self) -> None:
+        """The connection is gone: open another."""
+        self._lost.set()
+
+    def succeeded(self) -> None:
+        """The other end has said Hello."""
+        self._wait = RETRY
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._wire is not None:
+            self._wire.close("it is wanted no more")
+
+    async def _dial(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            self._lost.clear()
+            try:
+                async with asyncio.timeout(FAILURE):
+                    _, self._wire = await loop.create_connection(self._make, self.address.host, self.address.port)
+                await self._lost.wait()
+            except OSError as error:  # of which a time-out is one
+                self._failed(error)
+            await asyncio.sleep(self._wait)
+            self._wait = min(self._wait * 2, MOST_RETRY)

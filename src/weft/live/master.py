@@ -1,0 +1,263 @@
+"""A master process: one port for nodes and operators, a store, and a process beside it that designs.
+
+Whose bytes they are is told by the first four: a frame's length, or a method of HTTP, which would be a frame of more
+than a gigabyte.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import count
+from multiprocessing import get_context
+from typing import Any, cast
+
+from weft.errors import SurroundingsError, WeftError
+from weft.live.address import Address
+from weft.live.clock import Clock
+from weft.live.http import METHODS, HttpCall, Request, Response
+from weft.live.link import Wire
+from weft.live.log import Log
+from weft.live.master_metrics import metrics
+from weft.live.master_settings import MasterSettings
+from weft.live.store import SqliteStore
+from weft.master import effect as e
+from weft.master.answer import status
+from weft.master.engine import Engine, Job
+from weft.master.master import Master
+from weft.wire.frame import Frame
+
+BACKLOG = 4096  # connections that wait to be accepted
+
+
+def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `ready` is told the address when nodes can connect."""
+    if find_spec("uvloop") is not None:
+        import uvloop
+
+        uvloop.run(serve(settings, engine, ready))
+    else:
+        asyncio.run(serve(settings, engine, ready))
+
+
+async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
+    clock = Clock()
+    log = Log(clock, settings.json_logs, settings.quiet)
+    store = None if settings.data is None else SqliteStore(settings.data)
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        driver = MasterDriver(settings, clock, log, store, engine)
+        server = await _listen(driver, settings.listen)
+        port = server.sockets[0].getsockname()[1]
+        ready(replace(settings.listen, port=port))
+        await stop.wait()
+        server.close()
+        await driver.stop()
+    finally:
+        if store is not None:
+            store.close()
+
+
+async def _listen(driver: "MasterDriver", address: Address) -> asyncio.Server:
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.create_server(lambda: Door(driver), address.host, address.port, backlog=BACKLOG)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
+
+
+class Door(asyncio.Protocol):
+    """A connection of which nothing is known yet."""
+
+    def __init__(self, driver: "MasterDriver") -> None:
+        self._driver = driver
+        self._data = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(10.0, self._transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        if len(self._data) < 4:
+            return
+        self._timer.cancel()
+        behind: asyncio.Protocol = (
+            HttpCall(self._driver.answer) if self._data[:4] in METHODS else Wire(self._driver, self._driver.clock)
+        )
+        self._transport.set_protocol(behind)
+        behind.connection_made(self._transport)
+        behind.data_received(self._data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+
+
+class MasterDriver:
+    """Drives a master: frames, requests and the timer go in, effects are carried out in order."""
+
+    def __init__(
+        self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
+    ) -> None:
+        self.clock = clock
+        self._log = log
+        self._store = store
+        self._engine = engine
+        self._wires: dict[int, Wire] = {}
+        self._numbers = count(1)
+        self._tickets = count(1)
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._designs: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        cluster = settings.cluster or os.urandom(4).hex()
+        self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
+        records = [] if store is None else list(store.records())
+        if settings.cluster:
+            _require_cluster(records, settings.cluster)
+        self._carry_out(self.master.restore(records, clock.now()))
+        if store is not None and not records:
+            store.keep([self.master.network.cluster_record()])
+
+    async def stop(self) -> None:
+        for design in self._designs:
+            design.cancel()
+        for wire in list(self._wires.values()):
+            wire.close("the master ends")
+        await asyncio.sleep(0)
+
+    # Connections
+
+    def opened(self, wire: Wire) -> None:
+        wire.number = next(self._numbers)
+        self._wires[wire.number] = wire
+
+    def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            self._handle(e.Heard(wire.number, frame))
+
+    def closed(self, wire: Wire, reason: str) -> None:
+        self._wires.pop(wire.number, None)
+        self._handle(e.Closed(wire.number))
+
+    def congested(self, wire: Wire) -> None:
+        """What is told to a node cannot be left out: it waits."""
+
+    def drained(self, wire: Wire) -> None:
+        pass
+
+    def timed(self, wire: Wire, round_trip: float) -> None:
+        pass
+
+    def clock_read(self, wire: Wire, time: float) -> None:
+        self._handle(e.ClockRead(wire.number, time))
+
+    # Operators
+
+    async def answer(self, request: Request) -> Response:
+        match request.method, request.path:
+            case "GET" | "HEAD", "/metrics":
+                return Response("200 OK", metrics(status(self.master)), "text/plain; version=0.0.4")
+            case "GET" | "HEAD", "/health":
+                return Response("200 OK", "ok\n")
+            case "GET" | "HEAD", "/status":
+                return _json(await self.ask("status", {}))
+            case "POST", "/ask":
+                return await self._ask(request.body)
+        return Response("404 Not Found", "There are /metrics, /health, /status, and POST /ask.\n")
+
+    async def ask(self, request: str, options: dict[str, Any]) -> dict[str, Any]:
+        ticket = next(self._tickets)
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[ticket] = future
+        self._handle(e.Asked(ticket, request, options))
+        try:
+            return await future
+        finally:
+            self._answers.pop(ticket, None)
+
+    async def _ask(self, body: bytes) -> Response:
+        try:
+            asked = json.loads(body)
+            request, options = asked["request"], asked.get("options", {})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return Response("400 Bad Request", 'Give JSON: {"request": "status", "options": {}}.\n')
+        if request not in self.master.requests or not isinstance(options, dict):
+            return Response("400 Bad Request", f"There are {', '.join(self.master.requests)}.\n")
+        return _json(await self.ask(request, options))
+
+    # Effects
+
+    def _handle(self, event: e.Event) -> None:
+        self._carry_out(self.master.handle(event, self.clock.now()))
+        self._arm()
+
+    def _carry_out(self, effects: list[e.Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case e.Tell(number, frame) if number in self._wires:
+                    self._wires[number].send(frame)
+                case e.Keep(records):
+                    if self._store is not None:
+                        self._store.keep(records)
+                case e.Close(number) if number in self._wires:
+                    self._wires.pop(number).close()
+                case e.Answer(ticket, reply) if ticket in self._answers and not self._answers[ticket].done():
+                    self._answers[ticket].set_result(reply)
+                case e.StartDesign(number, job):
+                    task = asyncio.ensure_future(self._design(number, job))
+                    self._designs.add(task)
+                    task.add_done_callback(self._designs.discard)
+                case e.Note(event, node, detail):
+                    self._log.write(event, node=node, detail=detail)
+
+    async def _design(self, number: int, job: Job) -> None:
+        """In a process of its own, which ends with it: kernels and the JVM need memory, and the master must answer."""
+        pool = ProcessPoolExecutor(1, get_context("spawn"))
+        try:
+            design = await asyncio.get_running_loop().run_in_executor(pool, self._engine, job)
+        except BrokenProcessPool:
+            self._handle(e.DesignFailed(number, "The process that designs has ended: see whether memory is short."))
+        except (WeftError, MemoryError) as error:
+            self._handle(e.DesignFailed(number, str(error)))
+        else:
+            self._handle(e.Designed(number, design))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _arm(self) -> None:
+        deadline = self.master.next_deadline()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if deadline is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._carry_out(self.master.on_timer(self.clock.now()))
+        self._arm()
+
+
+def _json(reply: dict[str, Any]) -> Response:
+    status_line = "409 Conflict" if "error" in reply else "200 OK"
+    return Response(status_line, json.dumps(reply) + "\n", "application/json")
+
+
+def _require_cluster(records: list[Any], wanted: str) -> None:
+    kept = next((record.value["name"] for record in records if record.kind == "cluster"), wanted)
+    if kept != wanted:
+        raise WeftError(
+            f"The data folder is of the cluster {kept}, not of {wanted}: give another `data` folder, or leave "
+            "`cluster` out.",
+            "data",
+            "cluster",
+        )

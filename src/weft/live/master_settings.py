@@ -1,0 +1,46 @@
+"""What can be set of a master: on the command line, or under the same names in a TOML file. The command line wins."""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from weft.errors import WeftError
+from weft.live.address import Address, read_address
+from weft.live.settings import options_of
+from weft.master.parameters import Parameters
+
+DEFAULT = Address("127.0.0.1", 7883)
+NAMES = frozenset(one.name for one in fields(Parameters))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MasterSettings:
+    listen: Address = DEFAULT  # nodes and operators
+    data: Path | None = None  # folder of the store; none keeps nothing beyond the process
+    cluster: str = ""  # its name; by chance where none is given
+    seed: int = 1  # of designs
+    spark_above: int = 20_000  # nodes from which designs are made on Spark
+    spark_master: str = "local[*]"
+    json_logs: bool = False
+    quiet: bool = False
+    parameters: Parameters = field(default_factory=Parameters)
+
+
+def read_master_settings(path: Path | None, given: dict[str, Any]) -> MasterSettings:
+    known = {one.name: one for one in fields(MasterSettings) if one.name != "parameters"}
+    merged = options_of(path, given, known.keys() | NAMES)
+    limits = {name: _number(name, merged.pop(name)) for name in list(merged) if name in NAMES}
+    read = {name: _read(name, value) for name, value in merged.items()}
+    return MasterSettings(**read, parameters=Parameters(**limits))
+
+
+def _number(name: str, value: Any) -> Any:
+    if not isinstance(value, int | float):
+        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give a number.")
+    return value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name == "listen":
+        return read_address(value)
+    return Path(value) if name == "data" else value

@@ -1,0 +1,124 @@
+"""Drives a node of a network: as a broker is driven, and besides its links, its number and the journal's positions."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from socket import gethostname
+
+from weft.broker.effect import Effect
+from weft.live.address import Address
+from weft.live.clock import Clock
+from weft.live.driver import Driver
+from weft.live.identity import read_identity, write_identity
+from weft.live.journal import Journal, open_journal
+from weft.live.log import Log
+from weft.live.peering import Peering
+from weft.live.settings import Settings
+from weft.node.effect import Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.node import Node
+from weft.node.recovery import Recovery
+
+DRAINING = 2.0  # seconds that a node which ends waits for others to have what its clients said
+
+
+class NodeDriver(Driver):
+    def __init__(self, node: Node, clock: Clock, log: Log, journal: Journal | None, data: Path | None) -> None:
+        super().__init__(node, clock, log, journal)
+        self.node = node
+        self.peering = Peering(node, clock, log, self.handle)
+        self.turned = asyncio.Event()  # the master refuses this node
+        self.reason = ""
+        self.ends += [self.turned, self.peering.dismissed]
+        self._data = data
+        self._effects: dict[type[Effect], Callable[[Effect], None]] = {
+            Tell: self._tell,
+            Link: self._link,
+            Unlink: self._unlink,
+            Named: self._name,
+            Turned: self._turn,
+        }
+
+    async def join(self, settings: Settings, listeners: list[Address]) -> None:
+        """Call the master, and tell it where this node is."""
+        assert settings.master is not None
+        link = await self.peering.listen(settings.link or replace(listeners[0], port=0, scheme="mqtt"))
+        told = (
+            link
+            if settings.advertise is None
+            else replace(settings.advertise, port=settings.advertise.port or link.port)
+        )
+        self.peering.announce(told, listeners)
+        self.peering.dial_master(settings.master)
+
+    async def stop(self) -> None:
+        await super().stop()
+        for _ in range(int(DRAINING / 0.02)):
+            if self.node.is_drained():
+                break
+            await asyncio.sleep(0.02)
+        self.peering.close()
+        await asyncio.sleep(0.02)  # for the last words
+
+    def _carry_out_one(self, effect: Effect) -> None:
+        carry_out = self._effects.get(type(effect))
+        if carry_out is None:
+            super()._carry_out_one(effect)
+        else:
+            carry_out(effect)
+
+    def _release(self) -> None:
+        super()._release()
+        assert self._journal is not None
+        self.handle(Synced(self._journal.synced))
+
+    def _tell(self, effect: Effect) -> None:
+        assert isinstance(effect, Tell)
+        self.peering.tell(effect.peer, effect.frame)
+
+    def _link(self, effect: Effect) -> None:
+        assert isinstance(effect, Link)
+        self.peering.link(effect.peer)
+
+    def _unlink(self, effect: Effect) -> None:
+        assert isinstance(effect, Unlink)
+        self.peering.unlink(effect.node)
+
+    def _name(self, effect: Effect) -> None:
+        assert isinstance(effect, Named)
+        self.node.identity = replace(self.node.identity, node=effect.node)
+        if self._data is not None:
+            write_identity(self._data, self.node.identity)
+
+    def _turn(self, effect: Effect) -> None:
+        assert isinstance(effect, Turned)
+        if not self.peering.dismissed.is_set():
+            self.reason = effect.reason
+            self.turned.set()
+
+
+def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str) -> NodeDriver:
+    """A node that knows who it is and what its journal had; it joins when it listens."""
+    identity = read_identity(settings.data, settings.name or default_name(settings))
+    recovery = Recovery(identity.incarnation)
+    journal = None
+    if settings.data is not None:
+        journal = open_journal(settings.data, recovery.replay, sync=settings.sync)
+        write_identity(settings.data, identity)
+    node = Node(
+        identity,
+        replace(settings.parameters, linked=True),
+        clock.now(),
+        seed=seed,
+        durable=journal is not None,
+        position=journal.position if journal is not None else 0,
+        version=version,
+    )
+    driver = NodeDriver(node, clock, log, journal, settings.data)
+    driver.start()
+    driver.work(node.restore(recovery, clock.now()))
+    return driver
+
+
+def default_name(settings: Settings) -> str:
+    return f"{gethostname()}-{settings.listen[0].port}"

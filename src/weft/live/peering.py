@@ -1,0 +1,287 @@
+"""All links of one node: those that it opens, those that it takes, and the one with its master.
+
+Of two nodes the one that the master names opens the link, again and again. The other takes it when the master has told
+it to; a peer that is quicker than the master waits a moment. A link counts from when both ends have said Hello, and at
+the end that opened it from when it is known how far the other is.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from weft.broker.effect import Event
+from weft.errors import SurroundingsError
+from weft.live.address import Address, read_address
+from weft.live.clock import Clock
+from weft.live.link import Dialer, Wire
+from weft.live.log import Log
+from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
+from weft.node.identity import Identity
+from weft.node.node import Node
+from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
+from weft.wire.frame_codec import encode
+
+EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
+APART = 60.0  # seconds that clocks may differ without a word
+ANY = ("0.0.0.0", "::")
+
+
+class Bond(Wire):
+    """A connection with a peer, or with the master."""
+
+    peer_number: int | None = None  # None until it has said Hello
+    opens = False
+    linked = False
+    hello: Hello | None = None
+
+    def __init__(self, peering: "Peering", clock: Clock) -> None:
+        super().__init__(peering, clock)
+        self.early: list[Frame] = []  # what came before the link counts
+
+
+class Peering:
+    def __init__(self, node: Node, clock: Clock, log: Log, handle: Callable[[Event], None]) -> None:
+        self._node = node
+        self._clock = clock
+        self._log = log
+        self._handle = handle
+        self._wanted: dict[int, Peer] = {}
+        self._dialers: dict[int, Dialer] = {}
+        self._bonds: dict[int, Bond] = {}  # linked
+        self._waiting: dict[int, Bond] = {}  # peers that said Hello before the master told us of them
+        self._server: asyncio.Server | None = None
+        self._said: set[str] = set()  # what the log has said already
+        self.joined = asyncio.Event()  # the master has given this node its tables
+        self.dismissed = asyncio.Event()  # the master wants it to leave
+
+    @property
+    def identity(self) -> Identity:
+        return self._node.identity
+
+    def announce(self, address: Address, listeners: list[Address]) -> None:
+        """Where other nodes reach this one, and where clients do."""
+        told = tuple(map(str, listeners))
+        self._node.identity = replace(self.identity, address=str(address), listeners=told)
+
+    async def listen(self, address: Address) -> Address:
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(lambda: Bond(self, self._clock), address.host, address.port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
+        return replace(address, port=self._server.sockets[0].getsockname()[1])
+
+    def dial_master(self, address: Address) -> None:
+        self._dial(MASTER, address)
+
+    def link(self, peer: Peer) -> None:
+        """There is to be a link with a peer."""
+        before = self._wanted.get(peer.node)
+        self._wanted[peer.node] = peer
+        if peer.opens:
+            if peer.node in self._dialers and before is not None and before.address != peer.address:
+                self._dialers.pop(peer.node).stop()
+            if peer.node not in self._dialers:
+                self._dial(peer.node, read_address(peer.address))
+        elif peer.node in self._waiting:
+            self._take(self._waiting.pop(peer.node))
+
+    def unlink(self, node: int) -> None:
+        self._wanted.pop(node, None)
+        dialer = self._dialers.pop(node, None)
+        if dialer is not None:
+            dialer.stop()
+        bond = self._bonds.get(node)
+        if bond is not None:
+            self._lose(bond)
+            bond.close("it is wanted no more")
+
+    def tell(self, peer: int, frame: Frame) -> None:
+        bond = self._bonds.get(peer)
+        if bond is not None:
+            bond.write(encode(frame))
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for dialer in self._dialers.values():
+            dialer.stop()
+        for bond in list(self._bonds.values()):
+            bond.close("the node ends")
+
+    # What happens on a connection
+
+    def opened(self, wire: Wire) -> None:
+        bond = _bond(wire)
+        if bond.opens:
+            if bond.peer_number == MASTER:
+                self._settle_address(bond)
+            mine = self.identity
+            bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
+
+    def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
+        bond = _bond(wire)
+        if bond.hello is None and frames:
+            self._greet(bond, frames[0])
+            frames = frames[1:]
+        if not bond.linked:
+            bond.early += frames
+        elif frames and bond.peer_number is not None:
+            if bond.peer_number == MASTER:
+                self._listen_in(frames)
+            self._handle(Heard(bond.peer_number, tuple(frames)))
+
+    def closed(self, wire: Wire, reason: str) -> None:
+        bond = _bond(wire)
+        number = bond.peer_number
+        if number is None:
+            return
+        if self._waiting.get(number) is bond:
+            del self._waiting[number]
+        self._lose(bond)
+        dialer = self._dialers.get(number)
+        if bond.opens and dialer is not None:
+            dialer.lost()
+
+    def congested(self, wire: Wire) -> None:
+        bond = _bond(wire)
+        if bond.linked and bond.peer_number not in (None, MASTER):
+            self._handle(LinkCongested(bond.peer_number or 0))
+
+    def drained(self, wire: Wire) -> None:
+        bond = _bond(wire)
+        if bond.linked and bond.peer_number not in (None, MASTER):
+            self._handle(LinkDrained(bond.peer_number or 0))
+
+    def timed(self, wire: Wire, round_trip: float) -> None:
+        bond = _bond(wire)
+        if bond.hello is not None and not bond.linked:
+            self._link(bond, round_trip)
+
+    def clock_read(self, wire: Wire, time: float) -> None:
+        bond = _bond(wire)
+        ahead = time - self._clock.now()
+        if abs(ahead) > APART and bond.peer_number is not None:
+            self._say_once("clock_apart", f"the clock of node {bond.peer_number} is {ahead:+,.0f} s from this one's")
+
+    def _listen_in(self, frames: Sequence[Frame]) -> None:
+        """What the master says that concerns the process."""
+        if any(isinstance(frame, Leave) for frame in frames):
+            self.dismissed.set()
+        elif not self.joined.is_set() and any(isinstance(frame, Tables) for frame in frames):
+            self.joined.set()
+
+    # Hello
+
+    def _greet(self, bond: Bond, frame: Frame) -> None:
+        if isinstance(frame, Refused):
+            self._refused(bond, frame)
+        elif not isinstance(frame, Hello):
+            bond.refuse("A connection begins with Hello.")
+        elif frame.version != VERSION:
+            bond.refuse(
+                f"{self.identity.name} speaks version {VERSION} of the protocol and {frame.name} version "
+                f"{frame.version}: run the same version of Weft everywhere."
+            )
+        elif self.identity.cluster and frame.cluster != self.identity.cluster:
+            bond.refuse(f"{self.identity.name} is of the cluster {self.identity.cluster}, not of {frame.cluster}.")
+        elif bond.opens:
+            self._greet_back(bond, frame)
+        else:
+            self._welcome(bond, frame)
+
+    def _greet_back(self, bond: Bond, hello: Hello) -> None:
+        """The end that we called has answered."""
+        bond.hello = hello
+        if bond.peer_number == MASTER:
+            self._node.identity = replace(self.identity, cluster=hello.cluster)
+            bond.ping()  # so that the master can compare clocks
+            self._link(bond, 0.0)
+        elif hello.node != bond.peer_number:
+            bond.refuse(f"Node {hello.node} is at the address of node {bond.peer_number}.")
+        else:
+            bond.ping()
+
+    def _welcome(self, bond: Bond, hello: Hello) -> None:
+        """Another node calls."""
+        bond.hello, bond.peer_number = hello, hello.node
+        if hello.node in self._wanted:
+            self._take(bond)
+            return
+        old = self._waiting.get(hello.node)
+        self._waiting[hello.node] = bond
+        if old is not None:
+            old.abort("there is a newer one")
+        asyncio.get_running_loop().call_later(EARLY, self._send_away, hello.node, bond)
+
+    def _send_away(self, node: int, bond: Bond) -> None:
+        if self._waiting.get(node) is bond:
+            del self._waiting[node]
+            bond.refuse(f"{self.identity.name} is to have no link with {bond.hello.name if bond.hello else node}.")
+
+    def _take(self, bond: Bond) -> None:
+        mine = self.identity
+        bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
+        self._link(bond, 0.0)
+
+    def _link(self, bond: Bond, round_trip: float) -> None:
+        number = bond.peer_number
+        assert number is not None
+        old = self._bonds.get(number)
+        if old is not None:
+            self._lose(old)
+            old.abort("there is a newer one")
+        bond.linked = True
+        self._bonds[number] = bond
+        if number in self._dialers:
+            self._dialers[number].succeeded()
+        self._handle(Linked(number, round_trip))
+        if bond.early:
+            early, bond.early = tuple(bond.early), []
+            self._handle(Heard(number, early))
+
+    def _lose(self, bond: Bond) -> None:
+        if bond.linked and bond.peer_number is not None and self._bonds.get(bond.peer_number) is bond:
+            del self._bonds[bond.peer_number]
+            bond.linked = False
+            self._handle(Unlinked(bond.peer_number))
+
+    def _refused(self, bond: Bond, frame: Refused) -> None:
+        if bond.peer_number == MASTER:
+            self._handle(Heard(MASTER, (frame,)))
+        else:
+            self._say_once("link_refused", frame.reason)
+
+    # Dialling
+
+    def _dial(self, number: int, address: Address) -> None:
+        def make() -> Bond:
+            bond = Bond(self, self._clock)
+            bond.opens, bond.peer_number = True, number
+            return bond
+
+        def failed(error: OSError) -> None:
+            who = "the master" if number == MASTER else self._wanted[number].name if number in self._wanted else number
+            reason = error.strerror or str(error) or "no answer"
+            self._say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
+
+        self._dialers[number] = Dialer(address, make, failed)
+        self._dialers[number].start()
+
+    def _settle_address(self, bond: Bond) -> None:
+        """Where we listen everywhere, others reach us by the address from which we reach the master."""
+        address = read_address(self.identity.address)
+        if address.host in ANY and bond.transport is not None:
+            host = bond.transport.get_extra_info("sockname")[0]
+            self._node.identity = replace(self.identity, address=str(replace(address, host=host)))
+
+    def _say_once(self, event: str, detail: str) -> None:
+        if detail not in self._said:
+            self._said.add(detail)
+            self._log.write(event, detail=detail)
+
+
+def _bond(wire: Wire) -> Bond:
+    assert isinstance(wire, Bond)
+    return wire

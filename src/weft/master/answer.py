@@ -1,0 +1,189 @@
+"""Answers to operators, as JSON has them."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import WeftError
+from weft.master.network import Network
+from weft.master.roster import State
+from weft.master.snapshot import Snapshot
+from weft.model.overlay import Overlay, overlay_from_links
+from weft.wire.frame import Traced, topic_of
+from weft.wire.mqtt.topic import is_filter, is_shared, matches
+
+if TYPE_CHECKING:
+    from weft.master.master import Master
+
+
+def status(master: "Master") -> dict[str, Any]:
+    network, quality = master.network, master.network.quality()
+    over = network.plan.over_bound()
+    busiest = quality.busiest_node
+    return {
+        "cluster": network.cluster,
+        "version": network.version,
+        "nodes": [_node(master, number) for number in (member.number for member in network.roster)],
+        "links": len(network.links),
+        "links_up": len(network.made),
+        "links_bound": network.plan.bound,
+        "links_over_bound": {network.roster[number].name: count for number, count in over.items()},
+        "clients": network.traffic.total("connected"),
+        "sessions": len(network.directory.sessions),
+        "topics": len(network.topics()),
+        "publications_a_second": sum(sum(rates.values()) for rates in network.traffic.rates.values()),
+        "relays_a_delivery": quality.relays,
+        "relays_a_delivery_designed": None if master.designed is None else master.designed.relays,
+        "busiest_node": network.roster[busiest].name if busiest in network.roster else None,
+        "busiest_times_mean": quality.busiest,
+        "busiest_times_mean_designed": None if master.designed is None else master.designed.busiest,
+        "parted_topics": network.parted(),
+        "redesign": str(master.redesign.stage),
+        "counters": _totals(network),
+        "problems": _problems(master),
+    }
+
+
+def _node(master: "Master", number: int) -> dict[str, Any]:
+    network = master.network
+    member = network.roster[number]
+    up = [each for each in network.made if number in each]
+    counters = network.traffic.counters.get(number, {})
+    return {
+        "name": member.name,
+        "number": number,
+        "state": str(member.state),
+        "address": member.address,
+        "mqtt": list(member.mqtt),
+        "links": len(up),
+        "links_wanted": len([each for each in network.links if number in each]),
+        "filters": len(network.directory.held.get(number, ())),
+        "clients": counters.get("connected", 0),
+        "publications_a_second": sum(network.traffic.rates.get(number, {}).values()),
+        "filters_owed": len(network.directory.owed(number)) if member.state is State.DOWN else 0,
+        "counters": counters,
+    }
+
+
+def _totals(network: Network) -> dict[str, int]:
+    names = sorted({name for counters in network.traffic.counters.values() for name in counters})
+    return {name: network.traffic.total(name) for name in names}
+
+
+def _problems(master: "Master") -> list[str]:
+    """What an operator should look at, a sentence each."""
+    from weft.master.master import clock_sentence
+
+    network = master.network
+    down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
+    clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(master.clocks.items())]
+    parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
+    return [*down, *master.unreachable.values(), *clocks, *parted]
+
+
+def explained(network: Network, topic: str) -> dict[str, Any]:
+    """The trees that a publication on a topic travels on, or the tree of a filter; hop by hop from its middle."""
+    if not is_filter(topic):
+        raise WeftError(f"{topic!r} is neither a topic nor a filter: `#` is the last level, and `+` is a whole level.")
+    patterns = [one for one in sorted(network.directory.holders) if one == topic or matches(one, topic)]
+    shared = [one for one in network.directory.holders if is_shared(one) and matches(one.split("/", 2)[-1], topic)]
+    return {
+        "topic": topic,
+        "trees": [_tree(network, pattern) for pattern in patterns if not is_shared(pattern)],
+        "shared": [{"filter": one, "nodes": _names(network, network.directory.holders[one])} for one in sorted(shared)],
+    }
+
+
+def _tree(network: Network, pattern: str) -> dict[str, Any]:
+    topic = topic_of(pattern)
+    tables, subscribers = network.loom.tree(topic), network.loom.subscribers(topic)
+    return {
+        "filter": pattern,
+        "subscribers": len(subscribers),
+        "relays": len(tables) - len(subscribers),
+        "parted": topic in network.loom.parted,
+        "members": [
+            {"node": network.roster[node].name, "hops": hops, "from": from_, "relay": node not in subscribers}
+            for node, hops, from_ in _walk(network, tables)
+        ],
+    }
+
+
+def _walk(network: Network, tables: Mapping[int, Iterable[int]]) -> list[tuple[int, int, str | None]]:
+    """All members, each behind the one that it hangs from; parts of a tree one after the other."""
+    left, found = set(tables), []
+    while left:
+        root = max(sorted(left), key=lambda node: len(set(tables[node])))
+        todo: list[tuple[int, int, str | None]] = [(root, 0, None)]
+        while todo:
+            node, hops, from_ = todo.pop()
+            left.discard(node)
+            found.append((node, hops, from_))
+            below = sorted((peer for peer in tables[node] if peer in left), reverse=True)
+            todo += [(peer, hops + 1, network.roster[node].name) for peer in below]
+    return found
+
+
+def traced(network: Network, node: int, topic: str, steps: list[tuple[int, Traced]]) -> dict[str, Any]:
+    """The way that a publication took. Times are by the clocks of the nodes, from the first on."""
+    start = min((step.at for _, step in steps), default=0.0)
+    rows = [
+        {
+            "node": _name(network, here),
+            "from": None if step.sender < 0 else _name(network, step.sender),
+            "hops": step.hops,
+            "milliseconds": round((step.at - start) * 1000, 3),
+            "clients": step.deliveries,
+        }
+        for here, step in sorted(steps, key=lambda each: (each[1].hops, each[1].at, each[0]))
+    ]
+    reached = len({here for here, step in steps if step.deliveries})
+    return {"topic": topic, "from": _name(network, node), "steps": rows, "nodes_with_receivers": reached}
+
+
+def _name(network: Network, number: int) -> str:
+    return network.roster[number].name if number in network.roster else str(number)
+
+
+def _names(network: Network, numbers: Iterable[int]) -> list[str]:
+    return [_name(network, number) for number in sorted(numbers)]
+
+
+def snapshot_value(snapshot: Snapshot) -> dict[str, Any]:
+    instance, publishers = snapshot.instance, snapshot.instance.given_publishers
+    matrix = snapshot.latency
+    assert instance.node_names is not None
+    assert instance.topic_names is not None
+    return {
+        "nodes": instance.node_names.tolist(),
+        "topics": instance.topic_names.tolist(),
+        "interest": [instance.interest[node].tolist() for node in range(instance.nodes)],
+        "publishers": None
+        if publishers is None
+        else [publishers.nodes.tolist(), publishers.topics.tolist(), publishers.rates.tolist()],
+        "round_trips": None if matrix is None else matrix.matrix.tolist(),
+    }
+
+
+def overlay_for(network: Network, options: Mapping[str, Any], snapshots: Mapping[str, list[str]]) -> Overlay:
+    """An overlay of the nodes that are there, out of one that was designed for a snapshot of them."""
+    names: list[str] | None = options.get("names") or snapshots.get(str(options.get("instance", "")))
+    if names is None:
+        raise WeftError("The overlay was not made for a snapshot of this network: give the instance that it is of.")
+    if options.get("ring_ids") is None:
+        raise WeftError("The overlay has no ring: design one that has, such as swico-even.")
+    here = sorted(network.roster[number].name for number in network.woven)
+    if len(names) != len(options["ring_ids"]):
+        raise WeftError(f"The overlay has {len(options['ring_ids'])} nodes and the instance {len(names)}.")
+    if sorted(names) != here:
+        strange = sorted(set(names) ^ set(here))
+        raise WeftError(
+            f"The overlay is of {len(names)} nodes and the network has {len(here)}; {strange[0]} is in one of them "
+            "only: take another snapshot, and design for that."
+        )
+    place = {name: at for at, name in enumerate(here)}
+    new = [place[name] for name in names]
+    ring_ids = [0] * len(names)
+    for old, ring_id in enumerate(options["ring_ids"]):
+        ring_ids[new[old]] = ring_id
+    sources, targets = ([new[node] for node in options[end]] for end in ("sources", "targets"))
+    return overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))

@@ -1,0 +1,114 @@
+"""Who holds which filter, and where every session is.
+
+A topic of the overlay is a filter that somebody holds, under the number that everybody computes from it. Two filters
+may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have
+no tree and are no topics: who has members is told to all nodes.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.wire.frame import Held, Owned, Subscribed, topic_of
+from weft.wire.mqtt.topic import is_shared, is_wild
+
+
+def is_listed(pattern: str) -> bool:
+    """Whether all nodes are told of a filter."""
+    return is_wild(pattern) or is_shared(pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    node: int
+    owned: Owned
+
+
+@dataclass
+class Directory:
+    held: dict[int, dict[str, Held]] = field(default_factory=dict)  # node -> by filter
+    holders: dict[str, set[int]] = field(default_factory=dict)  # filter -> nodes
+    names: dict[int, set[str]] = field(default_factory=dict)  # topic -> filters
+    interests: dict[int, set[int]] = field(default_factory=dict)  # node -> topics
+    sessions: dict[str, Session] = field(default_factory=dict)  # client -> where it is
+
+    def welcome(self, node: int) -> None:
+        self.held.setdefault(node, {})
+        self.interests.setdefault(node, set())
+
+    def hold(self, node: int, held: Held) -> int | None:
+        """The topic, if it is new to the node."""
+        pattern = held.filter
+        self.held[node][pattern] = held
+        self.holders.setdefault(pattern, set()).add(node)
+        if is_shared(pattern):
+            return None
+        topic = topic_of(pattern)
+        self.names.setdefault(topic, set()).add(pattern)
+        if topic in self.interests[node]:
+            return None
+        self.interests[node].add(topic)
+        return topic
+
+    def release(self, node: int, pattern: str) -> int | None:
+        """The topic, if the node subscribes to it no more."""
+        if self.held[node].pop(pattern, None) is None:
+            return None
+        self.holders[pattern].discard(node)
+        if not self.holders[pattern]:
+            del self.holders[pattern]
+        return None if is_shared(pattern) else self._given_up(node, pattern)
+
+    def forget(self, node: int) -> None:
+        """A node and its sessions are no more."""
+        for pattern in list(self.held.get(node, ())):
+            self.release(node, pattern)
+        self.held.pop(node, None)
+        self.interests.pop(node, None)
+        for client in self.clients(node):
+            del self.sessions[client]
+
+    def clients(self, node: int) -> list[str]:
+        """The clients whose sessions are there."""
+        return [client for client, session in self.sessions.items() if session.node == node]
+
+    def owed(self, node: int) -> tuple[str, ...]:
+        """The filters of its persistent sessions."""
+        return tuple(sorted(pattern for pattern, held in self.held[node].items() if held.persistent))
+
+    def listed(self) -> list[str]:
+        """The filters that all nodes are told of."""
+        return sorted(filter(is_listed, self.holders))
+
+    def name_of(self, topic: int) -> str:
+        return min(self.names.get(topic, {f"{topic:#018x}"}))
+
+    def _given_up(self, node: int, pattern: str) -> int | None:
+        topic = topic_of(pattern)
+        if pattern not in self.holders:
+            self.names[topic].discard(pattern)
+            if not self.names[topic]:
+                del self.names[topic]
+        if any(other in self.held[node] for other in self.names.get(topic, ())):
+            return None
+        self.interests[node].discard(topic)
+        return topic
+
+
+def held_value(held: dict[str, Held]) -> dict[str, Any]:
+    """The filters of a node as a record has them."""
+    return {pattern: [one.members, one.persistent] for pattern, one in sorted(held.items())}
+
+
+def held_of(value: dict[str, Any]) -> list[Held]:
+    return [Held(pattern, *rest) for pattern, rest in value.items()]
+
+
+def session_value(session: Session) -> dict[str, Any]:
+    owned = session.owned
+    subscriptions = [[one.filter, one.options, one.identifier] for one in owned.subscriptions]
+    return {"node": session.node, "expiry": owned.expiry, "version": owned.version, "subscriptions": subscriptions}
+
+
+def session_of(client: str, value: dict[str, Any]) -> Session:
+    subscriptions = tuple(Subscribed(*row) for row in value["subscriptions"])
+    return Session(value["node"], Owned(client, value["expiry"], value["version"], subscriptions))

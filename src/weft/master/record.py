@@ -1,0 +1,34 @@
+"""What a master keeps, as records that a store has by kind and key; what was said last of a key holds.
+
+cluster   ""       its name, the plan's version, the number that the next new node gets
+node      name     number, incarnation, addresses, place on the ring, whether it is up
+fingers   number   the fingers that the node owns
+filters   number   the filters that the node's clients hold; true where a persistent session does
+session   client   its node, and its subscriptions
+tree      topic    the tables of its members
+quality   ""       what the plan was worth when it was designed
+snapshot  fingerprint of the instance    the names of its nodes, in their order
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    kind: str
+    key: str
+    value: Any  # as JSON has it; None: it is gone
+
+
+class Store(Protocol):
+    """Where records are kept."""
+
+    def records(self) -> Iterator[Record]:
+        """All that there are."""
+        ...
+
+    def keep(self, records: Iterable[Record]) -> None:
+        """All of them or none."""
+        ...

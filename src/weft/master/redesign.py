@@ -1,0 +1,163 @@
+"""A re-design: asked for, forecast, and put in place while everything runs.
+
+    making    both ends of every new link are told of it; the places on the ring and the trees are those of before
+    settling  all links are up, or have had their time: places, fingers and trees are the new ones, by which every
+              publication from now on travels; the links of before stay for those that are under way
+    done      the links of before are given up
+
+A node that joins meanwhile waits for the end of making; one that fails ends it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.master.engine import Design, Job
+from weft.master.network import Network
+from weft.master.quality import Quality, Tree, quality_of
+from weft.master.ring import even_places
+from weft.master.snapshot import Snapshot, snapshot_of
+from weft.model.overlay import Overlay
+
+LOCAL = 2.0  # milliseconds: where no round trip is longer, all nodes are as near to each other as can be
+
+
+class Stage(StrEnum):
+    NONE = "none"
+    MAKING = "making links"
+    SETTLING = "settling"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    places: dict[int, int]  # node -> ring id
+    fingers: tuple[tuple[int, int], ...]
+    trees: dict[int, dict[int, set[int]]]  # topic -> tables
+    opened: int  # links that it would open
+    closed: int
+    links: int  # that it would have
+    before: Quality
+    after: Quality
+
+    @property
+    def forecast(self) -> dict[str, Any]:
+        return {
+            "links": self.links,
+            "links_to_open": self.opened,
+            "links_to_close": self.closed,
+            "relays_a_delivery": {"now": self.before.relays, "then": self.after.relays},
+            "busiest_node": {"now": self.before.busiest, "then": self.after.busiest},
+        }
+
+    @property
+    def gain(self) -> float:
+        """The share of the relays that it spares."""
+        return 1 - self.after.relays / self.before.relays if self.before.relays else 0.0
+
+
+def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple[Job, Snapshot]:
+    members = [network.roster[number] for number in sorted(network.woven)]
+    if len(members) < 2:
+        raise WeftError("There is nothing to design: the network has fewer than two nodes.")
+    snapshot = snapshot_of(members, network.directory, network.traffic)
+    place = snapshot.place_of
+    ends = [(place[a], place[b]) for a, b in sorted(network.made) if a in place and b in place]
+    sources, targets = np.array(ends, np.int32).reshape(-1, 2).T
+    far = snapshot.latency is not None and snapshot.latency.matrix.max() > LOCAL
+    latency = snapshot.latency if far else None
+    return Job(snapshot.instance, latency, sources, targets, seed, network.parameters.fan_out, overlay), snapshot
+
+
+def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposal:
+    numbers, overlay = snapshot.numbers, design.overlay
+    assert overlay.ring_ids is not None
+    order = [numbers[node] for node in np.argsort(overlay.ring_ids).tolist()]
+    pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
+    fingers = tuple((numbers[owner], numbers[peer]) for owner, peer in pairs)
+    trees = {topic: _tables(design, place, numbers) for place, topic in enumerate(snapshot.topics)}
+    links = {(min(pair), max(pair)) for pair in fingers}
+    now = network.plan.links
+    return Proposal(
+        even_places(order),
+        fingers,
+        trees,
+        len(links - now),
+        len(now - links),
+        len(links),
+        network.quality(),
+        _quality(network, trees),
+    )
+
+
+def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int]]:
+    tables = design.trees.tables(place)
+    return {numbers[node]: {numbers[peer] for peer in peers} for node, peers in tables.items()}
+
+
+def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
+    rates = {topic: network.rate_of(topic) for topic in trees}
+    equal = not any(rates.values())
+    woven = (
+        Tree(tables, network.loom.subscribers(topic), 1.0 if equal else rates[topic]) for topic, tables in trees.items()
+    )
+    return quality_of(woven, len(network.loom.links))
+
+
+class Redesign:
+    """The one that is being put in place, if any."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self.stage = Stage.NONE
+        self.until: float | None = None  # when the stage ends at the latest
+        self._trees: dict[int, dict[int, set[int]]] = {}
+
+    def begin(self, proposal: Proposal, now: float) -> None:
+        if self.stage is not Stage.NONE:
+            raise WeftError("A re-design is being put in place: wait until it is done.")
+        network = self._network
+        network.hold_links = True
+        self._replace(proposal)
+        network.rewire(now)
+        self._trees = proposal.trees
+        self.stage, self.until = Stage.MAKING, now + network.parameters.making
+
+    def go_on(self, now: float) -> bool:
+        """Whether it is done with this step."""
+        if self.stage is Stage.MAKING and (self._is_made() or now >= (self.until or 0.0)):
+            self.switch(now)
+        elif self.stage is Stage.SETTLING and now >= (self.until or 0.0):
+            self.stage, self.until = Stage.NONE, None
+            self._network.hold_links = False
+            self._network.rewire(now)
+            return True
+        return False
+
+    def switch(self, now: float) -> None:
+        """Publications travel by the new plan from now on."""
+        network = self._network
+        network.connect()
+        network.rename_places(network.plan.ring.id_of)
+        for topic, tables in self._trees.items():
+            network.adopt(topic, tables)
+        self._trees = {}
+        self.stage, self.until = Stage.SETTLING, now + network.parameters.settling
+
+    def _is_made(self) -> bool:
+        return self._network.plan.links <= self._network.made
+
+    def _replace(self, proposal: Proposal) -> None:
+        """The plan for the nodes that are there; some may have come or gone since it was designed."""
+        plan, interests = self._network.plan, self._network.directory.interests
+        here = self._network.placed
+        newcomers = sorted(here - proposal.places.keys())
+        for number in newcomers:
+            plan.leave(number)
+        places = {number: ring_id for number, ring_id in proposal.places.items() if number in here}
+        plan.replace(places, [pair for pair in proposal.fingers if set(pair) <= here])
+        for number in newcomers:
+            plan.join(number, interests)
+        plan.mend(interests)

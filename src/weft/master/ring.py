@@ -1,0 +1,81 @@
+"""Places on the ring, with room between them: a node that joins gets one without moving anybody else.
+
+There are 2^62 identifiers, so that a gap can be halved dozens of times. A newcomer is placed beside the node that is
+most alike, on the side of the neighbour that is more alike; where nobody is, in the middle of the widest gap.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+
+from weft.model.ring import clockwise
+
+SIZE = 1 << 62
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.id_of: dict[int, int] = {}  # node -> identifier
+        self._node_at: dict[int, int] = {}
+        self._ids: list[int] = []  # ascending
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, node: int) -> bool:
+        return node in self.id_of
+
+    @property
+    def order(self) -> list[int]:
+        """All nodes, clockwise."""
+        return [self._node_at[ring_id] for ring_id in self._ids]
+
+    def is_free(self, ring_id: int) -> bool:
+        return ring_id not in self._node_at
+
+    def add(self, node: int, ring_id: int) -> None:
+        assert self.is_free(ring_id)
+        assert node not in self.id_of
+        self.id_of[node] = ring_id
+        self._node_at[ring_id] = node
+        insort(self._ids, ring_id)
+
+    def remove(self, node: int) -> None:
+        ring_id = self.id_of.pop(node)
+        del self._node_at[ring_id]
+        del self._ids[bisect_left(self._ids, ring_id)]
+
+    def successor(self, node: int) -> int:
+        """The next node clockwise; the node itself where it is alone."""
+        return self._beside(node, 1)
+
+    def predecessor(self, node: int) -> int:
+        return self._beside(node, -1)
+
+    def place(self, alike: Callable[[int], float]) -> int:
+        """A free identifier beside the node that is most alike (the highest number above 0), or in the widest gap."""
+        if not self._ids:
+            return 0
+        best, likeness = max(((node, alike(node)) for node in sorted(self.id_of)), key=lambda pair: pair[1])
+        if likeness > 0:
+            before, after = self.predecessor(best), self.successor(best)
+            first = before if alike(before) > alike(after) else best
+            if self._gap(first) > 1:
+                return self._middle(first)
+        return self._middle(max(self.order, key=self._gap))
+
+    def _beside(self, node: int, step: int) -> int:
+        place = bisect_left(self._ids, self.id_of[node]) + step
+        return self._node_at[self._ids[place % len(self._ids)]]
+
+    def _gap(self, node: int) -> int:
+        """How far the successor is."""
+        return clockwise(self.id_of[node], self.id_of[self.successor(node)], SIZE) or SIZE
+
+    def _middle(self, node: int) -> int:
+        """Between a node and its successor."""
+        return (self.id_of[node] + self._gap(node) // 2) % SIZE
+
+
+def even_places(order: Sequence[int]) -> dict[int, int]:
+    """Identifiers of nodes in that order, evenly spaced."""
+    return {node: rank * (SIZE // len(order)) for rank, node in enumerate(order)}

@@ -1,0 +1,51 @@
+"""What nodes have measured: how often their clients publish on what, and how far the nodes are from each other."""
+
+from dataclasses import dataclass, field
+
+from weft.master.plan import Link, link
+from weft.wire.frame import Measured
+
+WEIGHT = 0.5  # of the latest interval, against all before
+LEAST = 1e-6  # publications a second that are worth remembering
+
+
+@dataclass
+class Traffic:
+    rates: dict[int, dict[str, float]] = field(default_factory=dict)  # node -> filter -> publications a second
+    round_trips: dict[Link, float] = field(default_factory=dict)  # milliseconds
+    counters: dict[int, dict[str, int]] = field(default_factory=dict)  # node -> name, since the node started
+    _heard: dict[int, float] = field(default_factory=dict)
+
+    def measure(self, node: int, measured: Measured, now: float) -> None:
+        for peer, milliseconds in measured.round_trips:
+            self.time(node, peer, milliseconds)
+        self.counters[node] = dict(measured.counters)
+        seconds = now - self._heard.get(node, now - 1.0)
+        self._heard[node] = now
+        if seconds > 0:
+            self._rate(node, {name: count / seconds for name, count, _ in measured.rates})
+
+    def time(self, node: int, peer: int, milliseconds: float) -> None:
+        between = link(node, peer)
+        before = self.round_trips.get(between, milliseconds)
+        self.round_trips[between] = before + WEIGHT * (milliseconds - before)
+
+    def forget(self, node: int) -> None:
+        for kept in (self.rates, self.counters, self._heard):
+            kept.pop(node, None)
+        for between in [each for each in self.round_trips if node in each]:
+            del self.round_trips[between]
+
+    def topic_rate(self, pattern: str) -> float:
+        """Of all nodes together."""
+        return sum(rates.get(pattern, 0.0) for rates in self.rates.values())
+
+    def total(self, name: str) -> int:
+        """A counter over all nodes."""
+        return sum(counters.get(name, 0) for counters in self.counters.values())
+
+    def _rate(self, node: int, latest: dict[str, float]) -> None:
+        before = self.rates.get(node, {})
+        names = before.keys() | latest.keys()
+        mixed = {name: (1 - WEIGHT) * before.get(name, 0.0) + WEIGHT * latest.get(name, 0.0) for name in names}
+        self.rates[node] = {name: rate for name, rate in mixed.items() if rate > LEAST}

@@ -1,0 +1,159 @@
+"""What a node knows of the network: the ring around it, who is linked, which filters others hold, who is down.
+
+All of it comes from the master, in order. With the master gone it is what it was.
+"""
+
+from dataclasses import dataclass, field
+
+from weft.broker.filter import FilterIndex
+from weft.protocol.finger import Finger, FingerTable
+from weft.protocol.router import Membership
+from weft.wire.frame import NOBODY, Filters, Holder, Listed, NeighbourInterests, Peer, Peers
+from weft.wire.mqtt.topic import is_shared, split_shared
+
+RING = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A node that is down, and what its persistent sessions hold."""
+
+    ring_id: int
+    filters: FilterIndex[bool] = field(compare=False)
+
+
+def absence_of(ring_id: int, filters: tuple[str, ...]) -> Absence:
+    index: FilterIndex[bool] = FilterIndex()
+    for pattern in filters:
+        if not is_shared(pattern):
+            index.setdefault(pattern, lambda: True)
+    return Absence(ring_id, index)
+
+
+class SharedGroup:
+    """The nodes with members of a shared subscription. Nodes take turns, by the number of their members."""
+
+    def __init__(self, filter_: str, holders: tuple[Holder, ...]) -> None:
+        self.filter = filter_
+        self.holders = holders
+        self._given = {one.node: 0 for one in holders}
+
+    def choose(self, preferred: int | None = None, but: int | None = None) -> Holder | None:
+        """The node that has been given least for its members, unless there is a preferred one."""
+        able = [one for one in self.holders if one.node != but]
+        if not able:
+            return None
+        if preferred is not None and (same := [one for one in able if one.node == preferred]):
+            return same[0]
+        chosen = min(able, key=lambda one: ((self._given[one.node] + 1) / one.members, one.node))
+        self._given[chosen.node] += 1
+        return chosen
+
+
+class Atlas(Membership):
+    def __init__(self) -> None:
+        self.node = NOBODY
+        self.ring_id = 0
+        self.ring_size = RING
+        self.version = 0  # of the plan
+        self.peers: dict[int, Peer] = {}
+        self.up: set[int] = set()  # peers with a link
+        self.fingers = FingerTable(0, RING, [])  # that can be used
+        self.held: set[int] = set()  # topics of this node's clients
+        self.wild: FilterIndex[str] = FilterIndex()  # wildcard filters of all nodes
+        self.groups: FilterIndex[dict[str, SharedGroup]] = FilterIndex()  # shared ones, by what they match
+        self.down: dict[int, Absence] = {}
+        self.places: dict[int, int] = {}  # ring ids of nodes that were down
+        self._interests: dict[int, set[int]] = {}  # of peers
+
+    # Membership
+
+    def subscribes(self, node: int, topic: int) -> bool:
+        return topic in (self.held if node == self.node else self._interests.get(node, ()))
+
+    def nearest_subscriber(self, topic: int) -> int | None:
+        """Any node may subscribe, as far as this one knows: the next on the ring."""
+        fingers = self.fingers.fingers
+        return fingers[0].ring_id if fingers else None
+
+    # The ring
+
+    def refresh(self) -> None:
+        """Peers or links have changed."""
+        known = [one for one in self.peers.values() if one.is_finger and one.node in self.up]
+        fingers = [Finger(one.node, one.ring_id) for one in known]
+        self.fingers = FingerTable(self.ring_id, self.ring_size, fingers)
+
+    def is_whole(self) -> bool:
+        """Whether the next node on the ring can be reached, as far as this one knows."""
+        if not self.peers:
+            return True
+        return min(self.peers.values(), key=self._distance).node in self.up
+
+    def towards(self, node: int, ring_id: int) -> int | None:
+        """The peer to send to what is for a node."""
+        if node in self.up:
+            return node
+        finger = self.fingers.towards(ring_id)
+        return finger.peer if finger is not None else None
+
+    def _distance(self, peer: Peer) -> int:
+        return (peer.ring_id - self.ring_id) % self.ring_size
+
+    # News of the master
+
+    def rewire(self, news: Peers) -> tuple[list[Peer], list[int]]:
+        """Links to make, and links to end."""
+        self.ring_id, self.ring_size = news.ring_id, news.ring_size
+        before, self.peers = self.peers, {one.node: one for one in news.peers}
+        made = [one for one in news.peers if before.get(one.node) != one]
+        ended = [node for node in before if node not in self.peers]
+        for node in ended:
+            self._interests.pop(node, None)
+        return made, ended
+
+    def enlist(self, news: Filters) -> None:
+        if news.whole:
+            self.wild, self.groups = FilterIndex(), FilterIndex()
+        for one in news.added:
+            self._list_one(one)
+        for pattern in news.removed:
+            self._unlist(pattern)
+
+    def learn(self, news: NeighbourInterests) -> None:
+        interests = self._interests.setdefault(news.node, set())
+        if news.whole:
+            interests.clear()
+        interests.update(news.added)
+        interests.difference_update(news.removed)
+
+    def owed(self, name: str) -> list[int]:
+        """Nodes that are down and whose sessions want what is published on a name."""
+        return [node for node, absence in self.down.items() if absence.filters.match(name)]
+
+    def shared(self, name: str) -> list[str]:
+        """Shared filters that match a name."""
+        return [filter_ for groups in self.groups.match(name) for filter_ in groups]
+
+    def group(self, filter_: str) -> SharedGroup | None:
+        parts = split_shared(filter_)
+        found = self.groups.get(parts[1]) if parts is not None else None
+        return found.get(filter_) if found is not None else None
+
+    def _list_one(self, one: Listed) -> None:
+        parts = split_shared(one.filter) if is_shared(one.filter) else None
+        if parts is None:
+            self.wild.setdefault(one.filter, lambda: one.filter)
+        else:
+            self.groups.setdefault(parts[1], dict)[one.filter] = SharedGroup(one.filter, one.holders)
+
+    def _unlist(self, pattern: str) -> None:
+        parts = split_shared(pattern) if is_shared(pattern) else None
+        if parts is None:
+            self.wild.remove(pattern)
+            return
+        groups = self.groups.get(parts[1])
+        if groups is not None:
+            groups.pop(pattern, None)
+            if not groups:
+                self.groups.remove(parts[1])

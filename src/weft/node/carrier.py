@@ -1,0 +1,241 @@
+"""Publications on links: between messages of the wire and the router, with custody kept of QoS 1 and 2.
+
+The router decides where a publication goes (protocol/weave.py); here it is put on links, and what a link does not take
+is told to the router. A publication on several trees is as many publications to the router, one a topic, and another
+with each attempt; to clients it is one (seen.py).
+
+A message may also be for one node alone: a shared subscription's member (its filter is the message's group), or what is
+owed to a node that was down (DIRECT). It goes from finger to finger, and only the node that it is for takes it.
+"""
+
+from dataclasses import dataclass, replace
+
+from weft.node.atlas import Atlas
+from weft.node.figure import Figures
+from weft.node.parameters import Parameters
+from weft.node.seen import Seen
+from weft.protocol.convey import Ranged
+from weft.protocol.custody import Custody
+from weft.protocol.router import (
+    Deliver,
+    Event,
+    Packet,
+    Publication,
+    Published,
+    Received,
+    Rewired,
+    Undelivered,
+)
+from weft.protocol.router import Message as RouterMessage
+from weft.protocol.weave import Entering, Patience, Weave, Woven
+from weft.wire.frame import Form, Message, topic_of
+
+DIRECT = "$weft/direct"
+MOST_HOPS = 250
+STRANGER = -1  # stands for no peer
+
+Key = tuple[int, int, int, int]  # issuer, incarnation, count, attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Carried(Publication):
+    """A publication as the router has it, with what its messages carry besides."""
+
+    incarnation: int = 0
+    count: int = 0
+    attempt: int = 0
+    floor: int = 0
+    kept: bool = False
+    token: int = 0
+
+    @property
+    def key(self) -> Key:
+        return self.issuer, self.incarnation, self.count, self.attempt
+
+
+def carried(message: Message) -> Carried:
+    number = message.incarnation << 80 | message.count << 16 | message.attempt
+    return Carried(
+        message.issuer,
+        number,
+        message.topic,
+        message.content,
+        message.incarnation,
+        message.count,
+        message.attempt,
+        message.floor,
+        message.kept,
+        message.token,
+    )
+
+
+class Carrier:
+    def __init__(self, atlas: Atlas, custody: Custody, seen: Seen, figures: Figures, parameters: Parameters) -> None:
+        self._atlas = atlas
+        self._custody = custody
+        self._seen = seen
+        self._figures = figures
+        self._patience = Patience(parameters.settling * 1000, parameters.memory * 1000)
+        self.router = Weave(atlas.node, atlas, atlas.fingers, patience=self._patience)
+        self.own: tuple[int, int] = (atlas.node, 0)  # number and incarnation
+        self.stuck: set[int] = set()  # peers that have not kept up for too long
+        self._out: dict[int, list[Message]] = {}
+
+    def name(self, node: int, incarnation: int) -> None:
+        """This node has got its number."""
+        if self.own != (node, incarnation):
+            self.own = node, incarnation
+            self.router = Weave(node, self._atlas, self._atlas.fingers, patience=self._patience)
+
+    def rewire(self, now: float) -> None:
+        self._atlas.refresh()
+        self.router.handle(Rewired(self._atlas.fingers), now * 1000)
+
+    def issue(self, message: Message, way: tuple[int, ...] | None, now: float) -> None:
+        """Send a publication of this node's on one topic; without a way and a table, over the whole ring."""
+        publication = carried(message)
+        if publication.topic in self.router.tables:
+            self._route(Published(publication), publication, now)
+        elif way:
+            self.router.ways[publication.topic] = way
+            self._route(Published(publication), publication, now)
+        else:
+            self._fall_back(publication, 0, now)
+
+    def receive(self, peer: int, message: Message, now: float) -> bool:
+        """Whether it has come for the first time, and is for clients of this node."""
+        self._figures.messages_received += 1
+        if message.kept:
+            self._custody.receive(peer, (message.issuer, message.incarnation, message.count, message.attempt))
+        if message.group:
+            return self.direct(message) and self._is_first(message, now)
+        if message.topic not in self._atlas.held:
+            self._figures.relayed += 1
+        if message.hops >= MOST_HOPS:
+            self._fail(carried(message))
+        else:
+            self._pass_on(peer, message, now)
+        return self._is_first(message, now)
+
+    def direct(self, message: Message) -> bool:
+        """On to the node that it is for. Whether that is this one."""
+        if message.low == self._atlas.ring_id:
+            return True
+        here = [one.node for one in self._atlas.peers.values() if one.ring_id == message.low]
+        peer = self._atlas.towards(here[0] if here else STRANGER, message.low)
+        publication = carried(message)
+        if peer is None or message.hops >= MOST_HOPS:
+            self._fail(publication)
+        else:
+            self._put(
+                peer, publication, Ranged(publication, message.hops + 1, message.low, message.high), message.group
+            )
+        return False
+
+    def lose(self, peer: int, now: float) -> None:
+        """A link is lost: what was on it goes by other ways."""
+        self._out.pop(peer, None)
+        self.stuck.discard(peer)
+        for _, message in self._custody.lose(peer):
+            if isinstance(message, Message):
+                self.direct(replace(message, hops=message.hops - 1))
+            elif isinstance(message, RouterMessage) and isinstance(message.publication, Carried):
+                self._route(_undelivered(peer, message), message.publication, now)
+
+    def take(self) -> list[tuple[int, tuple[Message, ...]]]:
+        """What is to be sent, by peer."""
+        out, self._out = self._out, {}
+        return [(peer, tuple(messages)) for peer, messages in out.items()]
+
+    def _pass_on(self, peer: int, message: Message, now: float) -> None:
+        publication = carried(message)
+        if message.form is Form.WOVEN:
+            self._route(Received(peer, Woven(publication, message.hops)), publication, now)
+        elif message.form is Form.RANGED:
+            if not self._atlas.is_whole():
+                self._fail(publication)
+            event = Received(peer, Ranged(publication, message.hops, message.low, message.high))
+            self._route(event, publication, now)
+        elif message.way or publication.topic in self.router.tables:
+            self._route(Received(peer, Entering(publication, message.hops, message.way)), publication, now)
+        else:
+            self._fall_back(publication, message.hops, now)
+
+    def _fall_back(self, publication: Carried, hops: int, now: float) -> None:
+        self._route(Undelivered(STRANGER, Woven(publication, hops + 1)), publication, now)
+
+    def _route(self, event: Event, publication: Carried, now: float) -> None:
+        todo = self.router.handle(event, now * 1000)
+        ranged = False
+        while todo:
+            again = []
+            for effect in todo:
+                if isinstance(effect, Deliver):
+                    self._figures.delivered += 1
+                    continue
+                ranged |= type(effect.message) is Ranged
+                if effect.peer in self._atlas.up:
+                    self._put(effect.peer, publication, effect.message)
+                else:
+                    self._fail(publication)
+                    again += self.router.handle(_undelivered(effect.peer, effect.message), now * 1000)
+            todo = again
+        if ranged and not isinstance(event, Received):
+            self._figures.fallen_back += 1
+        if (ranged or publication.topic not in self.router.tables) and not self._atlas.is_whole():
+            self._fail(publication)
+
+    def _put(self, peer: int, publication: Carried, message: Packet, group: str = "") -> None:
+        if peer in self.stuck and not publication.kept:
+            self._figures.dropped += 1
+            return
+        made = _message(publication, message, group)
+        if publication.kept:
+            self._custody.send(peer, publication.key, made if group else message)
+        self._figures.messages_sent += 1
+        self._out.setdefault(peer, []).append(made)
+
+    def _fail(self, publication: Carried) -> None:
+        if publication.kept and self._custody.is_engaged(publication.key):
+            self._custody.fail(publication.key)
+
+    def _is_first(self, message: Message, now: float) -> bool:
+        issuer, incarnation, count = message.issuer, message.incarnation, message.count
+        if message.group not in ("", DIRECT):
+            incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
+        elif (issuer, incarnation) == self.own:
+            return False
+        if message.kept:
+            return self._seen.take(issuer, incarnation, count, message.floor, now)
+        return self._seen.is_first(issuer, incarnation, count, now)
+
+
+def _undelivered(peer: int, message: Packet) -> Undelivered:
+    """What the router is told; it is to fall back also where a way into the tree has broken off."""
+    if isinstance(message, Entering):
+        return Undelivered(peer, Woven(message.publication, message.hops))
+    return Undelivered(peer, message)
+
+
+def _message(publication: Carried, message: Packet, group: str) -> Message:
+    made = Message(
+        Form.WOVEN,
+        publication.topic,
+        publication.issuer,
+        publication.incarnation,
+        publication.count,
+        0,
+        publication.content,
+        publication.kept,
+        publication.attempt,
+        publication.floor,
+    )
+    made.token = publication.token
+    made.group = group
+    if isinstance(message, Woven):
+        made.hops = message.hops
+    elif isinstance(message, Entering):
+        made.form, made.hops, made.way = Form.ENTERING, message.hops, message.way
+    elif isinstance(message, Ranged):
+        made.form, made.hops, made.low, made.high = Form.RANGED, message.hops, message.low, message.high
+    return made

@@ -1,0 +1,147 @@
+"""What this node, as an issuer, still owes to the network: publications of QoS 1 and 2 that not everybody has.
+
+    under way   an attempt travels; when it ends well, it is settled or owed
+    resting     an attempt has failed, and the next is due at a time, or when tables change
+    owed        everybody has it but nodes that are down, which it is sent to when they are back
+
+Publications are settled in any order. `floor` is the lowest count that may be sent again to everybody.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from weft.broker.publication import Publication
+from weft.node.parameters import Parameters
+
+
+@dataclass(slots=True)
+class Debt:
+    publication: Publication
+    count: int
+    since: float
+    attempt: int = 0
+    due: float | None = None  # when to try again, or to give an attempt up
+    is_under_way: bool = False
+    owed: set[int] = field(default_factory=set)  # nodes that are down; all others have it
+    targets: set[int] = field(default_factory=set)  # nodes that were: it is for these alone
+    group: str = ""  # it is for one member of this shared filter alone
+    chosen: dict[str, int] = field(default_factory=dict)  # by shared filter, the node that it was given to
+
+    def is_for_some(self) -> bool:
+        return bool(self.targets or self.group)
+
+    def size(self) -> int:
+        return self.publication.size() + 100
+
+
+class Debts:
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._open: dict[int, Debt] = {}  # by count: to everybody
+        self._owed: dict[int, Debt] = {}  # by count: to nodes that are down
+        self._by_node: dict[int, dict[int, None]] = {}  # node -> counts
+        self.open_bytes = 0
+        self.owed_bytes = 0
+        self.dropped = 0  # that were owed for too long, or were too many
+        self._settled: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._open) + len(self._owed)
+
+    def __iter__(self) -> Iterator[Debt]:
+        yield from self._open.values()
+        yield from self._owed.values()
+
+    @property
+    def under_way(self) -> int:
+        return len(self._open)
+
+    @property
+    def owed(self) -> dict[int, int]:
+        """How many publications are owed to which nodes."""
+        return {node: len(counts) for node, counts in self._by_node.items() if counts}
+
+    def floor(self, count: int) -> int:
+        """The lowest count that is not settled; the next one where all are."""
+        return next(iter(self._open), count)
+
+    def is_full(self) -> bool:
+        return len(self._open) >= self._parameters.window or self.open_bytes >= self._parameters.window_bytes
+
+    def has_room(self) -> bool:
+        return len(self._open) <= self._parameters.window // 2 and self.open_bytes <= self._parameters.window_bytes // 2
+
+    def add(self, publication: Publication, now: float) -> Debt:
+        assert publication.origin is not None
+        debt = Debt(publication, publication.origin[2], now)
+        self._open[debt.count] = debt
+        self.open_bytes += debt.size()
+        return debt
+
+    def get(self, count: int) -> Debt | None:
+        return self._open.get(count)
+
+    def settle(self, debt: Debt) -> None:
+        if self._open.pop(debt.count, None) is not None:
+            self.open_bytes -= debt.size()
+        if self._owed.pop(debt.count, None) is not None:
+            self.owed_bytes -= debt.size()
+            for node in debt.owed:
+                self._by_node.get(node, {}).pop(debt.count, None)
+        self._settled.append(debt.count)
+
+    def owe(self, debt: Debt, nodes: Iterable[int], now: float) -> None:
+        """Everybody has it but these, which are down."""
+        self._open.pop(debt.count)
+        self.open_bytes -= debt.size()
+        debt.owed, debt.targets, debt.due, debt.is_under_way = set(nodes), set(), None, False
+        self._owed[debt.count] = debt
+        self.owed_bytes += debt.size()
+        for node in debt.owed:
+            self._by_node.setdefault(node, {})[debt.count] = None
+        self._bound(now)
+
+    def reopen(self, node: int, most: int) -> list[Debt]:
+        """A node is back: some of what is owed to it, the oldest first, for it alone."""
+        counts = self._by_node.get(node, {})
+        debts = [self._owed[count] for count in sorted(counts)[:most]]
+        for debt in debts:
+            self.owed_bytes -= self._owed.pop(debt.count).size()
+            for other in debt.owed:
+                self._by_node[other].pop(debt.count, None)
+            debt.owed.discard(node)
+            debt.targets = {node}
+            self._open[debt.count] = debt
+            self.open_bytes += debt.size()
+        if debts:
+            self._open = dict(sorted(self._open.items()))
+        return debts
+
+    def forgive(self, node: int) -> None:
+        """A node will not come back."""
+        for count in list(self._by_node.pop(node, {})):
+            debt = self._owed[count]
+            debt.owed.discard(node)
+            if not debt.owed:
+                self.settle(debt)
+
+    def take_settled(self) -> list[int]:
+        settled, self._settled = self._settled, []
+        return settled
+
+    def due(self, now: float) -> list[Debt]:
+        return [debt for debt in self._open.values() if debt.due is not None and debt.due <= now]
+
+    def next_due(self) -> float | None:
+        return min((debt.due for debt in self._open.values() if debt.due is not None), default=None)
+
+    def _bound(self, now: float) -> None:
+        """Nothing is kept for ever: the oldest goes first."""
+        limits = self._parameters
+        while self._owed:
+            debt = next(iter(self._owed.values()))
+            too_much = len(self._owed) > limits.owed_messages or self.owed_bytes > limits.owed_bytes
+            if not too_much and debt.since + limits.owed_age > now:
+                return
+            self.dropped += 1
+            self.settle(debt)

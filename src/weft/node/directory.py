@@ -1,0 +1,116 @@
+"""What this node tells the master of its clients: the filters that they hold, and their sessions.
+
+A client whose SUBSCRIBE brings a filter that nobody here held is answered when the filter is in place in the whole
+network, which the master says; or after some patience, or at once where the master is gone.
+"""
+
+from collections.abc import Callable
+
+from weft.broker.deadline import Deadlines
+from weft.broker.effect import FilterHeld, SessionSubscribed
+from weft.broker.session import Session
+from weft.node.atlas import Atlas
+from weft.node.effect import MASTER
+from weft.node.outbox import Outbox
+from weft.wire.frame import (
+    EVERYBODY,
+    Held,
+    Interest,
+    Owned,
+    SessionEnded,
+    SessionOwned,
+    Subscribed,
+    topic_of,
+)
+from weft.wire.mqtt.topic import is_shared
+
+Waiting = Callable[[float], None]
+
+
+class Directory:
+    def __init__(self, atlas: Atlas, outbox: Outbox, deadlines: Deadlines, patience: float) -> None:
+        self._atlas = atlas
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._patience = patience
+        self.sequence = 0  # of Interest
+        self._changed: dict[str, Held] = {}  # in this event
+        self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
+        self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
+        self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
+        atlas.held.add(EVERYBODY)
+
+    def note_filter(self, effect: FilterHeld) -> bool:
+        """Whether others have to hear of it before it has an effect."""
+        self._changed[effect.filter] = Held(effect.filter, effect.members, effect.persistent)
+        topic = topic_of(effect.filter)
+        is_new = topic not in self._atlas.held
+        if is_shared(effect.filter):
+            return effect.members == 1
+        (self._atlas.held.add if effect.members else self._atlas.held.discard)(topic)
+        return is_new and effect.members > 0
+
+    def note_session(self, client: str, session: Session | None) -> None:
+        self._sessions[client] = session
+        self._subscriptions.pop(client, None)
+
+    def note_subscription(self, effect: SessionSubscribed) -> None:
+        made = effect.subscription
+        told = None if made is None else Subscribed(effect.filter, made.options, made.identifier)
+        self._subscriptions.setdefault(effect.client, {})[effect.filter] = told
+
+    def flush(self) -> None:
+        """Tell the master what this event has changed."""
+        if not (self._changed or self._sessions or self._subscriptions):
+            return
+        sessions, self._sessions = self._sessions, {}
+        subscriptions, self._subscriptions = self._subscriptions, {}
+        changed, self._changed = self._changed, {}
+        if changed:
+            self.sequence += 1
+        if MASTER not in self._atlas.up:
+            return
+        for client, session in sessions.items():
+            self._outbox.tell(MASTER, SessionEnded(client) if session is None else SessionOwned(owned(session)))
+        for client, changes in subscriptions.items():
+            if client not in sessions:
+                self._tell_subscriptions(client, changes)
+        if changed:
+            added = tuple(one for one in changed.values() if one.members)
+            removed = tuple(one.filter for one in changed.values() if not one.members)
+            self._outbox.tell(MASTER, Interest(self.sequence, added, removed))
+
+    def wait(self, action: Waiting, now: float) -> None:
+        """Act when what has been told until now is in place, or has been waited for long enough."""
+        if MASTER not in self._atlas.up:
+            action(now)
+            return
+        entry = (self.sequence + bool(self._changed), action)
+        self._waiting.append(entry)
+        self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
+
+    def in_place(self, sequence: int, now: float) -> None:
+        ready = [one for one in self._waiting if one[0] <= sequence]
+        self._waiting = [one for one in self._waiting if one[0] > sequence]
+        for _, action in ready:
+            action(now)
+
+    def lose_master(self, now: float) -> None:
+        self.in_place(self.sequence, now)
+
+    def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
+        if entry in self._waiting:
+            self._waiting.remove(entry)
+            entry[1](now)
+
+    def _tell_subscriptions(self, client: str, changes: dict[str, Subscribed | None]) -> None:
+        added = tuple(one for one in changes.values() if one is not None)
+        removed = tuple(filter_ for filter_, one in changes.items() if one is None)
+        self._outbox.tell(MASTER, SessionOwned(Owned(client, 1, 0, added), whole=False, removed=removed))
+
+
+def owned(session: Session) -> Owned:
+    held: tuple[Subscribed, ...] = ()
+    if session.persistent:
+        held = tuple(Subscribed(one.filter, one.options, one.identifier) for one in session.subscriptions.values())
+    return Owned(session.client, session.expiry, session.version, held)

@@ -1,0 +1,389 @@
+"""Publications of this node's clients, on their way into the network.
+
+A publication goes on the trees of all filters that match its name: the name itself, and wildcard filters. A retained
+one goes to everybody, on one tree. For each shared subscription that matches, one of the nodes with members is chosen
+and sent to directly.
+
+Of QoS 1 and 2 this node keeps custody (debt.py): an attempt is a diffusing computation (protocol/custody.py), and what
+has failed is tried again, as another attempt.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.broker.deadline import Deadlines
+from weft.broker.publication import Publication
+from weft.node.atlas import Atlas
+from weft.node.carrier import DIRECT, Carrier, Key
+from weft.node.debt import Debt, Debts
+from weft.node.effect import MASTER
+from weft.node.entry import Entries
+from weft.node.figure import Figures
+from weft.node.outbox import Outbox
+from weft.node.parameters import Parameters
+from weft.protocol.custody import Conclusion, Custody
+from weft.wire import content
+from weft.wire.content import Content
+from weft.wire.frame import EVERYBODY, NOBODY, FindWay, Form, Message, topic_of
+
+TICK = 0.25  # seconds between looks at what is due
+WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master, of one filter
+SLICE = 100  # publications that a node that is back is sent at a time
+ROOM = "window"  # the reason for which publishers wait
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where publications on a name go, while nothing changes."""
+
+    trees: tuple[tuple[str, int], ...]  # filters and their topics
+    groups: tuple[str, ...]  # shared filters
+    owed: tuple[int, ...]  # nodes that are down and will want it
+
+    def is_wanted(self) -> bool:
+        return bool(self.trees or self.groups or self.owed)
+
+
+class Issuing:
+    def __init__(
+        self,
+        atlas: Atlas,
+        carrier: Carrier,
+        custody: Custody,
+        debts: Debts,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        figures: Figures,
+        parameters: Parameters,
+        own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
+        choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
+    ) -> None:
+        self._atlas = atlas
+        self._carrier = carrier
+        self._custody = custody
+        self._debts = debts
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._figures = figures
+        self._parameters = parameters
+        self._own_groups = own_groups
+        self._choose_own = choose_own
+        self.entries = Entries(carrier.router.tables)
+        self._plans: dict[bytes, Plan] = {}
+        self._returning: dict[int, None] = {}  # nodes that are back and still owed
+        self._ticking = False
+        self.rates: dict[str, list[int]] = {}  # publications and bytes by name, since last asked
+
+    # Where to
+
+    def is_wanted(self, publication: Publication) -> bool:
+        if publication.retain and (self._atlas.peers or self._atlas.down):
+            return True
+        return self.plan(publication.topic).is_wanted()
+
+    def plan(self, name: bytes) -> Plan:
+        plan = self._plans.get(name)
+        if plan is None:
+            if len(self._plans) >= 100_000:
+                self._plans.clear()
+            plan = self._plans[name] = self._made(name.decode())
+        return plan
+
+    def replan(self) -> None:
+        """Tables, ways, filters or nodes have changed."""
+        self._plans.clear()
+
+    def _made(self, name: str) -> Plan:
+        groups = tuple(dict.fromkeys([*self._atlas.shared(name), *self._own_groups(name)]))
+        if self._atlas.node == NOBODY:
+            return Plan((), groups, ())
+        filters = [name, *self._atlas.wild.match(name)]
+        trees = tuple((one, topic_of(one)) for one in filters)
+        wanted = tuple((one, topic) for one, topic in trees if self._leads_on(one, topic))
+        return Plan(wanted, groups, tuple(self._atlas.owed(name)))
+
+    def _leads_on(self, filter_: str, topic: int) -> bool:
+        """Whether another node holds the filter, as far as this one knows."""
+        table = self._carrier.router.tables.get(topic)
+        if table is not None:
+            return bool(table)
+        entry = self.entries.get(filter_)
+        if entry is None or entry.is_held is None:
+            return bool(self._atlas.peers)
+        return entry.is_held
+
+    # Out
+
+    def issue(self, publication: Publication, source: int | None, now: float) -> None:
+        """What a client of this node has published."""
+        self._figures.issued += 1
+        rate = self.rates.setdefault(publication.topic.decode(), [0, 0])
+        rate[0] += 1
+        rate[1] += len(publication.payload)
+        if publication.qos:
+            self._attempt(self._debts.add(publication, now), now)
+            if source is not None and self._debts.is_full():
+                self._outbox.hold(source, ROOM)
+        else:
+            self._send_once(publication, now)
+
+    def trace(self, name: str, token: int, now: float) -> None:
+        message = self._message(Publication(name.encode(), b"", issued=now, origin=(*self._carrier.own, 0)), now)
+        message.token = token
+        for filter_, topic in self.plan(name.encode()).trees:
+            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+
+    def restore(self, publication: Publication, now: float) -> None:
+        """What was owed when this node ended."""
+        self._debts.add(publication, now).due = now
+        self._tick(now)
+
+    def answer(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
+        """The master's answer about an entry."""
+        waiting = self.entries.learn(filter_, is_held, way)
+        self.replan()
+        self._go_on(waiting, now)
+
+    def give_up(self, filter_: str, now: float) -> None:
+        waiting = self.entries.give_up(filter_)
+        self.replan()
+        self._go_on(waiting, now)
+
+    def ask_again(self) -> None:
+        """The master is there again, and may not remember who asked what."""
+        for filter_ in self.entries.known():
+            self._outbox.tell(MASTER, FindWay(filter_))
+
+    def reissue(self, filter_: str, publication: Publication, now: float) -> None:
+        """A member of a shared subscription has ended before it took this, and there is no other here."""
+        if publication.qos:
+            debt = self._debts.add(publication, now)
+            debt.group = filter_
+            self._attempt(debt, now)
+        else:
+            self._to_group(filter_, self._message(publication, now), publication, now)
+
+    def _go_on(self, waiting: list[Publication], now: float) -> None:
+        for publication in waiting:
+            assert publication.origin is not None
+            if not publication.qos:
+                self._send_once(publication, now)
+            elif (debt := self._debts.get(publication.origin[2])) is not None and not debt.is_under_way:
+                self._attempt(debt, now)
+
+    def _waits(self, plan: Plan, publication: Publication, now: float) -> bool:
+        """Ask for what is not known, and let the publication wait for the answer."""
+        if publication.retain:
+            return False
+        for filter_, topic in plan.trees:
+            if topic in self._carrier.router.tables:
+                continue
+            entry = self.entries.get(filter_)
+            if entry is None:
+                entry = self.entries.ask(filter_)
+                self._ask(filter_, now)
+            if entry.is_held is None and not entry.gave_up:
+                if len(entry.waiting) < WAITING or publication.qos:
+                    entry.waiting.append(publication)
+                else:
+                    self._figures.dropped += 1
+                return True
+        return False
+
+    def _ask(self, filter_: str, now: float) -> None:
+        if MASTER in self._atlas.up:
+            self._outbox.tell(MASTER, FindWay(filter_))
+            wait = self._parameters.patience
+        else:
+            wait = 0.0
+        self._deadlines.at(now + wait, lambda then: self.give_up(filter_, then))
+
+    def _send_once(self, publication: Publication, now: float) -> None:
+        """QoS 0."""
+        plan = self.plan(publication.topic)
+        if self._waits(plan, publication, now):
+            return
+        message = self._message(publication, now)
+        self._to_trees(plan, message, publication.retain, now)
+        for group in plan.groups:
+            self._to_group(group, message, publication, now)
+
+    def _attempt(self, debt: Debt, now: float) -> None:
+        publication = debt.publication
+        if publication.expires is not None and publication.expires <= now:
+            self._debts.settle(debt)
+            return
+        plan = self.plan(publication.topic)
+        if not debt.is_for_some() and self._waits(plan, publication, now):
+            debt.is_under_way = False
+            return
+        message = self._begin(debt, now)
+        if debt.group:
+            self._to_group(debt.group, message, publication, now, debt)
+        elif debt.targets:
+            self._to_targets(debt, message)
+        else:
+            self._custody.owe(debt_key(message), plan.owed)
+            self._to_trees(plan, message, publication.retain, now)
+            for group in plan.groups:
+                self._to_group(group, message, publication, now, debt)
+
+    def _begin(self, debt: Debt, now: float) -> Message:
+        self._figures.attempts += debt.attempt > 0
+        debt.attempt += 1
+        debt.is_under_way, debt.due = True, now + self._parameters.attempt
+        self._tick(now)
+        message = self._message(debt.publication, now)
+        message.kept, message.attempt, message.floor = True, debt.attempt, self._debts.floor(debt.count)
+        self._custody.begin(debt_key(message))
+        return message
+
+    def _to_targets(self, debt: Debt, message: Message) -> None:
+        """Nodes that were down when everybody else got it; some may be again."""
+        self._custody.owe(debt_key(message), debt.owed)
+        for node in sorted(debt.targets):
+            if node in self._atlas.down or node not in self._atlas.places:
+                self._custody.owe(debt_key(message), (node,))
+            else:
+                self._carrier.direct(self._for_one(message, self._atlas.places[node], DIRECT))
+
+    def _to_trees(self, plan: Plan, message: Message, retain: bool, now: float) -> None:
+        if retain:
+            self._carrier.issue(_on(message, EVERYBODY), None, now)
+            return
+        for filter_, topic in plan.trees:
+            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+
+    def _to_group(
+        self, filter_: str, message: Message, publication: Publication, now: float, debt: Debt | None = None
+    ) -> None:
+        """One node of those with members; in later attempts the same one, if it still has any."""
+        group = self._atlas.group(filter_)
+        before = debt.chosen.get(filter_) if debt is not None else None
+        if before == self._atlas.node:
+            return  # it has it
+        chosen = group.choose(before) if group is not None else None
+        if chosen is None or chosen.node == self._atlas.node:
+            self._choose_own(filter_, publication, now)
+        else:
+            self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
+        if debt is not None:
+            debt.chosen[filter_] = chosen.node if chosen is not None else self._atlas.node
+
+    def pass_on(self, message: Message) -> bool:
+        """A message for a shared subscription that has no member here any more: to another node."""
+        group = self._atlas.group(message.group)
+        chosen = group.choose(but=self._atlas.node) if group is not None else None
+        if chosen is not None:
+            self._carrier.direct(self._for_one(message, chosen.ring_id, message.group))
+        return chosen is not None
+
+    def _for_one(self, message: Message, ring_id: int, group: str) -> Message:
+        one = _on(message, EVERYBODY)
+        one.form, one.low, one.high = Form.RANGED, ring_id, (ring_id + 1) % self._atlas.ring_size
+        one.group = group
+        return one
+
+    def _way(self, filter_: str) -> tuple[int, ...] | None:
+        entry = self.entries.get(filter_)
+        return entry.way if entry is not None else None
+
+    def _message(self, publication: Publication, now: float) -> Message:
+        life = None if publication.expires is None else publication.expires - now
+        written = content.encode(
+            Content(
+                publication.topic,
+                publication.payload,
+                publication.qos,
+                publication.retain,
+                publication.properties,
+                life,
+                publication.publisher,
+                publication.issued,
+            )
+        )
+        issuer, incarnation, count = publication.origin or (*self._carrier.own, 0)
+        return Message(Form.WOVEN, 0, issuer, incarnation, count, 0, written)
+
+    # Debts
+
+    def conclude(self, conclusion: Conclusion, now: float) -> None:
+        """An attempt is over."""
+        count, attempt = conclusion.key[2], conclusion.key[3]  # type: ignore[index]
+        debt = self._debts.get(count)
+        if debt is None or debt.attempt != attempt:
+            return
+        debt.is_under_way = False
+        absent = {node for node in conclusion.owed if node in self._atlas.down}
+        if not conclusion.failed and debt.targets:
+            debt.targets = set(conclusion.owed - absent)
+        if conclusion.failed or absent != conclusion.owed:
+            wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
+            debt.due = now + min(wait, self._parameters.most_retry)
+            self._tick(now)
+        elif absent:
+            self._debts.owe(debt, absent, now)
+        else:
+            self._figures.settled += 1
+            self._debts.settle(debt)
+        if self._debts.has_room():
+            self._outbox.release(ROOM)
+            self._pay(now)
+
+    def hurry(self, now: float) -> None:
+        """Tables or links have changed: what has failed may go well now."""
+        for debt in self._debts:
+            if not debt.is_under_way and debt.due is not None:
+                debt.due = min(debt.due, now + self._parameters.retry)
+
+    def come_back(self, node: int, now: float) -> None:
+        """A node is there again: it is sent what it is owed."""
+        self._returning[node] = None
+        self._pay(now)
+
+    def _pay(self, now: float) -> None:
+        """As much at a time as may be under way."""
+        for node in list(self._returning):
+            while self._debts.has_room():
+                debts = self._debts.reopen(node, SLICE)
+                for debt in debts:
+                    self._attempt(debt, now)
+                if not debts:
+                    self._returning.pop(node, None)
+                    break
+
+    def _tick(self, now: float) -> None:
+        if not self._ticking:
+            self._ticking = True
+            self._deadlines.at(now + TICK, self._look)
+
+    def _look(self, now: float) -> None:
+        self._ticking = False
+        for debt in self._debts.due(now):
+            if debt.is_under_way:
+                self._custody.forget((*self._carrier.own, debt.count, debt.attempt))
+                debt.is_under_way = False
+            self._attempt(debt, now)
+        if self._debts.under_way:
+            self._tick(now)
+
+
+def debt_key(message: Message) -> Key:
+    return message.issuer, message.incarnation, message.count, message.attempt
+
+
+def _on(message: Message, topic: int) -> Message:
+    """The same on a tree."""
+    return Message(
+        message.form,
+        topic,
+        message.issuer,
+        message.incarnation,
+        message.count,
+        message.hops,
+        message.content,
+        message.kept,
+        message.attempt,
+        message.floor,
+        token=message.token,
+    )

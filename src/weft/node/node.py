@@ -1,0 +1,573 @@
+"""A node of a network: its broker, and all that makes it one of many. Events in, effects out, time as an argument.
+
+It is driven as a broker is (broker/effect.py), and told besides of links and of what comes on them (effect.py). Same
+events, same effects.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from weft.broker import effect as e
+from weft.broker import record as r
+from weft.broker.broker import Broker
+from weft.broker.deadline import Deadlines
+from weft.broker.issuer import Issuer
+from weft.broker.parameters import Parameters as BrokerParameters
+from weft.broker.publication import Publication
+from weft.node import effect as n
+from weft.node import record
+from weft.node.atlas import Atlas, absence_of
+from weft.node.carrier import DIRECT, Carrier, Key
+from weft.node.debt import Debts
+from weft.node.directory import Directory, owned
+from weft.node.effect import MASTER
+from weft.node.figure import Figures
+from weft.node.identity import Identity
+from weft.node.issuing import Issuing
+from weft.node.moving import Moving
+from weft.node.outbox import Outbox
+from weft.node.parameters import DEFAULT, Parameters
+from weft.node.recovery import Recovery
+from weft.node.retention import Retention, publication_of
+from weft.node.seen import Seen
+from weft.protocol.custody import Custody, ranges_of
+from weft.protocol.router import Assigned
+from weft.wire import content
+from weft.wire import frame as w
+from weft.wire.frame_codec import decode_body, encode_body
+
+RELAYS = 64  # nodes that a routed frame may pass
+
+
+class Node:
+    def __init__(
+        self,
+        identity: Identity,
+        parameters: BrokerParameters,
+        now: float,
+        network: Parameters = DEFAULT,
+        seed: int = 0,
+        durable: bool = False,
+        position: int = 0,
+        version: str = "",
+    ) -> None:
+        assert parameters.linked
+        self.identity = identity
+        self.parameters = parameters
+        self.network = network
+        self.traffic = Figures()  # of the network; the broker has its own
+        self._durable = durable
+        self._outbox = Outbox()
+        self._deadlines = Deadlines()
+        self._issuer = Issuer(lambda publication: self._issuing.is_wanted(publication))
+        self._issuer.incarnation = identity.incarnation
+        self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer)
+        self.atlas = Atlas()
+        self.custody = Custody()
+        self._seen = Seen(network.memory)
+        self.debts = Debts(network)
+        self._carrier = Carrier(self.atlas, self.custody, self._seen, self.traffic, network)
+        self._issuing = Issuing(
+            self.atlas,
+            self._carrier,
+            self.custody,
+            self.debts,
+            self._outbox,
+            self._deadlines,
+            self.traffic,
+            network,
+            self.broker.groups,
+            self._choose_own,
+        )
+        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience)
+        self._moving = Moving(
+            self.broker,
+            self.atlas,
+            self._directory,
+            self._outbox,
+            self._deadlines,
+            self.traffic,
+            network,
+            self._happen,
+            self._keep,
+            self._send,
+        )
+        assert self.broker.replica is not None
+        self._retention = Retention(self.broker.replica, self.atlas, self._outbox, self._retain)
+        self._source: int | None = None  # the connection that this event came from
+        self._synced = position
+        self._ready = 0  # the position from which on this node may speak
+        self._congested: set[int] = set()  # peers
+        self._stopping = False
+        self._become(identity.node)
+        self._deadlines.at(now + network.measuring, self._measure)
+        self._deadlines.at(now + network.gossip, self._gossip)
+
+    @property
+    def figures(self) -> Any:
+        return self.broker.figures
+
+    @property
+    def position(self) -> int:
+        return self.broker.position
+
+    @property
+    def number(self) -> int:
+        """The master's number for this node, or NOBODY."""
+        return self.atlas.node
+
+    # Events
+
+    def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        handler = self._EVENTS.get(type(event))
+        if handler is not None:
+            handler(self, event, now)
+        else:
+            self._source = event.connection if type(event) is e.Received else None
+            self._happen(event, now)
+            if type(event) is e.Closed:
+                self._moving.forget(event.connection)
+                self._outbox.drop(event.connection)
+        effects = self._finish(now)
+        self._source = None
+        return effects
+
+    def next_deadline(self) -> float | None:
+        deadlines = [one for one in (self.broker.next_deadline(), self._deadlines.next()) if one is not None]
+        return min(deadlines, default=None)
+
+    def on_timer(self, now: float) -> list[e.Effect]:
+        due = self.broker.next_deadline()
+        if due is not None and due <= now:
+            self._digest(self.broker.on_timer(now), now)
+        self._deadlines.run(now)
+        return self._finish(now)
+
+    def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
+        """Begin with what a journal had, or with nothing."""
+        self._issuer.count = recovery.next_count
+        self._keep(record.Started(self.identity.incarnation, recovery.next_count))
+        self._ready = self.broker.position
+        for (issuer, incarnation), counts in recovery.taken.items():
+            self._seen.restore(issuer, incarnation, iter(counts), now)
+        self._moving.restore(recovery.fetching, recovery.given)
+        self._digest(self.broker.restore(recovery.broker, now), now)
+        for publication in recovery.owed.values():
+            self._issuing.restore(publication, now)
+        return self._finish(now)
+
+    def records(self) -> Iterator[bytes]:
+        """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
+        own: list[record.Record] = [record.Started(self.identity.incarnation, self._issuer.count)]
+        own += [record.Taken(issuer, incarnation, tuple(counts)) for issuer, incarnation, counts in self._seen.taken()]
+        own += self._moving.records()
+        debts = [debt.publication for debt in self.debts]
+        return _snapshot(self.broker.records(), debts, own)
+
+    def is_drained(self) -> bool:
+        """Whether everybody has what this node's clients have published, as far as that can be."""
+        return not self.debts.under_way
+
+    def check_invariants(self) -> None:
+        self.broker.check_invariants()
+        self.custody.check_invariants()
+        self._carrier.router.check_invariants()
+
+    # Links
+
+    def _link(self, event: n.Linked, now: float) -> None:
+        self.atlas.up.add(event.peer)
+        if event.peer == MASTER:
+            if self._synced >= self._ready:
+                self._join()
+            return
+        self.custody.open(event.peer)
+        self._carrier.rewire(now)
+        self._issuing.hurry(now)
+        self._retention.compare_with(event.peer)
+        if MASTER in self.atlas.up:
+            self._outbox.tell(MASTER, w.LinkMade(event.peer, event.round_trip))
+
+    def _unlink(self, event: n.Unlinked, now: float) -> None:
+        if event.peer not in self.atlas.up:
+            return
+        self.atlas.up.discard(event.peer)
+        if event.peer == MASTER:
+            self._directory.lose_master(now)
+            self._moving.lose_master(now)
+            return
+        self._carrier.rewire(now)
+        self._carrier.lose(event.peer, now)
+        self._drain(n.LinkDrained(event.peer), now)
+        if MASTER in self.atlas.up:
+            self._outbox.tell(MASTER, w.LinkLost(event.peer))
+
+    def _congest(self, event: n.LinkCongested, now: float) -> None:
+        self._congested.add(event.peer)
+        self._deadlines.at(now + self.network.link_patience, lambda _: self._lose_patience(event.peer))
+
+    def _lose_patience(self, peer: int) -> None:
+        if peer in self._congested:
+            self._carrier.stuck.add(peer)
+            self._outbox.release(("link", peer))
+
+    def _drain(self, event: n.LinkDrained, now: float) -> None:
+        self._congested.discard(event.peer)
+        self._carrier.stuck.discard(event.peer)
+        self._outbox.release(("link", event.peer))
+
+    def _sync(self, event: n.Synced, now: float) -> None:
+        was_ready = self._synced >= self._ready
+        self._synced = event.position
+        self.custody.sync(event.position)
+        self._moving.sync(event.position)
+        if not was_ready and self._synced >= self._ready and MASTER in self.atlas.up:
+            self._join()
+
+    def _stop(self, event: e.Stopping, now: float) -> None:
+        self._stopping = True
+        if MASTER in self.atlas.up:
+            self._outbox.tell(MASTER, w.Leaving())
+        self._happen(event, now)
+
+    # Frames
+
+    def _hear(self, event: n.Heard, now: float) -> None:
+        version = self.atlas.version
+        arrived: list[Publication] = []
+        kept: list[tuple[Key, bytes]] = []
+        for frame in event.frames:
+            if type(frame) is w.Carry:
+                if event.peer in self.atlas.up:
+                    self._take(event.peer, frame, arrived, kept, now)
+                continue
+            self._arrive(arrived, kept, now)
+            handler = self._FRAMES.get(type(frame))
+            if handler is not None:
+                handler(self, event.peer, frame, now)
+        self._arrive(arrived, kept, now)
+        if self.atlas.version != version:
+            self._outbox.tell(MASTER, w.Applied(self.atlas.version))
+
+    def _take(
+        self, peer: int, frame: w.Carry, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float
+    ) -> None:
+        for message in frame.messages:
+            first = self._carrier.receive(peer, message, now)
+            if message.token:
+                self._trace_here(peer, message, now)
+                continue
+            if message.kept:
+                key = (message.issuer, message.incarnation, message.count, message.attempt)
+                kept.append((key, content.name_of(message.content)))
+            if not first:
+                continue
+            self.traffic.arrived += 1
+            if message.group not in ("", DIRECT):
+                self._take_for_group(message, now)
+            elif content.is_retained(message.content) or self.broker.audience(content.name_of(message.content)):
+                origin = (message.issuer, message.incarnation, message.count)
+                arrived.append(publication_of(content.decode(message.content), origin, now))
+
+    def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
+        """What has come goes to the clients; what is in custody is done with when that is on the disk."""
+        if arrived:
+            self._happen(e.ArrivedTogether(tuple(arrived)), now)
+            arrived.clear()
+        for key, name in kept:
+            if self.custody.is_engaged(key):
+                self.custody.keep(key, self.broker.position)
+                if self.atlas.down:
+                    self.custody.owe(key, self.atlas.owed(name.decode()))
+        kept.clear()
+
+    def _take_for_group(self, message: w.Message, now: float) -> None:
+        one = content.decode(message.content)
+        if message.group in self.broker.groups(one.name.decode()):
+            origin = (message.issuer, message.incarnation, message.count)
+            self._happen(e.ArrivedForGroup(publication_of(one, origin, now), message.group), now)
+        else:
+            self._issuing.pass_on(message)
+
+    def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
+        name = content.name_of(message.content)
+        self._outbox.tell(MASTER, w.Traced(message.token, peer, message.hops, now, self.broker.audience(name)))
+
+    def _acked(self, peer: int, frame: w.Acked, now: float) -> None:
+        if peer in self.atlas.up:
+            troubles = [(one.sequence, one.owed, one.failed) for one in frame.troubles]
+            self.custody.acknowledge(peer, frame.ranges, troubles)
+
+    def _routed(self, peer: int, frame: w.Routed, now: float) -> None:
+        if frame.target == self.atlas.node:
+            self._take_routed(frame, decode_body(frame.frame), now)
+        elif frame.hops < RELAYS and (towards := self.atlas.towards(frame.target, frame.ring_id)) is not None:
+            on = (frame.target, frame.ring_id, frame.source, frame.source_ring_id, frame.hops + 1, frame.frame)
+            self._outbox.tell(towards, w.Routed(*on))
+
+    def _take_routed(self, routed: w.Routed, frame: w.Frame, now: float) -> None:
+        match frame:
+            case w.FetchSession():
+                self._moving.give(routed.source, routed.source_ring_id, frame, now)
+            case w.SessionMoved():
+                self._moving.take(routed.source, routed.source_ring_id, frame, now)
+            case w.SessionTaken():
+                self._moving.let_go(frame)
+
+    def _compare(self, peer: int, frame: w.RetainedDigest, now: float) -> None:
+        self._retention.answer(peer, frame, now)
+
+    def _retained(self, peer: int, frame: w.RetainedSync, now: float) -> None:
+        self._retention.take(peer, frame, now)
+
+    # News of the master
+
+    def _welcomed(self, peer: int, frame: w.Welcome, now: float) -> None:
+        self.atlas.ring_id, self.atlas.ring_size = frame.ring_id, frame.ring_size
+        if frame.node != self.atlas.node:
+            self._become(frame.node)
+            self._outbox.add(n.Named(frame.node))
+        self._carrier.rewire(now)
+        self._issuing.replan()
+        self._issuing.ask_again()
+        self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
+
+    def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
+        self._outbox.add(n.Turned(frame.reason))
+
+    def _rewired(self, peer: int, frame: w.Peers, now: float) -> None:
+        made, ended = self.atlas.rewire(frame)
+        for one in made:
+            self._outbox.add(n.Link(one))
+        for node in ended:
+            self._outbox.add(n.Unlink(node))
+        self._carrier.rewire(now)
+        self._changed(frame.version, now)
+
+    def _assigned(self, peer: int, frame: w.Tables, now: float) -> None:
+        named = {one.topic for one in frame.tables}
+        router = self._carrier.router
+        if frame.whole:
+            for topic in [one for one in router.tables if one not in named]:
+                router.handle(Assigned(topic, None), now * 1000)
+        for one in frame.tables:
+            neighbours = None if one.neighbours is None else frozenset(one.neighbours)
+            if not frame.whole or router.tables.get(one.topic) != neighbours:
+                router.handle(Assigned(one.topic, neighbours, one.safe), now * 1000)
+        self._changed(frame.version, now)
+
+    def _directed(self, peer: int, frame: w.Way, now: float) -> None:
+        self.atlas.version = max(self.atlas.version, frame.version)
+        self._issuing.answer(frame.filter, frame.is_held, frame.peers, now)
+
+    def _listed(self, peer: int, frame: w.Filters, now: float) -> None:
+        self.atlas.enlist(frame)
+        self._changed(frame.version, now)
+
+    def _neighbours(self, peer: int, frame: w.NeighbourInterests, now: float) -> None:
+        self.atlas.learn(frame)
+
+    def _down(self, peer: int, frame: w.Down, now: float) -> None:
+        self.atlas.down[frame.node] = absence_of(frame.ring_id, frame.filters)
+        self.atlas.places[frame.node] = frame.ring_id
+        self._issuing.replan()
+
+    def _back(self, peer: int, frame: w.Back, now: float) -> None:
+        self.atlas.down.pop(frame.node, None)
+        self.atlas.places[frame.node] = frame.ring_id
+        self._issuing.replan()
+        self._issuing.come_back(frame.node, now)
+        self._moving.come_back(frame.node, frame.ring_id, now)
+
+    def _removed(self, peer: int, frame: w.Removed, now: float) -> None:
+        self.atlas.down.pop(frame.node, None)
+        self.atlas.places.pop(frame.node, None)
+        self._issuing.replan()
+        self.debts.forgive(frame.node)
+
+    def _session_at(self, peer: int, frame: w.SessionAt, now: float) -> None:
+        self._moving.answer(frame, now)
+
+    def _in_place(self, peer: int, frame: w.InPlace, now: float) -> None:
+        self._directory.in_place(frame.sequence, now)
+
+    def _leave(self, peer: int, frame: w.Leave, now: float) -> None:
+        self._outbox.add(n.Turned("The master has told this node to leave."))
+
+    def _trace(self, peer: int, frame: w.Trace, now: float) -> None:
+        name = frame.name.encode()
+        self._outbox.tell(MASTER, w.Traced(frame.token, w.NOBODY, 0, now, self.broker.audience(name)))
+        self._issuing.trace(frame.name, frame.token, now)
+
+    def _changed(self, version: int, now: float) -> None:
+        self.atlas.version = max(self.atlas.version, version)
+        self._issuing.replan()
+        self._issuing.hurry(now)
+
+    # The broker
+
+    def _happen(self, event: e.Event, now: float) -> None:
+        self._digest(self.broker.handle(event, now), now)
+
+    def _digest(self, effects: list[e.Effect], now: float) -> None:
+        """What the broker's effects mean for the network; the rest goes on to the driver."""
+        news = False
+        for effect in effects:
+            kind = type(effect)
+            if kind is e.Send or kind is e.Close:
+                if news and self._source == effect.connection:  # type: ignore[attr-defined]
+                    self._await_network(effect.connection, now)  # type: ignore[attr-defined]
+                    news = False
+                self._outbox.send(effect)  # type: ignore[arg-type]
+            elif kind is e.Accepted:
+                self._issuing.issue(effect.publication, self._source, now)  # type: ignore[attr-defined]
+            elif kind is e.FilterHeld:
+                news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
+                self._issuing.replan()
+            else:
+                self._digest_one(effect, now)
+
+    def _digest_one(self, effect: e.Effect, now: float) -> None:
+        match effect:
+            case e.Hold(connection):
+                self._outbox.hold(connection, "broker")
+            case e.Resume(connection):
+                self._outbox.resume(connection, "broker")
+            case e.Connecting(connection, client, clean):
+                self._moving.connect(connection, client, clean, now)
+            case e.SessionHere(client):
+                self._directory.note_session(client, self.broker.session(client))
+            case e.SessionGone(client):
+                self._directory.note_session(client, self.broker.session(client))
+            case e.SessionSubscribed():
+                self._directory.note_subscription(effect)
+            case e.Declined(publication, filter_):
+                self._issuing.reissue(filter_, publication, now)
+            case _:
+                self._outbox.add(effect)
+
+    def _await_network(self, connection: int, now: float) -> None:
+        """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
+        if MASTER in self.atlas.up:
+            self._outbox.shut(connection)
+            self._directory.wait(lambda _: self._outbox.open(connection), now)
+
+    def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
+        self._happen(e.ArrivedForGroup(publication, filter_), now)
+
+    def _retain(self, publication: Publication, now: float) -> None:
+        self._digest(self.broker.retain(publication), now)
+
+    def _keep(self, kept: record.Record) -> None:
+        for effect in self.broker.append(record.encode(kept)):
+            self._outbox.add(effect)
+
+    # Out
+
+    def _finish(self, now: float) -> list[e.Effect]:
+        """All that an event leads to."""
+        while conclusions := self.custody.conclusions():
+            for conclusion in conclusions:
+                self._issuing.conclude(conclusion, now)
+        if settled := self.debts.take_settled():
+            self._keep(record.Settled(ranges_of(settled)))
+        self._directory.flush()
+        for peer, messages in self._carrier.take():
+            self._outbox.tell(peer, w.Carry(messages))
+            if peer in self._congested and self._source is not None and peer not in self._carrier.stuck:
+                self._outbox.hold(self._source, ("link", peer))
+        for peer, ranges, troubles in self.custody.acknowledgements():
+            told = tuple(w.Trouble(sequence, tuple(sorted(owed)), failed) for sequence, owed, failed in troubles)
+            self._outbox.tell(peer, w.Acked(ranges, told))
+        return self._outbox.flush()
+
+    def _become(self, number: int) -> None:
+        self.atlas.node = number
+        self._issuer.node = max(number, 0)
+        self._carrier.name(number, self.identity.incarnation)
+
+    def _join(self) -> None:
+        held = tuple(w.Held(filter_, one.members, one.persistent > 0) for filter_, one in self.broker.held().items())
+        self._outbox.tell(
+            MASTER,
+            w.Join(
+                self.identity.name,
+                self.identity.incarnation,
+                self.atlas.node,
+                self.identity.address,
+                self.identity.listeners,
+                self.atlas.version,
+                held,
+                tuple(owned(session) for session in self.broker.sessions()),
+                tuple(sorted(one for one in self.atlas.up if one != MASTER)),
+                self._directory.sequence,
+            ),
+        )
+
+    def _send(self, node: int, ring_id: int, frame: w.Frame) -> None:
+        """To any node, over the ring."""
+        routed = w.Routed(node, ring_id, self.atlas.node, self.atlas.ring_id, 0, encode_body(frame))
+        towards = self.atlas.towards(node, ring_id)
+        if towards is not None:
+            self._outbox.tell(towards, routed)
+
+    def _measure(self, now: float) -> None:
+        self._deadlines.at(now + self.network.measuring, self._measure)
+        rates, self._issuing.rates = self._issuing.rates, {}
+        if MASTER not in self.atlas.up:
+            return
+        told = tuple((name, rate[0], rate[1]) for name, rate in rates.items())
+        figures = self.broker.figures
+        more = (
+            ("connected", figures.connected),
+            ("sessions", figures.sessions),
+            ("subscriptions", figures.subscriptions),
+            ("publications_received", figures.publications_received),
+            ("publications_sent", figures.publications_sent),
+            ("under_way", self.debts.under_way),
+            ("owed", sum(self.debts.owed.values())),
+            ("owed_dropped", self.debts.dropped),
+        )
+        self._outbox.tell(MASTER, w.Measured(told, (), (*self.traffic.counters(), *more)))
+
+    def _gossip(self, now: float) -> None:
+        self._deadlines.at(now + self.network.gossip, self._gossip)
+        self._retention.compare()
+
+    _EVENTS: ClassVar[dict[type[e.Event], Callable[["Node", Any, float], None]]] = {
+        n.Linked: _link,
+        n.Unlinked: _unlink,
+        n.Heard: _hear,
+        n.LinkCongested: _congest,
+        n.LinkDrained: _drain,
+        n.Synced: _sync,
+        e.Stopping: _stop,
+    }
+    _FRAMES: ClassVar[dict[type[w.Frame], Callable[["Node", int, Any, float], None]]] = {
+        w.Acked: _acked,
+        w.Routed: _routed,
+        w.RetainedDigest: _compare,
+        w.RetainedSync: _retained,
+        w.Welcome: _welcomed,
+        w.Refused: _refused,
+        w.Peers: _rewired,
+        w.Tables: _assigned,
+        w.Way: _directed,
+        w.Filters: _listed,
+        w.NeighbourInterests: _neighbours,
+        w.Down: _down,
+        w.Back: _back,
+        w.Removed: _removed,
+        w.SessionAt: _session_at,
+        w.InPlace: _in_place,
+        w.Leave: _leave,
+        w.Trace: _trace,
+    }
+
+
+def _snapshot(broker: Iterator[bytes], debts: list[Publication], own: list[record.Record]) -> Iterator[bytes]:
+    yield from broker
+    for publication in debts:
+        yield r.encode(r.Queued(publication, ()))
+    for one in own:
+        yield record.encode(one)

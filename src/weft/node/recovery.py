@@ -1,0 +1,67 @@
+"""A node's state out of the records of its journal, its broker's included."""
+
+from collections.abc import Iterable
+
+from weft.broker import record as r
+from weft.broker.publication import Publication
+from weft.broker.recovery import Recovery as BrokerRecovery
+from weft.node import record
+
+STRIDE = 2**32  # counts that one run of a node has to itself
+
+
+class Recovery:
+    def __init__(self, incarnation: int) -> None:
+        self._incarnation = incarnation
+        self.broker = BrokerRecovery()
+        self.count = 0  # the highest that may have been used
+        self.owed: dict[int, Publication] = {}  # own ones, by count
+        self.taken: dict[tuple[int, int], set[int]] = {}  # of others
+        self.fetching: dict[str, tuple[int, int]] = {}
+        self.given: dict[str, tuple[bytes, ...]] = {}
+
+    def replay(self, records: Iterable[bytes]) -> None:
+        for data in records:
+            if data[0] >= record.FIRST:
+                self._apply(record.decode(data))
+            else:
+                self._note(self.broker.apply(data))
+
+    @property
+    def next_count(self) -> int:
+        """None at or above it has ever been used."""
+        return (self.count // STRIDE + 1) * STRIDE
+
+    def _note(self, applied: r.Record) -> None:
+        """The broker's records have the numbers of publications."""
+        if not isinstance(applied, r.Queued) or applied.publication.origin is None:
+            return
+        node, incarnation, count = applied.publication.origin
+        if incarnation == self._incarnation:
+            self.count = max(self.count, count)
+            self.owed[count] = applied.publication
+        else:
+            self.taken.setdefault((node, incarnation), set()).add(count)
+
+    def _apply(self, applied: record.Record) -> None:
+        match applied:
+            case record.Started(incarnation, count) if incarnation == self._incarnation:
+                self.count = max(self.count, count)
+            case record.Settled(ranges):
+                for first, last in ranges:
+                    self._settle(first, last)
+            case record.Taken(issuer, incarnation, counts):
+                self.taken.setdefault((issuer, incarnation), set()).update(counts)
+            case record.Fetching(client, node, ring_id):
+                self.fetching[client] = node, ring_id
+            case record.Fetched(client):
+                self.fetching.pop(client, None)
+            case record.Given(client, records):
+                self.given[client] = records
+            case record.GivenUp(client):
+                self.given.pop(client, None)
+
+    def _settle(self, first: int, last: int) -> None:
+        for count in range(first, last + 1) if last - first < len(self.owed) else list(self.owed):
+            if first <= count <= last:
+                self.owed.pop(count, None)

@@ -1,0 +1,195 @@
+"""Custody: how an issuer comes to know that everybody has a publication.
+
+A publication spreads from its issuer over trees and, where these fail, over the ring; a node may get it several times,
+and sends it on to others each time that a router says so. This is a diffusing computation, and its end is found as
+Dijkstra and Scholten do (Termination detection for diffusing computations, 1980):
+
+- a node that gets a message and is not engaged becomes engaged; who sent it is its parent;
+- a node that is engaged acknowledges any further message at once, for its parent waits for it anyway;
+- a node acknowledges its parent's message when all messages that it has sent itself are acknowledged, and what it must
+  keep of the publication is on its disk. Then it is not engaged any more.
+
+The issuer is engaged without a parent; when it ends, nobody has anything left to do. Nodes and links may fail, which
+the two did not consider: messages on a link that is lost are not acknowledged any more. Who sent them sends by other
+ways (the router's affair) and says with its own acknowledgement that somebody may have been missed. The issuer then
+makes another attempt, which is another computation. A parent that is lost need not be told: who waits for it knows.
+
+Nodes that are down, and whose sessions want the publication, are named with acknowledgements: the issuer owes them.
+
+Messages on a link are numbered by both ends, so that acknowledgements are ranges of numbers and cost next to nothing.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Key = Hashable  # a publication and an attempt
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """An attempt of this node's own is over."""
+
+    key: Key
+    owed: frozenset[int]
+    failed: bool
+
+
+@dataclass(slots=True)
+class _Hop:
+    parent: tuple[int, int] | None  # peer, sequence; None at the issuer, and where the parent is lost
+    is_root: bool
+    sent: int = 0  # messages that are not acknowledged
+    position: int = 0  # of the journal, that must be on the disk
+    owed: set[int] = field(default_factory=set)
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """One link."""
+
+    sent: int = 0
+    received: int = 0
+    open: dict[int, tuple[Key, object]] = field(default_factory=dict)  # by sequence: not acknowledged
+    done: list[int] = field(default_factory=list)  # to acknowledge
+    troubles: list[tuple[int, frozenset[int], bool]] = field(default_factory=list)
+
+
+class Custody:
+    def __init__(self) -> None:
+        self._hops: dict[Key, _Hop] = {}
+        self._links: dict[int, _Ledger] = {}
+        self._touched: dict[Key, None] = {}  # may be over
+        self._waiting: dict[Key, None] = {}  # for the disk alone
+        self._synced = 0
+
+    def __len__(self) -> int:
+        return len(self._hops)
+
+    def is_engaged(self, key: Key) -> bool:
+        return key in self._hops
+
+    def open(self, peer: int) -> None:
+        self._links[peer] = _Ledger()
+
+    def begin(self, key: Key) -> None:
+        """This node is the issuer."""
+        self._hops[key] = _Hop(None, is_root=True)
+        self._touched[key] = None
+
+    def receive(self, peer: int, key: Key) -> None:
+        link = self._links[peer]
+        link.received += 1
+        if key in self._hops:
+            link.done.append(link.received)
+        else:
+            self._hops[key] = _Hop((peer, link.received), is_root=False)
+            self._touched[key] = None
+
+    def send(self, peer: int, key: Key, message: object) -> None:
+        link = self._links[peer]
+        link.sent += 1
+        link.open[link.sent] = key, message
+        self._hops[key].sent += 1
+
+    def keep(self, key: Key, position: int) -> None:
+        """It is not over until the journal is on the disk up to a position."""
+        self._hops[key].position = max(self._hops[key].position, position)
+
+    def owe(self, key: Key, nodes: Iterable[int]) -> None:
+        self._hops[key].owed.update(nodes)
+
+    def fail(self, key: Key) -> None:
+        """Somebody may have been missed."""
+        self._hops[key].failed = True
+
+    def forget(self, key: Key) -> None:
+        """An attempt of this node's own is given up; what comes of it still is nobody's concern."""
+        self._hops.pop(key, None)
+
+    def acknowledge(self, peer: int, ranges: Ranges, troubles: Iterable[tuple[int, tuple[int, ...], bool]]) -> None:
+        """What a peer says of messages to it."""
+        link = self._links[peer]
+        bad = {sequence: (owed, failed) for sequence, owed, failed in troubles}
+        for first, last in ranges:
+            for sequence in range(first, min(last, link.sent) + 1):
+                self._close(link, sequence, *bad.get(sequence, ((), False)))
+
+    def lose(self, peer: int) -> list[tuple[Key, object]]:
+        """The messages on a link that is lost, which are not acknowledged; they count as failed."""
+        link = self._links.pop(peer, None)
+        if link is None:
+            return []
+        for hop in self._hops.values():
+            if hop.parent is not None and hop.parent[0] == peer:
+                hop.parent = None
+        lost = list(link.open.values())
+        for sequence in list(link.open):
+            self._close(link, sequence, (), failed=True)
+        return [(key, message) for key, message in lost if key in self._hops]
+
+    def sync(self, position: int) -> None:
+        self._synced = position
+        self._touched |= self._waiting
+        self._waiting.clear()
+
+    def conclusions(self) -> list[Conclusion]:
+        """Ends what is over: acknowledges to parents, and says which attempts of this node's own those are."""
+        own = []
+        for key in self._touched:
+            hop = self._hops.get(key)
+            if hop is None or hop.sent:
+                continue
+            if hop.position > self._synced:
+                self._waiting[key] = None
+                continue
+            del self._hops[key]
+            if hop.is_root:
+                own.append(Conclusion(key, frozenset(hop.owed), hop.failed))
+            elif hop.parent is not None:
+                self._answer(hop, *hop.parent)
+        self._touched.clear()
+        return own
+
+    def acknowledgements(self) -> list[tuple[int, Ranges, list[tuple[int, frozenset[int], bool]]]]:
+        """For every peer what to acknowledge since it was last asked: ranges, and those with trouble."""
+        found = []
+        for peer, link in self._links.items():
+            if link.done:
+                found.append((peer, ranges_of(link.done), link.troubles))
+                link.done, link.troubles = [], []
+        return found
+
+    def check_invariants(self) -> None:
+        open_by_key: dict[Key, int] = {}
+        for link in self._links.values():
+            for key, _ in link.open.values():
+                open_by_key[key] = open_by_key.get(key, 0) + 1
+        for key, hop in self._hops.items():
+            assert hop.sent == open_by_key.get(key, 0), f"{key} waits for {hop.sent} and has {open_by_key.get(key, 0)}"
+
+    def _close(self, link: _Ledger, sequence: int, owed: tuple[int, ...], failed: bool) -> None:
+        found = link.open.pop(sequence, None)
+        hop = self._hops.get(found[0]) if found is not None else None
+        if found is None or hop is None:
+            return
+        hop.sent -= 1
+        hop.owed.update(owed)
+        hop.failed |= failed
+        self._touched[found[0]] = None
+
+    def _answer(self, hop: _Hop, peer: int, sequence: int) -> None:
+        link = self._links[peer]
+        link.done.append(sequence)
+        if hop.owed or hop.failed:
+            link.troubles.append((sequence, frozenset(hop.owed), hop.failed))
+
+
+def ranges_of(numbers: list[int]) -> Ranges:
+    """Ascending ranges, both ends included."""
+    ordered = sorted(numbers)
+    breaks = [at for at, (one, other) in enumerate(pairwise(ordered), 1) if other != one + 1]
+    starts, ends = [0, *breaks], [*breaks, len(ordered)]
+    return tuple((ordered[start], ordered[end - 1]) for start, end in zip(starts, ends, strict=True))

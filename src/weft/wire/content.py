@@ -1,0 +1,75 @@
+"""Content of a publication on its way through the network: what a broker needs to pass it on.
+
+The issuer's node writes it once; nodes on the way hand it on as bytes. What is left of its life is in seconds from the
+moment it was written, so that clocks may differ.
+"""
+
+from dataclasses import dataclass, field
+from struct import Struct, error
+
+from weft.wire.frame_field import FrameError
+from weft.wire.mqtt import property as prop
+from weft.wire.mqtt.property import Properties, read_properties, write_properties
+from weft.wire.mqtt.reason import PacketError
+
+_HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and payload
+_LIFE = Struct(">d")
+_RETAIN, _EXPIRES, _PROPERTIES = 4, 8, 16
+
+
+@dataclass(slots=True)
+class Content:
+    name: bytes  # of the topic, valid UTF-8
+    payload: bytes
+    qos: int = 0
+    retain: bool = False
+    properties: Properties = field(default_factory=dict)
+    life: float | None = None  # seconds left when it was written
+    publisher: str = ""  # the client
+    issued: float = 0.0  # seconds since 1970, by the issuer's clock
+
+
+def encode(one: Content) -> bytes:
+    publisher = one.publisher.encode()
+    flags = one.qos | one.retain << 2 | (one.life is not None) << 3 | bool(one.properties) << 4
+    head = _HEAD.pack(flags, one.issued, len(one.name), len(publisher), len(one.payload))
+    life = b"" if one.life is None else _LIFE.pack(one.life)
+    properties = write_properties(one.properties) if one.properties else b""
+    return b"".join((head, one.name, publisher, one.payload, life, properties))
+
+
+def decode(data: bytes) -> Content:
+    try:
+        return _decoded(data)
+    except (error, UnicodeDecodeError, PacketError) as cause:
+        raise FrameError("A publication of another node cannot be read.") from cause
+
+
+def _decoded(data: bytes) -> Content:
+    flags, issued, name_length, publisher_length, payload_length = _HEAD.unpack_from(data)
+    name_end = 17 + name_length
+    publisher_end = name_end + publisher_length
+    at = publisher_end + payload_length
+    if at > len(data) or flags > 31 or flags & 3 == 3:
+        raise FrameError("A publication of another node cannot be read.")
+    name, payload = data[17:name_end], data[publisher_end:at]
+    one = Content(name, payload, flags & 3, bool(flags & _RETAIN), {}, None, "", issued)
+    one.publisher = data[name_end:publisher_end].decode()
+    name.decode()
+    if flags & _EXPIRES:
+        one.life = _LIFE.unpack_from(data, at)[0]
+        at += 8
+    if flags & _PROPERTIES:
+        one.properties, at = read_properties(data, at, len(data), prop.PUBLISH)
+    if at != len(data):
+        raise FrameError("A publication of another node has bytes too many.")
+    return one
+
+
+def name_of(data: bytes) -> bytes:
+    """The name of a content, without reading the rest."""
+    return data[17 : 17 + (data[9] << 8 | data[10])]
+
+
+def is_retained(data: bytes) -> bool:
+    return bool(data[0] & _RETAIN)

@@ -1,0 +1,225 @@
+"""Bytes of a connection between nodes and master <-> frames. Incremental, no I/O.
+
+    frame  length u32 of what follows, kind u8, fields
+
+One table gives each frame its number and the kinds of its fields. What cannot be read is one error, after which the
+connection is of no use.
+
+Messages of publications are the many, and have a grammar of their own: a byte says which fields follow, and a content
+that is the same as the message's before is not written twice (a publication that travels on several trees).
+"""
+
+from collections.abc import Sequence
+from struct import Struct, error
+
+from weft.wire import frame as w
+from weft.wire.frame_field import (
+    BLOB,
+    BYTE,
+    COUNT,
+    FLAG,
+    NODE,
+    NUMBER,
+    REAL,
+    SHORT,
+    TEXT,
+    FrameError,
+    Kind,
+    enum_of,
+    many,
+    perhaps,
+    record_of,
+    together,
+)
+
+FRAME_BYTES = 64 * 2**20  # of one frame; a publication of 16 MiB fits, and the state of a node that joins
+
+_HEAD = Struct(">BBQIQQ")  # form and flags, hops, topic, issuer, incarnation, count
+_CUSTODY = Struct(">HQ")  # attempt, floor
+_RANGE = Struct(">QQ")
+_TOKEN = Struct(">Q")
+_SAME, _KEPT, _GROUP, _TRACED = 4, 8, 16, 32
+
+
+def _write_messages(messages: Sequence[w.Message]) -> bytes:
+    parts = [COUNT.write(len(messages))]
+    before: bytes | None = None
+    for one in messages:
+        same = one.content is before
+        flags = one.form | same << 2 | one.kept << 3 | (one.group != "") << 4 | (one.token != 0) << 5
+        parts.append(_HEAD.pack(flags, min(one.hops, 255), one.topic, one.issuer, one.incarnation, one.count))
+        if one.kept:
+            parts.append(_CUSTODY.pack(one.attempt, one.floor))
+        if one.form == w.Form.ENTERING:
+            parts.append(_WAY.write(one.way))
+        elif one.form == w.Form.RANGED:
+            parts.append(_RANGE.pack(one.low, one.high))
+        if one.group:
+            parts.append(TEXT.write(one.group))
+        if one.token:
+            parts.append(_TOKEN.pack(one.token))
+        if not same:
+            parts += (COUNT.write(len(one.content)), one.content)
+            before = one.content
+    return b"".join(parts)
+
+
+def _read_messages(data: bytes, at: int) -> tuple[tuple[w.Message, ...], int]:
+    total, at = COUNT.read(data, at)
+    messages: list[w.Message] = []
+    content: bytes | None = None
+    try:
+        for _ in range(total):
+            one, content, at = _read_message(data, at, content)
+            messages.append(one)
+    except error as cause:
+        raise FrameError("A frame ends within a message.") from cause
+    return tuple(messages), at
+
+
+def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message, bytes, int]:
+    flags, hops, topic, issuer, incarnation, count = _HEAD.unpack_from(data, at)
+    at += 30
+    form = flags & 3
+    if form > 2 or flags > 63:
+        raise FrameError(f"A message has the unknown form 0x{flags:02X}.")
+    one = w.Message(_FORMS[form], topic, issuer, incarnation, count, hops, b"")
+    if flags & _KEPT:
+        one.kept = True
+        one.attempt, one.floor = _CUSTODY.unpack_from(data, at)
+        at += 10
+    if form == 1:
+        one.way, at = _WAY.read(data, at)
+    elif form == 2:
+        one.low, one.high = _RANGE.unpack_from(data, at)
+        at += 16
+    if flags & _GROUP:
+        one.group, at = TEXT.read(data, at)
+    if flags & _TRACED:
+        one.token = _TOKEN.unpack_from(data, at)[0]
+        at += 8
+    if not flags & _SAME:
+        content, at = BLOB.read(data, at)
+    elif before is not None:
+        content = before
+    else:
+        raise FrameError("The first message of a frame has no content.")
+    one.content = content
+    return one, content, at
+
+
+_FORMS = list(w.Form)
+_WAY = many(COUNT)
+MESSAGES = Kind(_read_messages, _write_messages)
+
+HELD = record_of(w.Held, TEXT, COUNT, FLAG)
+SUBSCRIBED = record_of(w.Subscribed, TEXT, BYTE, COUNT)
+OWNED = record_of(w.Owned, TEXT, COUNT, BYTE, many(SUBSCRIBED))
+PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
+TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
+HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
+LISTED = record_of(w.Listed, TEXT, many(HOLDER))
+TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG)
+RETAINED = together(COUNT, NUMBER, NUMBER, BLOB)
+
+
+def _frame(made: type[w.Frame], *kinds: Kind) -> tuple[type[w.Frame], Kind]:
+    return made, record_of(made, *kinds)
+
+
+KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
+    1: _frame(w.Hello, SHORT, TEXT, enum_of(w.Role), TEXT, NODE, NUMBER, TEXT),
+    2: _frame(w.Refused, TEXT),
+    3: _frame(w.Ping, NUMBER),
+    4: _frame(w.Pong, NUMBER),
+    10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), NUMBER, many(HELD), many(OWNED), many(COUNT), NUMBER),
+    11: _frame(w.Interest, NUMBER, many(HELD), many(TEXT)),
+    12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
+    13: _frame(w.SessionEnded, TEXT),
+    14: _frame(w.FindWay, TEXT),
+    15: _frame(w.FindSession, TEXT, NUMBER),
+    16: _frame(w.LinkLost, COUNT),
+    17: _frame(w.LinkMade, COUNT, REAL),
+    18: _frame(
+        w.Measured,
+        many(together(TEXT, NUMBER, NUMBER)),
+        many(together(COUNT, REAL)),
+        many(together(TEXT, NUMBER)),
+    ),
+    19: _frame(w.Leaving),
+    20: _frame(w.Traced, NUMBER, NODE, BYTE, REAL, COUNT),
+    21: _frame(w.Applied, NUMBER),
+    30: _frame(w.Welcome, COUNT, NUMBER, NUMBER, TEXT),
+    31: _frame(w.Peers, NUMBER, NUMBER, NUMBER, many(PEER)),
+    32: _frame(w.Tables, NUMBER, many(TABLE), FLAG),
+    33: _frame(w.Way, NUMBER, TEXT, FLAG, many(COUNT)),
+    34: _frame(w.Filters, NUMBER, many(LISTED), many(TEXT), FLAG),
+    35: _frame(w.NeighbourInterests, COUNT, many(NUMBER), many(NUMBER), FLAG),
+    36: _frame(w.Down, COUNT, NUMBER, many(TEXT)),
+    37: _frame(w.Back, COUNT, NUMBER),
+    38: _frame(w.Removed, COUNT),
+    39: _frame(w.SessionAt, NUMBER, NODE, NUMBER, FLAG, perhaps(OWNED)),
+    40: _frame(w.Leave),
+    41: _frame(w.Trace, NUMBER, TEXT),
+    42: _frame(w.InPlace, NUMBER),
+    50: _frame(w.Carry, MESSAGES),
+    51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
+    52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
+    53: _frame(w.FetchSession, TEXT, NUMBER, FLAG),
+    54: _frame(w.SessionMoved, TEXT, NUMBER, COUNT, FLAG, many(BLOB)),
+    55: _frame(w.SessionTaken, TEXT, NUMBER),
+    56: _frame(w.RetainedDigest, many(NUMBER)),
+    57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),
+}
+_NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
+
+
+def encode_body(frame: w.Frame) -> bytes:
+    """A frame without its length."""
+    number, write = _NUMBERS[type(frame)]
+    return number + write(frame)
+
+
+def encode(frame: w.Frame) -> bytes:
+    body = encode_body(frame)
+    if len(body) > FRAME_BYTES:
+        raise ValueError(f"A {type(frame).__name__} of {len(body):,} bytes is longer than {FRAME_BYTES:,}.")
+    return COUNT.write(len(body)) + body
+
+
+def decode_body(body: bytes) -> w.Frame:
+    number, at = BYTE.read(body, 0)
+    if number not in KINDS:
+        raise FrameError(f"A frame has the unknown kind {number}: use the same version of Weft everywhere.")
+    made, kind = KINDS[number]
+    value, at = kind.read(body, at)
+    if at != len(body):
+        raise FrameError(f"A frame {made.__name__} has {len(body) - at} bytes too many.")
+    frame: w.Frame = value
+    return frame
+
+
+class FrameReader:
+    """Takes the bytes of one connection in pieces of any size, and gives the frames that are complete."""
+
+    def __init__(self, limit: int = FRAME_BYTES) -> None:
+        self._limit = limit
+        self._rest = bytearray()
+        self._need = 4
+
+    def feed(self, data: bytes) -> list[w.Frame]:
+        self._rest += data
+        frames: list[w.Frame] = []
+        at = 0
+        while len(self._rest) - at >= self._need:
+            length = int.from_bytes(self._rest[at : at + 4])
+            if not 0 < length <= self._limit:
+                raise FrameError(f"A frame has a length of {length:,} bytes: this is no connection of Weft's.")
+            end = at + 4 + length
+            if end > len(self._rest):
+                self._need = end - at
+                break
+            frames.append(decode_body(bytes(self._rest[at + 4 : end])))
+            at, self._need = end, 4
+        del self._rest[:at]
+        return frames

@@ -1,0 +1,141 @@
+"""Fields of frames. A field's kind reads bytes at a place and gives the value and the place behind it, and writes.
+
+Readers raise `FrameError` where the bytes are not what they should be. Integers are big-endian; lengths and counts are
+four bytes, so that what is large needs no second form.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from struct import Struct
+from typing import Any
+
+from weft.errors import WeftError
+
+
+class FrameError(WeftError):
+    """The other end does not speak as agreed."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    read: Callable[[bytes, int], tuple[Any, int]]
+    write: Callable[[Any], bytes]
+
+
+def _fixed(layout: str) -> Kind:
+    struct = Struct(layout)
+    size = struct.size
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        if at + size > len(data):
+            raise FrameError("A frame ends within a number.")
+        return struct.unpack_from(data, at)[0], at + size
+
+    return Kind(read, struct.pack)
+
+
+FLAG = _fixed(">?")
+BYTE = _fixed(">B")
+SHORT = _fixed(">H")
+COUNT = _fixed(">I")
+NODE = _fixed(">i")  # -1 is nobody
+NUMBER = _fixed(">Q")
+REAL = _fixed(">d")
+
+
+def _read_blob(data: bytes, at: int) -> tuple[bytes, int]:
+    length, at = COUNT.read(data, at)
+    if at + length > len(data):
+        raise FrameError("A frame ends within a string.")
+    return data[at : at + length], at + length
+
+
+def _read_text(data: bytes, at: int) -> tuple[str, int]:
+    raw, at = _read_blob(data, at)
+    try:
+        return raw.decode(), at
+    except UnicodeDecodeError as error:
+        raise FrameError("A frame has a string that is not UTF-8.") from error
+
+
+def _write_blob(value: bytes) -> bytes:
+    return COUNT.write(len(value)) + value
+
+
+BLOB = Kind(_read_blob, _write_blob)
+TEXT = Kind(_read_text, lambda value: _write_blob(value.encode()))
+
+
+def many(kind: Kind) -> Kind:
+    """A tuple of values of one kind."""
+
+    def read(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        count, at = COUNT.read(data, at)
+        if count > len(data) - at:  # each takes a byte at least
+            raise FrameError("A frame ends within a list.")
+        values = []
+        for _ in range(count):
+            value, at = kind.read(data, at)
+            values.append(value)
+        return tuple(values), at
+
+    return Kind(read, lambda values: COUNT.write(len(values)) + b"".join(map(kind.write, values)))
+
+
+def together(*kinds: Kind) -> Kind:
+    """A tuple of values, one of each kind."""
+
+    def read(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        values = []
+        for kind in kinds:
+            value, at = kind.read(data, at)
+            values.append(value)
+        return tuple(values), at
+
+    def write(values: tuple[Any, ...]) -> bytes:
+        return b"".join([kind.write(value) for kind, value in zip(kinds, values, strict=True)])
+
+    return Kind(read, write)
+
+
+def perhaps(kind: Kind) -> Kind:
+    """A value or None."""
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        there, at = FLAG.read(data, at)
+        return kind.read(data, at) if there else (None, at)
+
+    return Kind(read, lambda value: b"\0" if value is None else b"\1" + kind.write(value))
+
+
+def record_of(made: type[Any], *kinds: Kind) -> Kind:
+    """A dataclass, a kind for each of its fields."""
+    names = [one.name for one in fields(made)]
+    assert len(names) == len(kinds), f"{made.__name__} has {len(names)} fields and {len(kinds)} kinds"
+    values = together(*kinds)
+    if not names:
+        values_of: Callable[[Any], tuple[Any, ...]] = lambda _: ()  # noqa: E731
+    elif len(names) == 1:
+        values_of = lambda one: (getattr(one, names[0]),)  # noqa: E731
+    else:
+        values_of = attrgetter(*names)
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        found, at = values.read(data, at)
+        return made(*found), at
+
+    return Kind(read, lambda one: values.write(values_of(one)))
+
+
+def enum_of(made: type[Any]) -> Kind:
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        value, at = BYTE.read(data, at)
+        try:
+            return made(value), at
+        except ValueError as error:
+            raise FrameError(f"A frame has {value} for a {made.__name__.lower()}.") from error
+
+    return Kind(read, BYTE.write)

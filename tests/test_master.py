@@ -1,0 +1,440 @@
+"""The master: after any changes nodes know what they must, and nobody is told more than needed or in the wrong order."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from master_world import CLUSTER, MasterWorld
+from weft.master.parameters import Parameters
+from weft.wire import frame as w
+
+FILTERS = ["a", "b", "c/d", "c/+", "c/#", "$share/g/a"]
+
+
+class Changes(RuleBasedStateMachine):
+    """Nodes come, go, fail, return and subscribe in any order; between the steps all becomes quiet."""
+
+    def __init__(self):
+        super().__init__()
+        self.world, self.count, self.away = MasterWorld(), 0, []
+
+    @rule(delay=st.sampled_from([0.0, 0.01, 0.06, 0.5]))
+    def change_the_pace(self, delay):
+        self.world.delay = delay
+
+    def any_node(self, data):
+        return self.world.nodes[data.draw(st.sampled_from(sorted(self.world.nodes)))]
+
+    @rule(filters=st.sets(st.sampled_from(FILTERS)), many=st.integers(1, 6))
+    def join(self, filters, many):
+        for _ in range(many if len(self.world.nodes) < 30 else 0):
+            self.count += 1
+            self.world.join(f"n{self.count}", *sorted(filters), persistent=self.count % 2 == 0, wait=False)
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data(), pattern=st.sampled_from(FILTERS))
+    def subscribe(self, data, pattern):
+        self.world.subscribe(self.any_node(data), pattern)
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data(), pattern=st.sampled_from(FILTERS))
+    def unsubscribe(self, data, pattern):
+        self.world.unsubscribe(self.any_node(data), pattern)
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data(), pattern=st.sampled_from(FILTERS[:5]))
+    def find_way(self, data, pattern):
+        self.world.say(self.any_node(data), w.FindWay(pattern))
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data())
+    def fail(self, data):
+        node = self.any_node(data)
+        self.world.fail(node)
+        self.away.append((node.name, node.number))
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data())
+    def leave(self, data):
+        node = self.any_node(data)
+        self.world.leave(node)
+        if any(held.persistent for held in node.held.values()):
+            self.away.append((node.name, node.number))
+
+    @precondition(lambda self: self.away)
+    @rule()
+    def come_back(self):
+        name, number = self.away.pop()
+        assert self.world.join(name, "a", incarnation=self.count, wait=False).number in (number, w.NOBODY)
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data())
+    def reconnect(self, data):
+        node = self.any_node(data)
+        if node.number != w.NOBODY:
+            self.world.reconnect(node)
+
+    @invariant()
+    def nodes_know_what_they_must(self):
+        self.world.run(20.0)
+        self.world.check()
+        down = {number for name, number in self.away if self.world.master.network.roster.called(name)}
+        for node in self.world.nodes.values():
+            assert set(node.down) == down
+
+
+TestChanges = Changes.TestCase
+TestChanges.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def network(count, *filters, **more):
+    world = MasterWorld(**more)
+    for place in range(count):
+        world.join(f"n{place}", *filters, wait=False)
+    world.run(10.0)
+    return world
+
+
+def test_five_hundred_nodes_that_join_at_once_are_one_change_of_the_plan():
+    world = network(500)
+    world.check()
+    assert all(
+        len([frame for frame in node.told if isinstance(frame, w.Welcome)]) == 1 for node in world.nodes.values()
+    )
+    assert max(len(node.links) for node in world.nodes.values()) <= 27
+    assert max(len([one for one in node.told if isinstance(one, w.Peers)]) for node in world.nodes.values()) == 1
+
+
+def test_a_number_is_kept_by_name_and_never_given_to_another():
+    world = MasterWorld()
+    first = world.join("one").number
+    world.leave(world.nodes["one"])
+    assert world.join("two").number != first
+    assert world.join("one", number=first).number == first
+    world.restart()
+    assert world.join("three").number not in (first, world.nodes["two"].number)
+
+
+def test_a_subscription_is_in_place_when_everybody_has_applied_it():
+    world = network(5)
+    one, *others = world.nodes.values()
+    world.deaf = {node.name for node in others}
+    world.subscribe(one, "x/#")
+    assert one.in_place == 0
+    for node in others[1:]:
+        world.say(node, w.Applied(node.versions[-1]))
+    assert one.in_place == 0
+    world.say(others[0], w.Applied(others[0].versions[-1]))
+    assert one.in_place == 1
+
+
+def test_a_node_that_fails_is_waited_for_by_no_subscription():
+    world = network(4)
+    one, two, *_ = world.nodes.values()
+    world.deaf = {two.name}
+    world.subscribe(one, "x/#")
+    world.fail(two)
+    world.run(2.0)
+    assert one.in_place == 1
+
+
+def test_who_grows_a_tree_is_told_that_it_is_safe():
+    world = network(6, "a")
+    node = world.join("new", "a")
+    grown = [frame for other in world.nodes.values() if other is not node for frame in other.told[-6:]]
+    tables = [table for frame in grown if isinstance(frame, w.Tables) and not frame.whole for table in frame.tables]
+    assert any(table.topic == w.topic_of("a") and table.safe for table in tables)
+
+
+def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it():
+    world = network(6, "a")
+    lost = world.nodes["n3"]
+    for node in world.nodes.values():
+        node.told.clear()
+    lost.held = {"a": w.Held("a", 1, True)}
+    world.subscribe(lost, "a", persistent=True)
+    world.fail(lost)
+    world.run(2.0)
+    neighbour = next(node for node in world.nodes.values() if any(isinstance(one, w.Tables) for one in node.told))
+    kinds = [type(one) for one in neighbour.told]
+    assert kinds.index(w.Down) < kinds.index(w.Tables)
+    assert neighbour.down == {lost.number: ("a",)}
+    for node in world.nodes.values():
+        node.told.clear()
+    world.join("n3", "a", incarnation=lost.incarnation, number=lost.number)
+    world.check()
+    for node in world.nodes.values():
+        if node.name != "n3":
+            kinds = [type(one) for one in node.told]
+            assert w.Tables not in kinds[kinds.index(w.Back) :] or kinds.index(w.Back) > kinds.index(w.Tables)
+            assert node.down == {}
+
+
+def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
+    world = network(4)
+    node = world.nodes["n1"]
+    from weft.master.effect import Closed
+
+    world.handle(Closed(node.connection))
+    world.run(0.5)
+    assert all(other.down == {} for other in world.nodes.values())
+    world.reconnect(node)
+    world.run(5.0)
+    world.check()
+    assert not any(isinstance(one, w.Down) for other in world.nodes.values() for one in other.told)
+
+
+def test_a_node_goes_back_to_its_place_on_the_ring():
+    world = network(8, "a")
+    node = world.nodes["n4"]
+    before = node.ring_id
+    world.subscribe(node, "a", persistent=True)
+    world.fail(node)
+    world.run(3.0)
+    assert world.join("n4", "a", incarnation=9, number=node.number).ring_id == before
+
+
+def test_sessions_are_found_and_claimed():
+    world = network(3)
+    one, two, three = world.nodes.values()
+    owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
+    world.say(one, w.SessionOwned(owned))
+    world.say(two, w.FindSession("client", 7))
+    assert two.told[-1] == w.SessionAt(7, one.number, one.ring_id, True, owned)
+    world.say(three, w.FindSession("client", 8))
+    assert three.told[-1] == w.SessionAt(8, two.number, two.ring_id, True, owned)
+    world.say(one, w.SessionEnded("client"))  # it is not its any more
+    world.say(one, w.FindSession("client", 9))
+    assert one.told[-1].node == three.number
+    world.say(one, w.FindSession("stranger", 10))
+    assert one.told[-1] == w.SessionAt(10, w.NOBODY)
+
+
+def test_a_change_of_a_session_leaves_its_other_subscriptions():
+    world = network(2)
+    one, two = world.nodes.values()
+    world.say(one, w.SessionOwned(w.Owned("c", 9, 4, (w.Subscribed("a", 1), w.Subscribed("b", 1)))))
+    world.say(one, w.SessionOwned(w.Owned("c", 9, 4, (w.Subscribed("d", 1),)), whole=False, removed=("a",)))
+    world.say(two, w.FindSession("c", 1))
+    assert [each.filter for each in two.told[-1].session.subscriptions] == ["b", "d"]
+
+
+def test_a_restarted_master_goes_on_with_the_same_plan_and_trees():
+    world = network(12, "a", "b")
+    world.subscribe(world.nodes["n3"], "c/#")
+    before = {name: (dict(node.tables), node.ring_id, set(node.links)) for name, node in world.nodes.items()}
+    world.restart()
+    for node in list(world.nodes.values()):
+        world.reconnect(node)
+    world.run(20.0)
+    world.check()
+    assert {name: (dict(node.tables), node.ring_id, set(node.links)) for name, node in world.nodes.items()} == before
+
+
+def test_a_master_that_has_lost_its_store_learns_everything_from_the_nodes():
+    world = network(9, "a")
+    numbers = {name: node.number for name, node in world.nodes.items()}
+    world.restart(lost=True)
+    for node in list(world.nodes.values()):
+        world.reconnect(node)
+    world.run(20.0)
+    world.check()
+    assert {name: node.number for name, node in world.nodes.items()} == numbers
+
+
+def test_a_restarted_master_gives_up_on_nodes_that_do_not_come():
+    world = network(5, "a")
+    gone = world.nodes.pop("n2")
+    world.restart()
+    for node in list(world.nodes.values()):
+        node.links.discard(gone.number)
+        world.reconnect(node)
+    world.run(30.0)
+    world.check()
+    assert all(gone.number in node.down for node in world.nodes.values())
+
+
+# Bad surroundings
+
+
+def test_two_nodes_with_the_same_name():
+    world = network(3)
+    second = world.join("n1", address="elsewhere:1", incarnation=5)
+    assert second.refused == (
+        "There is a node called n1 already, at n1:7000: give this one, at elsewhere:1, another name."
+    )
+    world.nodes["n1"] = next(node for node in world.connections.values() if node.name == "n1")
+    world.check()
+
+
+@pytest.mark.parametrize(
+    ("hello", "sentence"),
+    [
+        (
+            w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
+            f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or give "
+            "it its own master.",
+        ),
+        (
+            w.Hello(99, CLUSTER, w.Role.NODE, "x"),
+            "x speaks version 99 of the protocol and the master version 1: run the same version of Weft everywhere.",
+        ),
+    ],
+)
+def test_a_node_of_another_cluster_or_version(hello, sentence):
+    world = network(2)
+    stranger = world.connect("x", hello)
+    assert stranger.refused == sentence
+    assert stranger.connection in world.closed
+    world.check()
+
+
+def test_a_clock_that_is_an_hour_off():
+    from weft.master.effect import ClockRead
+
+    world = network(2)
+    node = world.nodes["n1"]
+    for _ in range(2):
+        world.handle(ClockRead(node.connection, world.now + 3600))
+    notes = [note for note in world.notes if note.event == "clock_apart"]
+    assert [note.detail for note in notes] == [
+        "The clock of n1 is 3,600 s ahead of the master's: set it, for the newest retained message is told by clocks."
+    ]
+    assert notes[0].detail in world.ask("status")["problems"]
+    world.handle(ClockRead(node.connection, world.now + 3))
+    assert world.ask("status")["problems"] == []
+
+
+def test_an_address_that_others_cannot_reach():
+    world = network(3, "a")
+    node = world.join("far", "a", reachable=False, wait=False)
+    world.run(10.0)
+    assert node.refused.startswith("far cannot be reached at far:7000 by other nodes (n")
+    del world.nodes["far"]
+    world.check()
+    assert world.ask("status")["links"] == 3
+
+
+def test_a_frame_before_hello_is_refused():
+    world = MasterWorld()
+    node = world.connect("x", w.Join("x", 1, -1, "", (), 0))
+    assert node.refused == "A node says Hello and Join before anything else."
+
+
+# Re-design
+
+
+def clusters(count=24, groups=4):
+    """Nodes whose interests have nothing to do with the order in which they come."""
+    world = MasterWorld(Parameters(automatic=False, fall=0.01))
+    for place in range(count):
+        world.join(f"n{place:02}", wait=False)
+    world.run(5.0)
+    for place in range(count):
+        group = place * 7 % count % groups
+        world.subscribe(world.nodes[f"n{place:02}"], *(f"g{group}/{topic}" for topic in range(6)))
+    world.run(5.0)
+    world.check()
+    return world
+
+
+def test_a_design_is_forecast_and_then_put_in_place_link_by_link():
+    world = clusters()
+    before = world.ask("status")["relays_a_delivery"]
+    links = {name: set(node.links) for name, node in world.nodes.items()}
+    forecast = world.ask("redesign")
+    assert not forecast["applied"]
+    assert forecast["relays_a_delivery"]["now"] == before
+    assert forecast["relays_a_delivery"]["then"] < before / 2
+    assert {name: set(node.links) for name, node in world.nodes.items()} == links
+    done = world.ask("redesign", proposal=forecast["proposal"])
+    assert done["applied"]
+    world.run(0.1)
+    assert all(links[name] <= node.links for name, node in world.nodes.items()), "made before broken"
+    world.run(20.0)
+    world.check()
+    now = world.ask("status")
+    assert now["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
+    assert now["relays_a_delivery_designed"] == now["relays_a_delivery"]
+    assert now["links"] == forecast["links"]
+    opened = {
+        (a, b) for a, peers in ((node.number, node.links) for node in world.nodes.values()) for b in peers if a < b
+    }
+    was = {(world.nodes[name].number, peer) for name, peers in links.items() for peer in peers}
+    assert len({each for each in opened if each not in was}) == forecast["links_to_open"]
+
+
+def test_nodes_that_come_and_fail_while_a_design_is_put_in_place():
+    world = clusters()
+    world.deaf = set()
+    forecast = world.ask("redesign")
+    world.nodes["n05"].reachable = False  # so that not all links come up
+    world.ask("redesign", proposal=forecast["proposal"])
+    world.join("late", "g0/1", wait=False)
+    world.run(0.2)
+    world.fail(world.nodes["n07"])
+    world.fail(world.nodes["n05"])
+    world.run(30.0)
+    world.check()
+    assert world.master.redesign.stage == "none"
+
+
+def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
+    world = clusters()
+    world.master.parameters = world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=0.01)
+    world.run(120.0)
+    designs = [note for note in world.notes if note.event == "redesigned"]
+    assert len(designs) == 1
+    world.check()
+
+
+def test_status_names_what_is_wrong():
+    world = network(4, "a")
+    world.subscribe(world.nodes["n2"], "a", persistent=True)
+    world.fail(world.nodes["n2"])
+    world.run(3.0)
+    status = world.ask("status")
+    assert status["problems"] == ["n2 is down."]
+    assert [node["filters_owed"] for node in status["nodes"] if node["name"] == "n2"] == [1]
+
+
+def test_leaving_ends_a_debt_only_when_told_to():
+    world = network(4, "a")
+    world.subscribe(world.nodes["n2"], "a", persistent=True)
+    world.fail(world.nodes["n2"])
+    world.run(3.0)
+    assert "is down, and its sessions hold 1 filters" in world.ask("leave", node="n2")["error"]
+    assert world.ask("leave", node="n2", forget=True)["forgotten"]
+    assert all(node.down == {} for node in world.nodes.values())
+    assert "There is no node 'n2'" in world.ask("leave", node="n2")["error"]
+    world.ask("leave", node="n1")
+    world.run(2.0)
+    world.check()
+
+
+def test_a_tree_is_explained_hop_by_hop():
+    world = network(10)
+    for name in ("n1", "n7", "n8"):
+        world.subscribe(world.nodes[name], "c/#")
+    world.subscribe(world.nodes["n2"], "c/d")
+    told = world.ask("explain", topic="c/d")
+    assert [tree["filter"] for tree in told["trees"]] == ["c/#", "c/d"]
+    members = told["trees"][0]["members"]
+    assert {member["node"] for member in members if not member["relay"]} == {"n1", "n7", "n8"}
+    assert members[0]["from"] is None
+    assert all(member["from"] is not None for member in members[1:])
+    assert "neither a topic nor a filter" in world.ask("explain", topic="a/#/b")["error"]
+
+
+def test_a_trace_is_told_with_times():
+    world = network(3)
+    one, two, _ = world.nodes.values()
+    from weft.master.effect import Asked
+
+    world.handle(Asked(99, "trace", {"node": "n0", "topic": "a"}))
+    token = one.told[-1].token
+    world.say(one, w.Traced(token, w.NOBODY, 0, 10.0, 0))
+    world.say(two, w.Traced(token, one.number, 1, 10.002, 3))
+    world.run(2.0)
+    assert [(step["node"], step["milliseconds"]) for step in world.answers[99]["steps"]] == [("n0", 0.0), ("n1", 2.0)]
