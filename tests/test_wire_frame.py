@@ -39,6 +39,7 @@ WIDTHS = {  # bits of integer fields that are not a number of 64
     "part": 32,
     "round_trips": 31,
     "contents": 31,
+    "had": 31,
     "rates": 64,
 }
 

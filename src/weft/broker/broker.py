@@ -249,6 +249,9 @@ class Broker:
     def _arrive_for_group(self, event: e.ArrivedForGroup, now: float) -> None:
         self._distribution.to_member(event.filter, event.publication, now)
 
+    def _arrive_for_session(self, event: e.ArrivedForSession, now: float) -> None:
+        self._distribution.to_client(event.client, event.publication, now)
+
     def _go_on(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
         if connection is None or connection.waiting is None or connection.closing:
@@ -267,7 +270,7 @@ class Broker:
             self._take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        for session in self._restoration.take_in(event.records, now):
+        for session in self._restoration.take_in(event.records, event.had, event.skip, now):
             self._outbound.fill(session, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
@@ -298,6 +301,7 @@ class Broker:
         e.Arrived: _arrive,
         e.ArrivedTogether: _arrive_together,
         e.ArrivedForGroup: _arrive_for_group,
+        e.ArrivedForSession: _arrive_for_session,
         e.Admitted: _go_on,
         e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,

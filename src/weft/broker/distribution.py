@@ -83,6 +83,14 @@ class Distribution:
         self.to_group(found[0], copy, owed, now)
         self._commit(copy, owed, now)
 
+    def to_client(self, client: str, publication: Publication, now: float) -> None:
+        """In a network: the session of one client is to have it, if it still wants it."""
+        owed: Owed = []
+        for target in self._routes.route(publication.topic).targets:
+            if target.session.client == client:
+                self._to_target(target, publication, owed, now)
+        self._commit(publication, owed, now)
+
     def groups(self, topic: bytes) -> list[str]:
         """Shared filters with members here that match a name."""
         return [group.whole for group in self._routes.route(topic).groups]
@@ -127,6 +135,8 @@ class Distribution:
 
     def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
         session = target.session
+        if session.skip and publication.origin in session.skip:
+            return
         if publication.publisher == session.client:
             if target.own is None:
                 return

@@ -9,7 +9,7 @@ connection behind it waits too, so that the order on a connection is kept.
 
 from dataclasses import dataclass
 
-from weft.broker.publication import Publication
+from weft.broker.publication import Origin, Publication
 from weft.broker.subscription import Subscription
 
 
@@ -80,6 +80,14 @@ class ArrivedForGroup(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedForSession(Event):
+    """A publication that went to the node where the client's session was before."""
+
+    publication: Publication
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted(Event):
     """No other node has the client's session any more: `Connecting` may go on."""
 
@@ -98,6 +106,8 @@ class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""
 
     records: tuple[bytes, ...]
+    had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
+    skip: frozenset[Origin] = frozenset()  # and those that it had there, which may come here still
 
 
 @dataclass(frozen=True, slots=True)

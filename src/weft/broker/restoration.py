@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
-from weft.broker.publication import Delivery
+from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
@@ -48,7 +48,9 @@ class Restoration:
         for session in list(self._sessions):
             self._await_return(session, now)
 
-    def take_in(self, records: Iterable[bytes], now: float) -> list[Session]:
+    def take_in(
+        self, records: Iterable[bytes], had: frozenset[Origin], skip: frozenset[Origin], now: float
+    ) -> list[Session]:
         """A session of another node. Where the client has one here, what it had there comes before what it has here."""
         recovery = Recovery()
         recovery.replay(records)
@@ -62,17 +64,20 @@ class Restoration:
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
             else:
-                self._merge(session, kept)
+                self._merge(session, kept, had, skip)
             taken.append(session)
         return taken
 
-    def _merge(self, session: Session, kept: Kept) -> None:
+    def _merge(self, session: Session, kept: Kept, had: frozenset[Origin], skip: frozenset[Origin]) -> None:
         """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
         waiting = session.queue.take_all()
         self._figures.waiting -= len(waiting)
-        had = {one.publication.origin for one in waiting if one.publication.origin is not None}
         for one in waiting:
             self._outbox.append(Done(session.client, one.publication.number))
+        had -= {one.publication.origin for one in waiting if one.publication.origin in skip}
+        waiting = [one for one in waiting if one.publication.origin not in skip]
+        had |= {one.publication.origin for one in waiting if one.publication.origin is not None}
+        session.skip |= skip
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept):

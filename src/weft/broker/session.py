@@ -4,7 +4,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from weft.broker.parameters import FOREVER
-from weft.broker.publication import Delivery
+from weft.broker.publication import Delivery, Origin
 from weft.broker.queue import Queue
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.packet import Version, Will
@@ -32,6 +32,7 @@ class Session:
         "recorded",
         "resend",
         "serial",
+        "skip",
         "subscriptions",
         "version",
         "will",
@@ -51,6 +52,7 @@ class Session:
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
         self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
         self.next_id = 1
+        self.skip: set[Origin] = set()  # in a network: what it had at another node, and may come here still
         self.recorded = False  # the journal knows of it
         self.counted = False  # in a network: other nodes have been told that it is persistent
         self.last = 0  # the highest number of a publication that it was given

@@ -4,8 +4,9 @@ The router decides where a publication goes (protocol/weave.py); here it is put 
 is told to the router. A publication on several trees is as many publications to the router, one a topic, and another
 with each attempt; to clients it is one (seen.py).
 
-A message may also be for one node alone: a shared subscription's member (its filter is the message's group), or what is
-owed to a node that was down (DIRECT). It goes from finger to finger, and only the node that it is for takes it.
+A message may also be for one node alone: a shared subscription's member (its filter is the message's group), what is
+owed to a node that was down (DIRECT), or to a session that has moved (SESSION). It goes from finger to finger, and only
+the node that it is for takes it.
 """
 
 from dataclasses import dataclass, replace
@@ -28,11 +29,13 @@ from weft.protocol.router import (
 )
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
+from weft.wire.content import name_of
 from weft.wire.frame import Form, Message, topic_of
 
 DIRECT = "$weft/direct"
+SESSION = "$weft/session/"  # and the client: for a session that was at another node before
 MOST_HOPS = 250
-STRANGER = -1  # stands for no peer
+STRANGER = -2  # stands for no peer
 
 Key = tuple[int, int, int, int]  # issuer, incarnation, count, attempt
 
@@ -165,6 +168,9 @@ class Carrier:
         self._route(Undelivered(STRANGER, Woven(publication, hops + 1)), publication, now)
 
     def _route(self, event: Event, publication: Carried, now: float) -> None:
+        if self._leads_nowhere(event):
+            self._fail(publication)
+            return
         todo = self.router.handle(event, now * 1000)
         ranged = False
         while todo:
@@ -185,6 +191,12 @@ class Carrier:
         if (ranged or publication.topic not in self.router.tables) and not self._atlas.is_whole():
             self._fail(publication)
 
+    def _leads_nowhere(self, event: Event) -> bool:
+        """Whether it is on its way over a ring that this node has no link of."""
+        message = event.message if isinstance(event, Received | Undelivered) else None
+        passes = isinstance(message, Ranged) and message.low != self._atlas.ring_id
+        return passes and not self._atlas.fingers.fingers
+
     def _put(self, peer: int, publication: Carried, message: Packet, group: str = "") -> None:
         if peer in self.stuck and not publication.kept:
             self._figures.dropped += 1
@@ -201,13 +213,15 @@ class Carrier:
 
     def _is_first(self, message: Message, now: float) -> bool:
         issuer, incarnation, count = message.issuer, message.incarnation, message.count
+        name = name_of(message.content)
         if message.group not in ("", DIRECT):
             incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
+            name = b""
         elif (issuer, incarnation) == self.own:
             return False
         if message.kept:
-            return self._seen.take(issuer, incarnation, count, message.floor, now)
-        return self._seen.is_first(issuer, incarnation, count, now)
+            return self._seen.take((issuer, incarnation, count), name, message.floor, now)
+        return self._seen.is_first((issuer, incarnation, count), name, now)
 
 
 def _undelivered(peer: int, message: Packet) -> Undelivered:

@@ -28,11 +28,19 @@ Waiting = Callable[[float], None]
 
 
 class Directory:
-    def __init__(self, atlas: Atlas, outbox: Outbox, deadlines: Deadlines, patience: float) -> None:
+    def __init__(
+        self,
+        atlas: Atlas,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        patience: float,
+        session_of: Callable[[str], Session | None],
+    ) -> None:
         self._atlas = atlas
         self._outbox = outbox
         self._deadlines = deadlines
         self._patience = patience
+        self._session_of = session_of
         self.sequence = 0  # of Interest
         self._changed: dict[str, Held] = {}  # in this event
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
@@ -106,7 +114,10 @@ class Directory:
     def _tell_subscriptions(self, client: str, changes: dict[str, Subscribed | None]) -> None:
         added = tuple(one for one in changes.values() if one is not None)
         removed = tuple(filter_ for filter_, one in changes.items() if one is None)
-        self._outbox.tell(MASTER, SessionOwned(Owned(client, 1, 0, added), whole=False, removed=removed))
+        session = self._session_of(client)
+        if session is not None:
+            changed = Owned(client, session.expiry, session.version, added)
+            self._outbox.tell(MASTER, SessionOwned(changed, whole=False, removed=removed))
 
 
 def owned(session: Session) -> Owned:

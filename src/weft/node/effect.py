@@ -82,6 +82,11 @@ class Named(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Left(Effect):
+    """After `Stopping`: everybody has what this node's clients published, or has had time for it. It may end now."""
+
+
+@dataclass(frozen=True, slots=True)
 class Turned(Effect):
     """The master refuses this node: nothing will come of it."""
 

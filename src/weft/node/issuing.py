@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Publication
+from weft.node import record
 from weft.node.atlas import Atlas
-from weft.node.carrier import DIRECT, Carrier, Key
+from weft.node.carrier import DIRECT, SESSION, Carrier, Key
 from weft.node.debt import Debt, Debts
 from weft.node.effect import MASTER
-from weft.node.entry import Entries
+from weft.node.entry import Entries, Entry
 from weft.node.figure import Figures
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
@@ -57,6 +58,7 @@ class Issuing:
         parameters: Parameters,
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
         choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
+        keep: Callable[[record.Record], None],  # in the journal
     ) -> None:
         self._atlas = atlas
         self._carrier = carrier
@@ -68,6 +70,7 @@ class Issuing:
         self._parameters = parameters
         self._own_groups = own_groups
         self._choose_own = choose_own
+        self._keep = keep
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
@@ -133,9 +136,12 @@ class Issuing:
         for filter_, topic in self.plan(name.encode()).trees:
             self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
-    def restore(self, publication: Publication, now: float) -> None:
-        """What was owed when this node ended."""
-        self._debts.add(publication, now).due = now
+    def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
+        """What was owed when this node ended, to everybody or to some nodes."""
+        debt = self._debts.add(publication, now)
+        debt.due, debt.targets = now, {node for node, _ in nodes}
+        for node, ring_id in nodes:
+            self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
 
     def answer(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
@@ -163,6 +169,10 @@ class Issuing:
         else:
             self._to_group(filter_, self._message(publication, now), publication, now)
 
+    def send_after(self, message: Message, client: str, ring_id: int) -> None:
+        """A message that has come for a session which is at another node now."""
+        self._carrier.direct(self._for_one(message, ring_id, SESSION + client))
+
     def _go_on(self, waiting: list[Publication], now: float) -> None:
         for publication in waiting:
             assert publication.origin is not None
@@ -175,28 +185,28 @@ class Issuing:
         """Ask for what is not known, and let the publication wait for the answer."""
         if publication.retain:
             return False
+        unknown = None
         for filter_, topic in plan.trees:
-            if topic in self._carrier.router.tables:
-                continue
-            entry = self.entries.get(filter_)
-            if entry is None:
-                entry = self.entries.ask(filter_)
-                self._ask(filter_, now)
-            if entry.is_held is None and not entry.gave_up:
-                if len(entry.waiting) < WAITING or publication.qos:
-                    entry.waiting.append(publication)
-                else:
-                    self._figures.dropped += 1
-                return True
-        return False
+            if topic not in self._carrier.router.tables:
+                entry = self.entries.get(filter_) or self._ask(filter_, now)
+                if entry.is_held is None and not entry.gave_up:
+                    unknown = entry
+        if unknown is None:
+            return False
+        if len(unknown.waiting) < WAITING or publication.qos:
+            unknown.waiting.append(publication)
+        else:
+            self._figures.dropped += 1
+        return True
 
-    def _ask(self, filter_: str, now: float) -> None:
+    def _ask(self, filter_: str, now: float) -> Entry:
         if MASTER in self._atlas.up:
             self._outbox.tell(MASTER, FindWay(filter_))
             wait = self._parameters.patience
         else:
             wait = 0.0
         self._deadlines.at(now + wait, lambda then: self.give_up(filter_, then))
+        return self.entries.ask(filter_)
 
     def _send_once(self, publication: Publication, now: float) -> None:
         """QoS 0."""
@@ -316,13 +326,15 @@ class Issuing:
         debt.is_under_way = False
         absent = {node for node in conclusion.owed if node in self._atlas.down}
         if not conclusion.failed and debt.targets:
-            debt.targets = set(conclusion.owed - absent)
+            debt.owed, debt.targets = absent, set(conclusion.owed - absent)
         if conclusion.failed or absent != conclusion.owed:
             wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
         elif absent:
             self._debts.owe(debt, absent, now)
+            places = tuple((node, self._atlas.places[node]) for node in sorted(absent))
+            self._keep(record.Owing(debt.count, places))
         else:
             self._figures.settled += 1
             self._debts.settle(debt)

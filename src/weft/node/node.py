@@ -17,7 +17,7 @@ from weft.broker.publication import Publication
 from weft.node import effect as n
 from weft.node import record
 from weft.node.atlas import Atlas, absence_of
-from weft.node.carrier import DIRECT, Carrier, Key
+from weft.node.carrier import DIRECT, SESSION, Carrier, Key
 from weft.node.debt import Debts
 from weft.node.directory import Directory, owned
 from weft.node.effect import MASTER
@@ -78,10 +78,12 @@ class Node:
             network,
             self.broker.groups,
             self._choose_own,
+            self._keep,
         )
-        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience)
+        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
         self._moving = Moving(
             self.broker,
+            self._seen,
             self.atlas,
             self._directory,
             self._outbox,
@@ -149,11 +151,11 @@ class Node:
         self._keep(record.Started(self.identity.incarnation, recovery.next_count))
         self._ready = self.broker.position
         for (issuer, incarnation), counts in recovery.taken.items():
-            self._seen.restore(issuer, incarnation, iter(counts), now)
-        self._moving.restore(recovery.fetching, recovery.given)
+            self._seen.restore(issuer, incarnation, counts, now)
+        self._moving.restore(recovery.fetching, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
-        for publication in recovery.owed.values():
-            self._issuing.restore(publication, now)
+        for count, publication in recovery.owed.items():
+            self._issuing.restore(publication, recovery.owing.get(count, ()), now)
         return self._finish(now)
 
     def records(self) -> Iterator[bytes]:
@@ -162,6 +164,9 @@ class Node:
         own += [record.Taken(issuer, incarnation, tuple(counts)) for issuer, incarnation, counts in self._seen.taken()]
         own += self._moving.records()
         debts = [debt.publication for debt in self.debts]
+        for debt in self.debts:
+            if nodes := sorted(debt.owed | debt.targets):
+                own.append(record.Owing(debt.count, tuple((node, self.atlas.places[node]) for node in nodes)))
         return _snapshot(self.broker.records(), debts, own)
 
     def is_drained(self) -> bool:
@@ -225,10 +230,17 @@ class Node:
             self._join()
 
     def _stop(self, event: e.Stopping, now: float) -> None:
-        self._stopping = True
-        if MASTER in self.atlas.up:
-            self._outbox.tell(MASTER, w.Leaving())
         self._happen(event, now)
+        self._stopping = True
+        self._deadlines.at(now + self.network.leaving, lambda _: self._part())
+
+    def _part(self) -> None:
+        """All is said: the master is told, and the driver."""
+        if self._stopping:
+            self._stopping = False
+            if MASTER in self.atlas.up:
+                self._outbox.tell(MASTER, w.Leaving())
+            self._outbox.add(n.Left())
 
     # Frames
 
@@ -263,7 +275,12 @@ class Node:
             if not first:
                 continue
             self.traffic.arrived += 1
-            if message.group not in ("", DIRECT):
+            if message.kept and message.group in ("", DIRECT):
+                for trail in self._moving.trails(content.name_of(message.content).decode()):
+                    self._issuing.send_after(message, trail.client, trail.ring_id)
+            if message.group.startswith(SESSION):
+                self._take_for_session(message, now)
+            elif message.group not in ("", DIRECT):
                 self._take_for_group(message, now)
             elif content.is_retained(message.content) or self.broker.audience(content.name_of(message.content)):
                 origin = (message.issuer, message.incarnation, message.count)
@@ -272,6 +289,8 @@ class Node:
     def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
         if arrived:
+            for publication in arrived:
+                self._moving.note(publication.origin)
             self._happen(e.ArrivedTogether(tuple(arrived)), now)
             arrived.clear()
         for key, name in kept:
@@ -288,6 +307,17 @@ class Node:
             self._happen(e.ArrivedForGroup(publication_of(one, origin, now), message.group), now)
         else:
             self._issuing.pass_on(message)
+
+    def _take_for_session(self, message: w.Message, now: float) -> None:
+        client = message.group.removeprefix(SESSION)
+        origin = (message.issuer, message.incarnation, message.count)
+        if self.broker.session(client) is not None:
+            if not self._moving.has_had(client, origin):
+                publication = publication_of(content.decode(message.content), origin, now)
+                publication.origin = None  # that this node has had it is not said
+                self._happen(e.ArrivedForSession(publication, client), now)
+        elif trail := self._moving.trail(client):
+            self._issuing.send_after(message, client, trail.ring_id)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
         name = content.name_of(message.content)
@@ -420,12 +450,18 @@ class Node:
                     news = False
                 self._outbox.send(effect)  # type: ignore[arg-type]
             elif kind is e.Accepted:
-                self._issuing.issue(effect.publication, self._source, now)  # type: ignore[attr-defined]
+                self._issue(effect.publication, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
                 news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()
             else:
                 self._digest_one(effect, now)
+
+    def _issue(self, publication: Publication, now: float) -> None:
+        assert publication.origin is not None
+        self._seen.is_first(publication.origin, publication.topic, now)
+        self._moving.note(publication.origin)
+        self._issuing.issue(publication, self._source, now)
 
     def _digest_one(self, effect: e.Effect, now: float) -> None:
         match effect:
@@ -472,6 +508,8 @@ class Node:
         if settled := self.debts.take_settled():
             self._keep(record.Settled(ranges_of(settled)))
         self._directory.flush()
+        if self._stopping and self.is_drained():
+            self._part()
         for peer, messages in self._carrier.take():
             self._outbox.tell(peer, w.Carry(messages))
             if peer in self._congested and self._source is not None and peer not in self._carrier.stuck:

@@ -9,6 +9,7 @@ from weft.errors import WeftError
 class Parameters:
     patience: float = 1.0  # seconds that a client waits for an answer of the network, at least 0
     moving: float = 5.0  # seconds that a client waits for its session from another node, at least 0
+    linger: float = 600.0  # seconds for which a node passes on what still comes for a session that has left, at least 0
     settling: float = 2.0  # seconds until everybody has the tables of a change, at least 0
     memory: float = 60.0  # seconds for which a publication is remembered, at least `settling`
     retry: float = 0.5  # seconds until another attempt, doubled each time, above 0
@@ -20,6 +21,7 @@ class Parameters:
     owed_bytes: int = 256 * 2**20  # of those, at least 0
     owed_age: float = 7 * 86_400.0  # seconds that they are kept, above 0
     link_patience: float = 0.2  # seconds that publishers wait for a link that cannot keep up, at least 0
+    leaving: float = 5.0  # seconds that a node which stops waits for others to have what it owes them, at least 0
     measuring: float = 1.0  # seconds between reports to the master, above 0
     gossip: float = 30.0  # seconds between comparisons of retained messages with a peer, above 0
 

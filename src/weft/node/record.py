@@ -36,7 +36,7 @@ class Taken(Record):
 
     issuer: int
     incarnation: int
-    counts: tuple[int, ...]
+    counts: tuple[tuple[int, bytes], ...]  # with the names that they were on
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +55,38 @@ class Fetched(Record):
 
 @dataclass(frozen=True, slots=True)
 class Given(Record):
-    """A session that has left this node, kept until the other has it."""
+    """A session that has left this node, kept until the other has it, and for a time in which more may come for it."""
 
     client: str
+    node: int
+    ring_id: int
     records: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GivenUp(Record):
-    """The other node has it."""
+    """The other node has it, and nothing more will come."""
 
     client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owing(Record):
+    """Of an own publication: everybody has it but these nodes."""
+
+    count: int
+    nodes: tuple[tuple[int, int], ...]  # with their places on the ring
 
 
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
-    130: (Taken, record_of(Taken, COUNT, NUMBER, many(NUMBER))),
+    130: (Taken, record_of(Taken, COUNT, NUMBER, many(together(NUMBER, BLOB)))),
     131: (Fetching, record_of(Fetching, TEXT, COUNT, NUMBER)),
     132: (Fetched, record_of(Fetched, TEXT)),
-    133: (Given, record_of(Given, TEXT, many(BLOB))),
+    133: (Given, record_of(Given, TEXT, COUNT, NUMBER, many(BLOB))),
     134: (GivenUp, record_of(GivenUp, TEXT)),
+    135: (Owing, record_of(Owing, NUMBER, many(together(COUNT, NUMBER)))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}
 

@@ -16,9 +16,10 @@ class Recovery:
         self.broker = BrokerRecovery()
         self.count = 0  # the highest that may have been used
         self.owed: dict[int, Publication] = {}  # own ones, by count
-        self.taken: dict[tuple[int, int], set[int]] = {}  # of others
+        self.taken: dict[tuple[int, int], dict[int, bytes]] = {}  # of others: by count, the name
         self.fetching: dict[str, tuple[int, int]] = {}
-        self.given: dict[str, tuple[bytes, ...]] = {}
+        self.given: dict[str, record.Given] = {}
+        self.owing: dict[int, tuple[tuple[int, int], ...]] = {}  # own ones that only some nodes miss, by count
 
     def replay(self, records: Iterable[bytes]) -> None:
         for data in records:
@@ -41,7 +42,7 @@ class Recovery:
             self.count = max(self.count, count)
             self.owed[count] = applied.publication
         else:
-            self.taken.setdefault((node, incarnation), set()).add(count)
+            self.taken.setdefault((node, incarnation), {})[count] = applied.publication.topic
 
     def _apply(self, applied: record.Record) -> None:
         match applied:
@@ -51,13 +52,15 @@ class Recovery:
                 for first, last in ranges:
                     self._settle(first, last)
             case record.Taken(issuer, incarnation, counts):
-                self.taken.setdefault((issuer, incarnation), set()).update(counts)
+                self.taken.setdefault((issuer, incarnation), {}).update(counts)
             case record.Fetching(client, node, ring_id):
                 self.fetching[client] = node, ring_id
             case record.Fetched(client):
                 self.fetching.pop(client, None)
-            case record.Given(client, records):
-                self.given[client] = records
+            case record.Given(client):
+                self.given[client] = applied
+            case record.Owing(count, nodes):
+                self.owing[count] = nodes
             case record.GivenUp(client):
                 self.given.pop(client, None)
 
@@ -65,3 +68,4 @@ class Recovery:
         for count in range(first, last + 1) if last - first < len(self.owed) else list(self.owed):
             if first <= count <= last:
                 self.owed.pop(count, None)
+                self.owing.pop(count, None)

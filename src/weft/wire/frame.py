@@ -426,6 +426,7 @@ class SessionMoved(Frame):
     part: int  # from 0
     last: bool
     records: tuple[bytes, ...]
+    had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, and more of them
 
 
 @dataclass(frozen=True, slots=True)

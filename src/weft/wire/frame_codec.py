@@ -166,7 +166,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
     53: _frame(w.FetchSession, TEXT, NUMBER, FLAG),
-    54: _frame(w.SessionMoved, TEXT, NUMBER, COUNT, FLAG, many(BLOB)),
+    54: _frame(w.SessionMoved, TEXT, NUMBER, COUNT, FLAG, many(BLOB), many(together(COUNT, NUMBER, NUMBER))),
     55: _frame(w.SessionTaken, TEXT, NUMBER),
     56: _frame(w.RetainedDigest, many(NUMBER)),
     57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),

@@ -1,0 +1,243 @@
+"""An MQTT client that does what the standard asks of one, and keeps a history of what it did and saw.
+
+What it published with QoS 1 or 2 and nobody acknowledged it sends again when it is connected again, in order. What it
+has received of QoS 2 it knows by packet identifier until that is released.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from weft.sim.cluster.wire import Wire
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.parser import Parser
+from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.writer import encode
+
+if TYPE_CHECKING:
+    from weft.sim.cluster.process import NodeProcess
+
+FOREVER = 0xFFFFFFFF
+
+
+@dataclass(slots=True)
+class Said:
+    """A publication of the client's."""
+
+    client: str
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    at: float
+    packet_id: int = 0
+    acknowledged: float | None = None  # when; QoS 0 never is
+    released: bool = False  # QoS 2: PUBREC has come
+    repeated: bool = False  # said again, and not known to be the same by the other end
+    properties: Properties = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    dup: bool
+    at: float
+    properties: Properties = field(default_factory=dict, compare=False)
+
+
+@dataclass(slots=True)
+class Held:
+    """A filter that the client held, from when it asked until it asked for the end of it."""
+
+    filter: str
+    qos: int
+    asked: float
+    granted: float | None = None
+    dropped: float | None = None  # when it asked
+    gone: float | None = None  # when that was answered
+
+
+class Client:
+    def __init__(
+        self, name: str, version: p.Version = p.Version.V311, clean: bool = True, expiry: int | None = None
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.clean = clean
+        self.expiry = expiry if expiry is not None else (0 if clean else FOREVER)
+        self.will: p.Will | None = None
+        self.process: NodeProcess | None = None
+        self.is_connected = False  # CONNACK has come
+        self.said: list[Said] = []
+        self.got: list[Got] = []
+        self.held: list[Held] = []
+        self.present: list[bool] = []  # what CONNACKs said of the session
+        self.connected: list[tuple[float, float | None]] = []  # from when to when
+        self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
+        self.silent = False  # acknowledges nothing
+        self._wire: Wire | None = None
+        self._parser = Parser(version=version)
+        self._open: dict[int, Said] = {}  # by packet identifier
+        self._received: set[int] = set()
+        self._asked: dict[int, list[Held]] = {}
+        self._last_id = 0
+        self._reason: int | None = None
+
+    @property
+    def now(self) -> float:
+        assert self.process is not None
+        return self.process.cluster.agenda.now
+
+    # What it does
+
+    def connect(self, process: "NodeProcess") -> None:
+        self.drop()
+        self.process = process
+        self._parser = Parser(version=self.version)
+        self._reason = None
+        self._wire = process.cluster.wires.connect(self.name, process.name, self, process.take_client)
+        properties: Properties = {}
+        if self.version is p.Version.V5 and self.expiry:
+            properties = {Property.SESSION_EXPIRY_INTERVAL: self.expiry}
+        self._say(p.Connect(self.name, self.version, self.clean, 0, self.will, properties=properties))
+
+    def subscribe(self, filter_: str, qos: int = 0, **options: object) -> Held:
+        held = Held(filter_, qos, self.now)
+        self.held.append(held)
+        packet_id = self._next_id()
+        self._asked[packet_id] = [held]
+        self._say(p.Subscribe(packet_id, (p.Request(filter_, qos, **options),)))  # type: ignore[arg-type]
+        return held
+
+    def unsubscribe(self, filter_: str) -> None:
+        packet_id = self._next_id()
+        self._asked[packet_id] = [one for one in self.held if one.filter == filter_ and one.dropped is None]
+        for held in self._asked[packet_id]:
+            held.dropped = self.now
+        self._say(p.Unsubscribe(packet_id, (filter_,)))
+
+    def publish(self, topic: str, payload: bytes, qos: int = 0, retain: bool = False, **properties: object) -> Said:
+        named: Properties = {Property[key.upper()]: value for key, value in properties.items()}
+        said = Said(self.name, topic, payload, qos, retain, self.now, properties=named)
+        self.said.append(said)
+        if qos:
+            said.packet_id = self._next_id()
+            self._open[said.packet_id] = said
+        if self.is_connected:
+            self._say(self._publish(said, dup=False))
+        return said
+
+    def disconnect(self) -> None:
+        self._say(p.Disconnect())
+        self.drop()
+
+    def drop(self) -> None:
+        """It is gone without a word."""
+        if self._wire is not None:
+            wire, self._wire = self._wire, None
+            wire.close(self)
+            self._part()
+
+    # What it hears
+
+    def received(self, wire: Wire, data: bytes) -> None:
+        if wire is self._wire:
+            for packet in self._parser.feed(data):
+                self._hear(packet)
+
+    def broken(self, wire: Wire) -> None:
+        if wire is self._wire:
+            self._wire = None
+            self._part()
+
+    def _part(self) -> None:
+        self.closes.append(self._reason)
+        if self.is_connected:
+            self.is_connected = False
+            self.connected[-1] = (self.connected[-1][0], self.now)
+        for asked in self._asked.values():
+            for held in asked:
+                if held.granted is None:
+                    held.dropped = held.dropped or self.now  # nobody knows
+        self._asked = {}
+        if self.clean:
+            for held in self.held:
+                held.dropped = held.dropped or self.now
+            self._received.clear()
+
+    def _hear(self, packet: p.Packet) -> None:
+        match packet:
+            case p.Connack(present, code):
+                if code == 0:
+                    self._welcome(present)
+            case p.Publish():
+                self._take(packet)
+            case p.Puback(packet_id) if packet_id in self._open:
+                self._open.pop(packet_id).acknowledged = self.now
+            case p.Pubrec(packet_id):
+                if packet_id in self._open:
+                    said = self._open[packet_id]
+                    said.acknowledged = said.acknowledged or self.now
+                    said.released = True
+                    self._say(p.Pubrel(packet_id))
+            case p.Pubcomp(packet_id):
+                self._open.pop(packet_id, None)
+            case p.Pubrel(packet_id):
+                self._received.discard(packet_id)
+                self._say(p.Pubcomp(packet_id))
+            case p.Suback(packet_id):
+                for held in self._asked.pop(packet_id, []):
+                    held.granted = self.now
+            case p.Unsuback(packet_id):
+                for held in self._asked.pop(packet_id, []):
+                    held.gone = self.now
+            case p.Disconnect(reason):
+                self._reason = int(reason)
+
+    def _welcome(self, present: bool) -> None:
+        self.is_connected = True
+        self.present.append(present)
+        self.connected.append((self.now, None))
+        if not present:
+            self._received.clear()
+        for said in list(self._open.values()):
+            if said.released and present:
+                self._say(p.Pubrel(said.packet_id))
+            elif said.released:
+                self._open.pop(said.packet_id)  # the broker had it, and has forgotten the identifier
+            else:
+                said.repeated |= said.qos == 1 or not present
+                self._say(self._publish(said, dup=present))
+
+    def _take(self, packet: p.Publish) -> None:
+        if packet.qos == 2 and packet.packet_id in self._received:
+            self._answer(p.Pubrec(packet.packet_id))
+            return
+        got = Got(packet.topic, packet.payload, packet.qos, packet.retain, packet.dup, self.now, packet.properties)
+        self.got.append(got)
+        if packet.qos == 1:
+            self._answer(p.Puback(packet.packet_id))
+        elif packet.qos == 2:
+            if not self.silent:
+                self._received.add(packet.packet_id)
+            self._answer(p.Pubrec(packet.packet_id))
+
+    def _answer(self, packet: p.Packet) -> None:
+        if not self.silent:
+            self._say(packet)
+
+    def _publish(self, said: Said, dup: bool) -> p.Publish:
+        is_dup = dup and said.qos > 0
+        return p.Publish(said.topic, said.payload, said.qos, said.retain, is_dup, said.packet_id, said.properties)
+
+    def _say(self, packet: p.Packet) -> None:
+        if self._wire is not None:
+            self._wire.send(self, encode(packet, self.version))
+
+    def _next_id(self) -> int:
+        while True:
+            self._last_id = self._last_id % 65_535 + 1
+            if self._last_id not in self._open and self._last_id not in self._asked:
+                return self._last_id

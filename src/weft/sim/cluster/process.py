@@ -1,0 +1,385 @@
+"""A node as a process: its journal on a disk, its clients, its links; started, crashed, restarted.
+
+It does what the drivers of the live network do, with simulated surroundings.
+"""
+
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING
+
+from weft.broker import effect as e
+from weft.broker.parameters import Parameters as BrokerParameters
+from weft.journal.event import AppendFailed
+from weft.journal.event import Synced as JournalSynced
+from weft.journal.log import Log, open_log
+from weft.journal.parameters import Sync
+from weft.node import effect as n
+from weft.node.identity import Identity
+from weft.node.node import Node
+from weft.node.parameters import Parameters
+from weft.node.recovery import Recovery
+from weft.sim.cluster.agenda import Action
+from weft.sim.cluster.wire import End, Wire
+from weft.sim.disk import Disk
+from weft.wire import frame as w
+from weft.wire.frame_codec import FrameReader, encode
+
+if TYPE_CHECKING:
+    from weft.sim.cluster.cluster import Cluster
+
+RETRY = 0.3  # seconds between attempts to connect
+FULL = 0.2  # seconds between attempts to write to a full disk
+
+
+class ClientEnd:
+    """A client's connection, at the node."""
+
+    def __init__(self, process: "NodeProcess", wire: Wire, number: int) -> None:
+        self.process = process
+        self.wire = wire
+        self.number = number
+        self.waiting: list[e.Send] = []  # for the journal
+        self.held = False
+        self.unread: list[bytes] = []
+        self.closing = False
+
+    def received(self, wire: Wire, data: bytes) -> None:
+        if self.held:
+            self.unread.append(data)
+        else:
+            self.process.happen(e.Received(self.number, data))
+
+    def broken(self, wire: Wire) -> None:
+        self.process.clients.pop(self.number, None)
+        self.process.happen(e.Closed(self.number))
+
+    def send(self, effect: e.Send, synced: int) -> None:
+        if self.waiting or effect.after > synced:
+            self.waiting.append(effect)
+        else:
+            self.wire.send(self, effect.data)
+
+    def release(self, synced: int) -> None:
+        while self.waiting and self.waiting[0].after <= synced:
+            self.wire.send(self, self.waiting.pop(0).data)
+        if self.closing:
+            self.close()
+
+    def close(self) -> None:
+        self.closing = True
+        if not self.waiting and self.number in self.process.clients:
+            del self.process.clients[self.number]
+            self.wire.close(self)
+            self.process.later(lambda: self.process.happen(e.Closed(self.number)))
+
+    def resume(self) -> None:
+        self.held = False
+        unread, self.unread = self.unread, []
+        for data in unread:
+            self.received(self.wire, data)
+
+
+class LinkEnd:
+    """A link with another node or the master, at a node. Both ends say Hello before it counts."""
+
+    def __init__(self, process: "NodeProcess", peer: int | None) -> None:
+        self.process = process
+        self.peer = peer  # None until its Hello
+        self.wire: Wire | None = None
+        self.is_up = False
+        self._reader = FrameReader()
+
+    def tell(self, frame: w.Frame) -> None:
+        assert self.wire is not None
+        self.wire.send(self, encode(frame))
+
+    def received(self, wire: Wire, data: bytes) -> None:
+        frames = self._reader.feed(data)
+        if not self.is_up and frames:
+            first = frames.pop(0)
+            if isinstance(first, w.Hello):
+                self._greet(first)
+            elif isinstance(first, w.Refused):
+                self.process.happen(n.Heard(n.MASTER, (first,)))
+                return
+        if frames and self.is_up:
+            assert self.peer is not None
+            self.process.happen(n.Heard(self.peer, tuple(frames)))
+
+    def broken(self, wire: Wire) -> None:
+        self.process.lose(self)
+
+    def _greet(self, hello: w.Hello) -> None:
+        if self.peer is None:
+            self.peer = hello.node
+            self.tell(self.process.hello())
+        self.process.link_up(self)
+
+
+class NodeProcess:
+    def __init__(
+        self,
+        cluster: "Cluster",
+        name: str,
+        random: Random,
+        parameters: BrokerParameters,
+        network: Parameters,
+        sync_seconds: float,
+        durable: bool,
+    ) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.random = random
+        self.clock = 0.0  # seconds that it is ahead
+        self.disk = Disk(random)
+        self.number = w.NOBODY
+        self.incarnation = 0
+        self.is_running = False
+        self.node: Node | None = None
+        self.clients: dict[int, ClientEnd] = {}
+        self.links: dict[int, LinkEnd] = {}  # those that are up, MASTER among them
+        self.wanted: dict[int, w.Peer] = {}
+        self.refused = ""  # the master's reason
+        self.sync_seconds = sync_seconds
+        self.starts = 0
+        self._durable = durable
+        self._parameters = parameters
+        self._network = network
+        self._numbers = count(1)
+        self._log: Log | None = None
+        self._records: list[bytes] = []
+        self._is_writing = False
+        self._synced = 0
+        self._timer: float | None = None
+
+    # Life
+
+    def start(self) -> None:
+        assert not self.is_running
+        self.starts += 1
+        self.is_running = True
+        if not self.incarnation or not self._durable:
+            self.incarnation = self.random.getrandbits(63) | 1
+        recovery = Recovery(self.incarnation)
+        self._records, self._is_writing = [], False
+        if self._durable:
+            self._log, _ = open_log(self.disk, recovery.replay, lambda: self.random.randbytes(4))
+            self._synced = self._log.position
+        identity = Identity(self.name, self.cluster.name, self.incarnation, self.name, (), self.number)
+        seed = self.random.getrandbits(32)
+        self.node = Node(
+            identity, self._parameters, self.now, self._network, seed, self._durable, position=self._synced
+        )
+        self._carry_out(self.node.restore(recovery, self.now))
+        self._dial_master()
+
+    def crash(self, power: bool = True, notice: float = 0.0) -> None:
+        """It ends at once. Where the power fails, so does what its disk has not synced."""
+        if not self.is_running:
+            return
+        self.is_running = False
+        self.cluster.wires.break_all(self.name, notice)
+        self.disk = self.disk.restarted() if power else self.disk.killed()
+        self._forget()
+
+    def stop(self) -> None:
+        """In order."""
+        if self.is_running:
+            self.happen(e.Stopping())
+
+    def wipe(self) -> None:
+        """It gets an empty disk."""
+        assert not self.is_running
+        self.disk = Disk(self.random)
+        self.incarnation, self.number = 0, w.NOBODY
+
+    def _forget(self) -> None:
+        self.node, self._log, self._timer = None, None, None
+        self.clients, self.links, self.wanted = {}, {}, {}
+
+    @property
+    def now(self) -> float:
+        return self.cluster.agenda.now + self.clock
+
+    # Events
+
+    def happen(self, event: e.Event) -> None:
+        if self.node is not None:
+            self._carry_out(self.node.handle(event, self.now))
+
+    def later(self, action: Action) -> None:
+        """When this event is over."""
+        self.after(0.0, action)
+
+    def after(self, seconds: float, action: Action) -> None:
+        """If it has not crashed by then."""
+        starts = self.starts
+        self.cluster.agenda.after(seconds, lambda: action() if self.is_running and self.starts == starts else None)
+
+    def take_client(self, wire: Wire) -> End | None:
+        if not self.is_running:
+            return None
+        end = ClientEnd(self, wire, next(self._numbers))
+        self.clients[end.number] = end
+        self.happen(e.Opened(end.number))
+        return end
+
+    def take_link(self, wire: Wire) -> End | None:
+        if not self.is_running:
+            return None
+        end = LinkEnd(self, None)
+        end.wire = wire
+        return end
+
+    def hello(self) -> w.Hello:
+        number = self.node.number if self.node is not None else self.number
+        return w.Hello(w.VERSION, self.cluster.name, w.Role.NODE, self.name, number, self.incarnation, self.name)
+
+    def link_up(self, end: LinkEnd) -> None:
+        assert end.peer is not None
+        assert end.wire is not None
+        if end.peer != n.MASTER and end.peer not in self.wanted:
+            end.wire.lose(None, 0.0)  # not, or not yet, a link of the plan: the other end tries again
+            return
+        old = self.links.pop(end.peer, None)
+        if old is not None and old.wire is not None:
+            old.is_up = False
+            self.happen(n.Unlinked(end.peer))
+            old.wire.lose(None, 0.0)
+        end.is_up = True
+        self.links[end.peer] = end
+        self.happen(n.Linked(end.peer, 1.0))
+
+    def lose(self, end: LinkEnd) -> None:
+        if end.is_up and end.peer is not None and self.links.get(end.peer) is end:
+            end.is_up = False
+            del self.links[end.peer]
+            self.happen(n.Unlinked(end.peer))
+        if end.peer is not None and self.is_running:
+            peer = end.peer
+            self.after(RETRY, self._dial_master if peer == n.MASTER else lambda: self._dial(peer))
+
+    # Effects
+
+    def _carry_out(self, effects: list[e.Effect]) -> None:
+        told: dict[int, list[w.Frame]] = {}
+        for effect in effects:
+            match effect:
+                case n.Tell(peer, frame):
+                    told.setdefault(peer, []).append(frame)
+                case e.Send(number) if number in self.clients:
+                    self.clients[number].send(effect, self._synced)
+                case e.Append(record):
+                    self._records.append(record)
+                case _:
+                    self._carry_out_one(effect)
+        for peer, frames in told.items():
+            if peer in self.links and self.links[peer].wire is not None:
+                data = b"".join(map(encode, frames))
+                self.cluster.carried(self, peer, frames)
+                self.links[peer].wire.send(self.links[peer], data)  # type: ignore[union-attr]
+        if self._records:
+            self._write()
+        self._arm()
+
+    def _carry_out_one(self, effect: e.Effect) -> None:
+        match effect:
+            case e.Close(number) if number in self.clients:
+                self.clients[number].close()
+            case e.Hold(number) if number in self.clients:
+                self.clients[number].held = True
+            case e.Resume(number) if number in self.clients:
+                self.later(self.clients[number].resume)
+            case n.Link(peer):
+                self.wanted[peer.node] = peer
+                self._dial(peer.node)
+            case n.Unlink(node):
+                self.wanted.pop(node, None)
+                if node in self.links:
+                    self.later(lambda: self._end_link(node))
+            case n.Left():
+                self.after(0.05, lambda: self.crash(power=False))
+            case n.Named(node):
+                self.number = node
+            case n.Turned(reason):
+                self.refused = reason
+                self.later(self.crash)
+            case e.Note():
+                self.cluster.noted(self, effect)
+
+    def _end_link(self, node: int) -> None:
+        end = self.links.get(node)
+        if end is not None and end.wire is not None:
+            self.lose(end)
+            end.wire.lose(None, 0.0)
+
+    def _dial_master(self) -> None:
+        if n.MASTER in self.links or not self.is_running:
+            return
+        end = LinkEnd(self, n.MASTER)
+        end.wire = self.cluster.wires.connect(self.name, self.cluster.direction.name, end, self.cluster.direction.take)
+        end.tell(self.hello())
+
+    def _dial(self, peer: int) -> None:
+        """Open a link, if this end is to."""
+        one = self.wanted.get(peer)
+        if one is None or not one.opens or peer in self.links:
+            return
+        end = LinkEnd(self, peer)
+        end.wire = self.cluster.wires.connect(self.name, one.address, end, self.cluster.process(one.address).take_link)
+        end.tell(self.hello())
+
+    # Journal
+
+    def _write(self) -> None:
+        """Group commit: what comes while the disk is at work is written next."""
+        if not self._durable:
+            self._records = []
+            return
+        if not self._is_writing:
+            self._is_writing = True
+            self.after(self.sync_seconds, self._commit)
+
+    def _commit(self) -> None:
+        assert self._log is not None
+        records, self._records = self._records, []
+        self._is_writing = False
+        for event in self._log.commit(records, Sync.DISK):
+            if isinstance(event, JournalSynced):
+                self._release(event.position)
+            elif isinstance(event, AppendFailed):
+                self.happen(e.JournalFilled())
+                self.after(FULL, self._try_again)
+        if self._log is not None and self._log.wants_compaction:
+            self._compact()
+
+    def _try_again(self) -> None:
+        self._write()
+
+    def _release(self, position: int) -> None:
+        self._synced = position
+        for end in list(self.clients.values()):
+            end.release(position)
+        self.happen(n.Synced(position))
+
+    def _compact(self) -> None:
+        assert self._log is not None
+        assert self.node is not None
+        if self._records or self._log.begin_snapshot() is not None:
+            return
+        if self._log.extend_snapshot(list(self.node.records())) is None:
+            self._log.finish_snapshot()
+
+    # Time
+
+    def _arm(self) -> None:
+        deadline = self.node.next_deadline() if self.node is not None else None
+        if deadline is None or (self._timer is not None and self._timer <= deadline):
+            return
+        self._timer = deadline
+        self.after(deadline - self.now, lambda: self._ring(deadline))
+
+    def _ring(self, deadline: float) -> None:
+        if self._timer == deadline and self.node is not None:
+            self._timer = None
+            self._carry_out(self.node.on_timer(self.now))

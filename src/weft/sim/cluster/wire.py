@@ -1,0 +1,165 @@
+"""Connections: bytes arrive in order, after a time that the seed draws, or the connection breaks.
+
+Ends are places: a process, wherever it is. Between two places the way may be cut, in one direction or both. What is on
+a cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than both ends are silent for,
+the connection breaks, as the drivers of links and clients would let it. When it breaks, what was under way is lost, and
+each end hears of it, sooner or later.
+"""
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from weft.sim.cluster.agenda import Agenda
+
+Place = Hashable
+
+
+class End(Protocol):
+    """What hears of a connection."""
+
+    def received(self, wire: "Wire", data: bytes) -> None: ...
+
+    def broken(self, wire: "Wire") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """Times, in seconds."""
+
+    fastest: float = 0.0002  # one way
+    slowest: float = 0.002
+    silence: float = 3.0  # after which a connection counts as broken
+
+
+class Wires:
+    def __init__(self, agenda: Agenda, random: Random, weather: Weather) -> None:
+        self.agenda = agenda
+        self.weather = weather
+        self._random = random
+        self._cut: dict[tuple[Place, Place], int] = {}  # one way; how often
+        self._open: dict[Wire, None] = {}
+        self.delays: dict[tuple[Place, Place], float] = {}  # seconds more, where a way is slow
+
+    def connect(self, here: Place, there: Place, opener: End, taker: Callable[["Wire"], End | None]) -> "Wire":
+        """A new connection; `taker` is asked, after a time, for the end that takes it."""
+        wire = Wire(self, (here, there), opener)
+        self._open[wire] = None
+        self.agenda.after(self.delay(here, there), lambda: wire.take(taker))
+        return wire
+
+    def delay(self, here: Place, there: Place) -> float:
+        drawn = self._random.uniform(self.weather.fastest, self.weather.slowest)
+        return drawn + self.delays.get((here, there), 0.0)
+
+    def is_cut(self, here: Place, there: Place) -> bool:
+        return (here, there) in self._cut
+
+    def cut(self, here: Place, there: Place) -> None:
+        """Nothing passes from here to there any more."""
+        self._cut[here, there] = self._cut.get((here, there), 0) + 1
+        self.agenda.after(self.weather.silence, lambda: self._break_silent(here, there))
+
+    def mend(self, here: Place, there: Place) -> None:
+        left = self._cut.get((here, there), 0) - 1
+        if left > 0:
+            self._cut[here, there] = left
+            return
+        self._cut.pop((here, there), None)
+        for wire in list(self._open):
+            wire.go_on()
+
+    def forget(self, wire: "Wire") -> None:
+        self._open.pop(wire, None)
+
+    def break_all(self, place: Place, notice: float) -> None:
+        """A process is gone: the others hear of it after a time."""
+        for wire in list(self._open):
+            if place in wire.places:
+                wire.lose(place, notice)
+
+    def _break_silent(self, here: Place, there: Place) -> None:
+        if not self.is_cut(here, there):
+            return
+        for wire in list(self._open):
+            if set(wire.places) == {here, there}:
+                wire.lose(None, 0.0)
+
+
+class Wire:
+    def __init__(self, wires: Wires, places: tuple[Place, Place], opener: End) -> None:
+        self.places = places
+        self.is_open = True  # not broken
+        self._wires = wires
+        self._ends: list[End | None] = [opener, None]
+        self._arrivals = [0.0, 0.0]  # at each end, when the last bytes arrive
+        self._waiting: list[deque[bytes]] = [deque(), deque()]  # for each end
+        self._taken = False
+        self.name = ""  # for whom it may concern
+
+    def take(self, taker: Callable[["Wire"], End | None]) -> None:
+        if not self.is_open:
+            return
+        here, there = self.places
+        if self._wires.is_cut(here, there) or self._wires.is_cut(there, here):
+            self.lose(None, self._wires.weather.silence)
+            return
+        end = taker(self)
+        if end is None:
+            self.lose(None, 0.0)
+            return
+        self._ends[1], self._taken = end, True
+        self.go_on()
+
+    def send(self, sender: End, data: bytes) -> None:
+        if not self.is_open or not data:
+            return
+        to = 1 if sender is self._ends[0] else 0
+        self._waiting[to].append(data)
+        delay = self._wires.delay(self.places[1 - to], self.places[to])
+        self._arrivals[to] = max(self._arrivals[to], self._wires.agenda.now + delay)
+        self._wires.agenda.at(self._arrivals[to], lambda: self._arrive(to))
+
+    def close(self, closer: End) -> None:
+        """What was sent before still arrives."""
+        if not self.is_open:
+            return
+        to = 1 if closer is self._ends[0] else 0
+        self._ends[1 - to] = None
+        when = max(self._arrivals[to], self._wires.agenda.now)
+        self._wires.agenda.at(when + self._wires.weather.fastest, self._end)
+
+    def go_on(self) -> None:
+        for to in (0, 1):
+            self._wires.agenda.after(0.0, lambda to=to: self._drain(to))  # type: ignore[misc]
+
+    def lose(self, place: Place | None, notice: float) -> None:
+        """It breaks: an end that is left hears of it."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._wires.forget(self)
+        for end, at in zip(self._ends, self.places, strict=True):
+            if end is not None and at != place:
+                self._wires.agenda.after(notice, lambda end=end: end.broken(self))  # type: ignore[misc]
+
+    def _end(self) -> None:
+        self.lose(None, 0.0)
+
+    def _arrive(self, to: int) -> None:
+        """One piece is due; what is cut off waits."""
+        end = self._ends[to]
+        if not self.is_open or not self._waiting[to] or self._is_stuck(to):
+            return
+        data = self._waiting[to].popleft()
+        if end is not None:
+            end.received(self, data)
+
+    def _drain(self, to: int) -> None:
+        while self.is_open and self._waiting[to] and not self._is_stuck(to):
+            self._arrive(to)
+
+    def _is_stuck(self, to: int) -> bool:
+        return (to == 1 and not self._taken) or self._wires.is_cut(self.places[1 - to], self.places[to])

@@ -1,0 +1,358 @@
+"""A whole network under virtual time: what clients of different nodes get of each other."""
+
+import pytest
+
+from weft.sim.cluster.client import Client
+from weft.sim.cluster.cluster import Cluster
+from weft.wire.mqtt.packet import Version, Will
+from weft.wire.mqtt.property import Property
+
+V5 = Version.V5
+
+
+def payloads(client):
+    return [one.payload for one in client.got]
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_a_publication_reaches_a_subscriber_at_another_node(qos):
+    world = Cluster(3, seed=1)
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 2)
+    world.subscribe(reader, "news/today", qos)
+    said = writer.publish("news/today", b"hi", qos)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+    assert [one.qos for one in reader.got] == [qos]
+    assert (said.acknowledged is not None) == (qos > 0)
+    world.check_invariants()
+
+
+@pytest.fixture
+def world():
+    made = Cluster(4, seed=7)
+    made.start()
+    yield made
+    made.check_invariants()
+
+
+def test_wildcards_of_other_nodes_match(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    world.subscribe(reader, "news/#", 1)
+    world.subscribe(reader, "+/today", 0)
+    for name in ("news/today", "news", "other/today", "other/yesterday"):
+        writer.publish(name, name.encode(), 1)
+    world.wait(1.0)
+    got = sorted((one.payload, one.qos) for one in reader.got)
+    assert got == [(b"news", 1), (b"news/today", 1), (b"other/today", 0)]  # one copy, with the highest QoS of the two
+
+
+def test_who_publishes_before_anybody_subscribes_is_heard_afterwards(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    writer.publish("t", b"early", 1)
+    world.wait(1.0)
+    world.subscribe(reader, "t", 1)
+    writer.publish("t", b"late", 1)
+    world.wait(1.0)
+    world.subscribe(reader, "u/+", 1)
+    writer.publish("u/x", b"later", 1)
+    world.wait(1.0)
+    assert payloads(reader) == [b"late", b"later"]
+
+
+def test_what_nobody_wants_any_more_is_not_carried(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    world.subscribe(reader, "t")
+    writer.publish("t", b"1")
+    world.wait(0.5)
+    reader.unsubscribe("t")
+    world.wait(0.5)
+    before = sum(one.node.traffic.messages_sent for one in world.nodes)
+    writer.publish("t", b"2")
+    world.wait(0.5)
+    assert sum(one.node.traffic.messages_sent for one in world.nodes) == before
+    assert payloads(reader) == [b"1"]
+
+
+def test_order_of_a_publisher_is_kept(world):
+    reader, writer = world.client("reader", 1), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    said = [b"%d" % number for number in range(200)]
+    for payload in said:
+        writer.publish("t", payload, 2)
+    world.wait(5.0)
+    assert payloads(reader) == said
+
+
+def test_retained_messages_are_at_every_node(world):
+    writer = world.client("writer", 0)
+    writer.publish("kept", b"old", 1, retain=True)
+    writer.publish("kept", b"new", 0, retain=True)
+    writer.publish("gone", b"x", 1, retain=True)
+    world.wait(0.5)
+    writer.publish("gone", b"", 1, retain=True)
+    world.wait(0.5)
+    for number in range(4):
+        reader = world.client(f"reader{number}", number)
+        world.subscribe(reader, "#", 1)
+        world.wait(0.5)
+        assert [(one.payload, one.retain) for one in reader.got] == [(b"new", True)]
+
+
+def test_a_node_that_comes_later_gets_retained_messages(world):
+    world.client("writer", 0).publish("kept", b"x", 1, retain=True)
+    world.wait(0.5)
+    world.add().start()
+    world.settle()
+    world.wait(0.5)
+    reader = world.client("reader", 4)
+    world.subscribe(reader, "kept")
+    world.wait(0.5)
+    assert payloads(reader) == [b"x"]
+
+
+def test_a_will_reaches_other_nodes(world):
+    reader, mortal = world.client("reader", 0), Client("mortal")
+    mortal.will = Will("wills", b"gone", 1)
+    world.connect(mortal, 3)
+    world.subscribe(reader, "wills", 1)
+    mortal.drop()
+    world.wait(0.5)
+    assert payloads(reader) == [b"gone"]
+
+
+def test_a_shared_subscription_has_one_member_in_the_whole_network(world):
+    members = [world.client(f"member{number}", number % 4) for number in range(6)]
+    for member in members:
+        world.subscribe(member, "$share/group/jobs/+", 1)
+    plain = world.client("plain", 1)
+    world.subscribe(plain, "jobs/#", 1)
+    writers = [world.client(f"writer{number}", number) for number in range(4)]
+    for number in range(120):
+        writers[number % 4].publish(f"jobs/{number % 3}", b"%d" % number, number % 3)
+    world.wait(2.0)
+    got = sorted(int(payload) for member in members for payload in payloads(member))
+    assert got == list(range(120))
+    assert all(10 <= len(member.got) <= 30 for member in members)
+    assert sorted(map(int, payloads(plain))) == list(range(120))
+
+
+def test_a_shared_subscription_goes_on_when_its_members_go(world):
+    members = [world.client(f"member{number}", number) for number in range(4)]
+    for member in members:
+        world.subscribe(member, "$share/group/t", 1)
+    for member in members[:3]:
+        member.drop()
+    world.wait(0.5)
+    writer = world.client("writer", 0)
+    for number in range(10):
+        writer.publish("t", b"%d" % number, 1)
+    world.wait(1.0)
+    assert sorted(map(int, payloads(members[3]))) == list(range(10))
+
+
+def test_no_local_holds_in_a_network(world):
+    one = world.client("one", 0, V5)
+    world.subscribe(one, "t", 1, no_local=True)
+    other = world.client("other", 1)
+    world.subscribe(other, "t", 1)
+    one.publish("t", b"mine", 1)
+    world.wait(0.5)
+    assert (payloads(one), payloads(other)) == ([], [b"mine"])
+
+
+def test_properties_and_expiry_travel(world):
+    reader, writer = world.client("reader", 0, V5), world.client("writer", 3, V5)
+    world.subscribe(reader, "t", 1)
+    writer.publish("t", b"x", 1, content_type="text", user_property=(("a", "b"), ("a", "c")), message_expiry_interval=9)
+    world.wait(0.5)
+    (got,) = reader.got
+    assert got.properties == {
+        Property.CONTENT_TYPE: "text",
+        Property.USER_PROPERTY: (("a", "b"), ("a", "c")),
+        Property.MESSAGE_EXPIRY_INTERVAL: 9,
+    }
+
+
+def test_a_session_follows_its_client_with_what_waits_for_it(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    world.wait(0.5)
+    for number in range(20):
+        writer.publish("t", b"%d" % number, 2)
+    world.wait(1.0)
+    world.connect(reader, 2)
+    writer.publish("t", b"20", 2)
+    world.wait(1.0)
+    assert reader.present == [False, True]
+    assert list(map(int, payloads(reader))) == list(range(21))
+    assert world.nodes[0].node.broker.session("reader") is None
+    reader.drop()
+    world.wait(0.5)
+    writer.publish("t", b"21", 2)
+    world.wait(0.5)
+    world.connect(reader, 0)
+    world.wait(0.5)
+    assert list(map(int, payloads(reader))) == list(range(22))
+
+
+def test_a_session_that_moves_while_others_publish_misses_nothing(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    number = 0
+    for turn in range(12):
+        reader.connect(world.nodes[turn % 4])
+        for _ in range(40):
+            writer.publish("t", b"%d" % number, 2)
+            number += 1
+            world.wait(0.003)
+    world.wait(3.0)
+    assert sorted(map(int, payloads(reader))) == list(range(number))
+
+
+def test_a_client_that_connects_at_another_node_is_taken_over(world):
+    first, second = world.client("same", 0, V5), world.client("same", 2, V5)
+    world.wait(0.5)
+    assert (first.is_connected, second.is_connected) == (False, True)
+    assert first.closes == [0x8E]
+
+
+def test_a_client_that_wants_no_session_ends_the_one_at_another_node(world):
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    world.wait(0.5)
+    fresh = world.client("reader", 1)
+    assert fresh.present == [False]
+    world.client("writer", 2).publish("t", b"x", 1)
+    world.wait(1.0)
+    assert fresh.got == []
+    fresh.drop()
+    world.wait(0.5)
+    reader.connect(world.nodes[0])
+    world.wait(0.5)
+    assert reader.present == [False, False]
+
+
+def test_with_the_master_gone_publications_flow_and_clients_come_and_go(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    world.subscribe(reader, "t", 1)
+    writer.publish("t", b"1", 1)
+    world.wait(0.5)
+    world.direction.crash()
+    world.wait(0.5)
+    writer.publish("t", b"2", 1)
+    other = world.client("other", 1)
+    world.subscribe(other, "t", 1)  # nobody knows yet
+    late = world.client("late", 0)
+    world.subscribe(late, "t", 1)
+    stranger = world.client("stranger", 2)
+    stranger.publish("t", b"3", 1)
+    world.wait(3.0)
+    assert payloads(reader) == [b"1", b"2", b"3"]
+    assert payloads(late) == [b"3"]
+    world.direction.start()
+    world.settle()
+    world.wait(2.0)
+    writer.publish("t", b"4", 1)
+    world.wait(1.0)
+    assert payloads(reader)[-1] == payloads(other)[-1] == payloads(late)[-1] == b"4"
+
+
+def test_what_was_acknowledged_survives_the_crash_of_the_issuers_node(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3, clean=False)
+    world.subscribe(reader, "t", 2)
+    said = [writer.publish("t", b"%d" % number, 2) for number in range(50)]
+    world.wait_until(lambda: any(one.acknowledged for one in said))
+    world.nodes[3].crash()
+    world.wait(5.0)
+    world.nodes[3].start()
+    world.settle()
+    world.connect(writer, 3)
+    world.wait(5.0)
+    assert all(one.acknowledged for one in said)
+    assert sorted(map(int, payloads(reader))) == list(range(50))
+
+
+def test_a_node_that_is_down_gets_later_what_its_sessions_hold(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t/#", 2)
+    world.nodes[0].crash()
+    world.wait(6.0)
+    for number in range(30):
+        writer.publish("t/1", b"%d" % number, 2)
+    world.wait(2.0)
+    assert world.nodes[3].node.debts.owed == {world.nodes[0].number: 30}
+    world.nodes[0].start()
+    world.settle()
+    world.connect(reader, 0)
+    world.wait(2.0)
+    assert list(map(int, payloads(reader))) == list(range(30))
+    assert len(world.nodes[3].node.debts) == 0
+
+
+def test_the_crash_of_a_relay_loses_nothing():
+    world = Cluster(12, seed=3)
+    world.start()
+    readers = [world.client(f"reader{number}", number, clean=False) for number in range(0, 12, 2)]
+    for reader in readers:
+        world.subscribe(reader, "t", 2)
+    writer = world.client("writer", 11)
+    number = 0
+    for victim in (1, 4, 7, 2):
+        for _ in range(20):
+            writer.publish("t", b"%d" % number, 2)
+            number += 1
+            world.wait(0.01)
+        world.nodes[victim].crash()
+        for _ in range(20):
+            writer.publish("t", b"%d" % number, 2)
+            number += 1
+            world.wait(0.01)
+    world.wait(8.0)
+    for victim in (1, 4, 7, 2):
+        world.nodes[victim].start()
+    world.settle()
+    for index, reader in enumerate(readers):
+        if not reader.is_connected:
+            world.connect(reader, index * 2)
+    world.wait(5.0)
+    for reader in readers:
+        assert sorted(map(int, payloads(reader))) == list(range(number))
+    world.check_invariants()
+
+
+def test_a_client_of_a_node_that_is_down_is_served_elsewhere_and_gets_the_rest_later(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    world.wait(0.5)
+    writer.publish("t", b"0", 2)
+    world.wait(0.5)
+    world.nodes[0].crash()
+    world.wait(6.0)
+    world.connect(reader, 1)
+    assert reader.present == [False, True]
+    writer.publish("t", b"1", 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"1"]
+    world.nodes[0].start()
+    world.settle()
+    world.wait(3.0)
+    assert payloads(reader) == [b"1", b"0"]
+
+
+def test_a_partition_heals(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0", "n1", "reader"], ["n2", "n3", "writer", "master"])
+    for number in range(20):
+        writer.publish("t", b"%d" % number, 2)
+        world.wait(0.5)
+    mend()
+    world.wait(25.0)
+    if not reader.is_connected:
+        world.connect(reader, 0)
+    world.wait(2.0)
+    assert sorted(map(int, payloads(reader))) == list(range(20))

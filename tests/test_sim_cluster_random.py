@@ -1,0 +1,112 @@
+"""Random networks under virtual time: nodes join and leave, clients subscribe, publish and move; an oracle judges."""
+
+from random import Random
+
+import pytest
+
+from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.oracle import problems
+from weft.wire.mqtt.packet import Version
+
+LEVELS = ["a", "b", "c"]
+WILD = ["+", "a", "b"]
+
+
+class Life:
+    """What may happen in a network, drawn from a seed."""
+
+    def __init__(self, nodes, clients, seed):
+        self.random = Random(seed)
+        self.world = Cluster(nodes, seed)
+        self.world.start()
+        self.wanted = {}  # client -> the node that it is to be at
+        self.numbers = 0
+        for number in range(clients):
+            version = self.random.choice([Version.V311, Version.V5])
+            client = self.world.client(f"c{number}", version=version, clean=self.random.random() < 0.6)
+            self.connect(client)
+        self.world.wait(1.0)
+
+    def connect(self, client):
+        running = [one for one in self.world.nodes if one.is_running]
+        client.connect(self.random.choice(running))
+
+    def live(self, steps):
+        for _ in range(steps):
+            action = self.random.choice([self.subscribe, self.publish, self.publish, self.publish, self.unsubscribe])
+            action()
+            if self.random.random() < 0.05:
+                self.random.choice([self.join, self.leave, self.move])()
+            self.world.wait(self.random.choice([0.0, 0.001, 0.01, 0.1]))
+        self.calm()
+
+    def calm(self):
+        """Who has left comes back, so that nobody waits for what is there."""
+        self.world.wait(8.0)
+        for node in self.world.nodes:
+            if not node.is_running:
+                node.start()
+        self.world.settle()
+        for client in self.world.clients:
+            if not client.is_connected:
+                self.connect(client)
+        self.world.settle()
+        self.world.wait(5.0)
+
+    def name(self):
+        return "/".join(self.random.choice(LEVELS) for _ in range(self.random.randint(1, 2)))
+
+    def filter(self):
+        drawn = self.random.random()
+        if drawn < 0.6:
+            return self.name()
+        wild = "/".join(self.random.choice(WILD) for _ in range(self.random.randint(1, 2)))
+        wild += self.random.choice(["", "/#"])
+        return wild if drawn < 0.9 else f"$share/g{self.random.randint(0, 1)}/{wild}"
+
+    def someone(self):
+        connected = [one for one in self.world.clients if one.is_connected]
+        return self.random.choice(connected) if connected else None
+
+    def subscribe(self):
+        client, wanted = self.someone(), self.filter()
+        if client is not None and not any(held.filter == wanted and held.gone is None for held in client.held):
+            client.subscribe(wanted, self.random.randint(0, 2))
+
+    def unsubscribe(self):
+        client = self.someone()
+        held = [one for one in client.held if one.granted and not one.dropped] if client is not None else []
+        if held:
+            client.unsubscribe(self.random.choice(held).filter)
+
+    def publish(self):
+        client = self.someone()
+        if client is not None:
+            self.numbers += 1
+            retain = self.random.random() < 0.1
+            client.publish(self.name(), b"%d" % self.numbers, self.random.randint(0, 2), retain)
+
+    def join(self):
+        self.world.add().start()
+
+    def leave(self):
+        running = [one for one in self.world.nodes if one.is_running]
+        if len(running) > 2:
+            self.random.choice(running).stop()
+            self.world.wait(0.5)
+            for client in self.world.clients:
+                if not client.is_connected:
+                    self.connect(client)
+
+    def move(self):
+        client = self.random.choice(self.world.clients)
+        self.connect(client)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_everybody_gets_what_they_should_while_nothing_changes_but_clients(seed):
+    life = Life(nodes=6, clients=10, seed=seed)
+    life.join = life.leave = life.move = lambda: None
+    life.live(150)
+    assert problems(life.world.clients) == []
+    life.world.check_invariants()
