@@ -1,4 +1,4 @@
-"""The master: after any changes nodes know what they must, and nobody is told more than needed or in the wrong order."""
+"""The master: after any changes nodes know what they must, told in the right order."""
 
 import pytest
 from hypothesis import settings
@@ -273,8 +273,10 @@ def test_two_nodes_with_the_same_name():
     [
         (
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
-            f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or give "
-            "it its own master.",
+            (
+                f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or "
+                "give it its own master."
+            ),
         ),
         (
             w.Hello(99, CLUSTER, w.Role.NODE, "x"),

@@ -129,7 +129,7 @@ class Processes:
 
 
 def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Callable[[list[Row]], None]) -> None:
-    """Until SIGINT or SIGTERM, or until all processes have ended."""
+    """Run it until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
     stop = Event()
@@ -152,7 +152,7 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
 
 
 def _run(start: Start, options: dict[str, Any], pipe: Connection) -> None:
-    """In a process of its own."""
+    """Start what this process is for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends all in order
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Who a node is, kept with its data: its name, its number, and an incarnation that a new folder draws anew."""
+"""The identity of a node, kept with its data: its name, its number, and an incarnation that a new folder draws anew."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def read_identity(folder: Path | None, name: str) -> Identity:
 
 
 def write_identity(folder: Path, identity: Identity) -> None:
-    """Beside, and renamed: a crash leaves the old one or the new."""
+    """Write it beside and rename it: a crash leaves the old one or the new."""
     kept = {"name": identity.name, "number": identity.node, "incarnation": identity.incarnation}
     part = folder / f"{FILE}.part"
     with part.open("w") as file:

@@ -24,7 +24,7 @@ RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
 
 
 class Owner(Protocol):
-    """Who is told what happens on a connection."""
+    """Somebody who is told what happens on a connection."""
 
     def opened(self, wire: "Wire") -> None: ...
     def heard(self, wire: "Wire", frames: Sequence[Frame]) -> None: ...
@@ -45,6 +45,7 @@ class Wire(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self._reader = FrameReader()
         self._out: list[bytes] = []
+        self._gathered: list[bytes] = []
         self._heard_at = self._looked_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
@@ -97,9 +98,20 @@ class Wire(asyncio.Protocol):
         self.write(encode(frame))
 
     def write(self, data: bytes) -> None:
+        """What is written in one turn of the event loop goes out at its end."""
         if not self._out:
             asyncio.get_running_loop().call_soon(self.flush)
         self._out.append(data)
+
+    def gather(self, frame: Frame) -> None:
+        """Keep a frame until `release`."""
+        self._gathered.append(encode(frame))
+
+    def release(self) -> None:
+        """Send what was gathered."""
+        self._out += self._gathered
+        self._gathered.clear()
+        self.flush()
 
     def flush(self) -> None:
         if self._out and self.transport is not None and not self.transport.is_closing():
@@ -119,7 +131,7 @@ class Wire(asyncio.Protocol):
     def close(self, reason: str = "") -> None:
         """Close when everything is sent."""
         self._reason = self._reason or reason
-        self.flush()
+        self.release()
         if self.transport is not None:
             self.transport.close()
             asyncio.get_running_loop().call_later(LINGER, self.abort, reason)

@@ -30,6 +30,7 @@ from weft.master import effect as e
 from weft.master.answer import status
 from weft.master.engine import Engine, Job
 from weft.master.master import Master
+from weft.master.record import Record
 from weft.wire.frame import Frame
 
 BACKLOG = 4096  # connections that wait to be accepted
@@ -117,6 +118,10 @@ class MasterDriver:
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._designs: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._unkept: dict[tuple[str, str], Record] = {}
+        self._told: dict[int, Wire] = {}
+        self._ended: list[Wire] = []
+        self._settling = False
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
         records = [] if store is None else list(store.records())
@@ -129,9 +134,11 @@ class MasterDriver:
     async def stop(self) -> None:
         for design in self._designs:
             design.cancel()
+        self._settle()
         for wire in list(self._wires.values()):
             wire.close("the master ends")
         await asyncio.sleep(0)
+        self._settle()
 
     # Connections
 
@@ -203,12 +210,12 @@ class MasterDriver:
         for effect in effects:
             match effect:
                 case e.Tell(number, frame) if number in self._wires:
-                    self._wires[number].send(frame)
+                    self._wires[number].gather(frame)
+                    self._told[number] = self._wires[number]
                 case e.Keep(records):
-                    if self._store is not None:
-                        self._store.keep(records)
+                    self._unkept |= {(record.kind, record.key): record for record in records}
                 case e.Close(number) if number in self._wires:
-                    self._wires.pop(number).close()
+                    self._ended.append(self._wires.pop(number))
                 case e.Answer(ticket, reply) if ticket in self._answers and not self._answers[ticket].done():
                     self._answers[ticket].set_result(reply)
                 case e.StartDesign(number, job):
@@ -218,8 +225,24 @@ class MasterDriver:
                 case e.Note(event, node, detail):
                     self._log.write(event, node=node, detail=detail)
 
+        if (self._told or self._unkept or self._ended) and not self._settling:
+            self._settling = True
+            asyncio.get_running_loop().call_soon(self._settle)
+
+    def _settle(self) -> None:
+        """All of one turn of the event loop: what is kept first, then what is told, then who is sent away."""
+        self._settling = False
+        kept, told, ended = self._unkept, self._told, self._ended
+        self._unkept, self._told, self._ended = {}, {}, []
+        if kept and self._store is not None:
+            self._store.keep(kept.values())
+        for wire in told.values():
+            wire.release()
+        for wire in ended:
+            wire.close()
+
     async def _design(self, number: int, job: Job) -> None:
-        """In a process of its own, which ends with it: kernels and the JVM need memory, and the master must answer."""
+        """Design in a process that ends with it: kernels and the JVM need memory, and the master must answer."""
         pool = ProcessPoolExecutor(1, get_context("spawn"))
         try:
             design = await asyncio.get_running_loop().run_in_executor(pool, self._engine, job)
@@ -252,7 +275,7 @@ def _json(reply: dict[str, Any]) -> Response:
     return Response(status_line, json.dumps(reply) + "\n", "application/json")
 
 
-def _require_cluster(records: list[Any], wanted: str) -> None:
+def _require_cluster(records: list[Record], wanted: str) -> None:
     kept = next((record.value["name"] for record in records if record.kind == "cluster"), wanted)
     if kept != wanted:
         raise WeftError(

@@ -18,7 +18,9 @@ from weft.live.settings import Settings
 from weft.node.effect import Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.wire.frame import NOBODY
 
+ALONE = 5.0  # seconds that a node which was in the network waits for the master before it serves without
 DRAINING = 2.0  # seconds that a node which ends waits for others to have what its clients said
 
 
@@ -38,6 +40,11 @@ class NodeDriver(Driver):
             Named: self._name,
             Turned: self._turn,
         }
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for the master before clients are served without it; a node without a number needs it."""
+        return ALONE if self.node.number != NOBODY else None
 
     async def join(self, settings: Settings, listeners: list[Address]) -> None:
         """Call the master, and tell it where this node is."""
@@ -91,8 +98,11 @@ class NodeDriver(Driver):
             write_identity(self._data, self.node.identity)
 
     def _turn(self, effect: Effect) -> None:
+        """End where this node was never in the network; else go on without the master."""
         assert isinstance(effect, Turned)
-        if not self.peering.dismissed.is_set():
+        if self.peering.joined.is_set():
+            self.peering.say_once("refused_by_master", effect.reason)
+        else:
             self.reason = effect.reason
             self.turned.set()
 

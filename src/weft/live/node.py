@@ -55,7 +55,7 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     addresses = await listeners.open(settings)
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
-        await _first(stop, driver.peering.joined, *driver.ends)
+        await _first(stop, driver.peering.joined, *driver.ends, patience=driver.patience)
     gc.freeze()  # what is there now stays: the collector need not look at it again
     if not any(end.is_set() for end in (stop, *driver.ends)):
         ready(addresses)
@@ -90,9 +90,10 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     return driver
 
 
-async def _first(*events: asyncio.Event) -> None:
+async def _first(*events: asyncio.Event, patience: float | None = None) -> None:
+    """Wait until one of them is set, or so many seconds have passed."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
-    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED, timeout=patience)
     for one in waits:
         one.cancel()
 

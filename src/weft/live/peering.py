@@ -163,7 +163,7 @@ class Peering:
         bond = _bond(wire)
         ahead = time - self._clock.now()
         if abs(ahead) > APART and bond.peer_number is not None:
-            self._say_once("clock_apart", f"the clock of node {bond.peer_number} is {ahead:+,.0f} s from this one's")
+            self.say_once("clock_apart", f"the clock of node {bond.peer_number} is {ahead:+,.0f} s from this one's")
 
     def _listen_in(self, frames: Sequence[Frame]) -> None:
         """What the master says that concerns the process."""
@@ -251,7 +251,7 @@ class Peering:
         if bond.peer_number == MASTER:
             self._handle(Heard(MASTER, (frame,)))
         else:
-            self._say_once("link_refused", frame.reason)
+            self.say_once("link_refused", frame.reason)
 
     # Dialling
 
@@ -264,7 +264,7 @@ class Peering:
         def failed(error: OSError) -> None:
             who = "the master" if number == MASTER else self._wanted[number].name if number in self._wanted else number
             reason = error.strerror or str(error) or "no answer"
-            self._say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
+            self.say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
 
         self._dialers[number] = Dialer(address, make, failed)
         self._dialers[number].start()
@@ -276,7 +276,8 @@ class Peering:
             host = bond.transport.get_extra_info("sockname")[0]
             self._node.identity = replace(self.identity, address=str(replace(address, host=host)))
 
-    def _say_once(self, event: str, detail: str) -> None:
+    def say_once(self, event: str, detail: str) -> None:
+        """Log what would be said again and again."""
         if detail not in self._said:
             self._said.add(detail)
             self._log.write(event, detail=detail)

@@ -1,4 +1,4 @@
-"""Who has applied what, so that a client hears that it is subscribed when everybody knows.
+"""Versions that nodes have applied, so that a client hears that it is subscribed when everybody knows.
 
 Every node answers what it is told by the version that it has applied. An interest is in place when all nodes have
 applied what they had been told by then; the node that it comes from need not answer, since it hears of it last.

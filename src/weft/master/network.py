@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weft.master.directory import Directory, Session, held_value, is_listed, session_value
+from weft.master.directory import Directory, Session, filter_key, filter_of, is_listed, session_value
 from weft.master.parameters import Parameters
 from weft.master.plan import Link, Plan, link
 from weft.master.quality import Quality, Tree, quality_of
@@ -67,6 +67,7 @@ class Network:
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them
+        self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
         self.hold_links = False  # while a re-design is being put in place, no link is given up
         self._appeared: list[Link] = []  # up, and not known to the loom
         self._told: dict[int, set[int]] = {}  # peers
@@ -109,15 +110,16 @@ class Network:
         if was_woven:
             self._assign(self.loom.fail(number))
         self._forget_told(number)
+        self.peers.pop(number, None)
         for pattern, held in list(self.directory.held.get(number, {}).items()):
             self._changes.filters.add(pattern)
             self._changes.ways.add(pattern)
             if not held.persistent:
+                self._changes.records.add(("filter", filter_key(number, pattern)))
                 self.directory.release(number, pattern)
         if expected:
             member = self.roster.change(number, state=State.DOWN)
             self.keep(member)
-            self._changes.records.add(("filters", number))
             self._announce(w.Down(number, member.ring_id or 0, self.directory.owed(number)))
         else:
             self.forget(number)
@@ -128,7 +130,7 @@ class Network:
         self._told.pop(number, None)
         member = self.roster[number]
         self.tell(number, w.Welcome(number, member.ring_id or 0, SIZE, self.cluster))
-        self._changes.rewired |= {number, *(peer for each in self.links if number in each for peer in each)}
+        self._changes.rewired |= {number, *self.peers[number]}
         if number in self.loom.links:
             self._changes.woven_in.add(number)
             self._tell_who_is_down(number)
@@ -138,11 +140,11 @@ class Network:
         for client in self.directory.clients(number):
             self._changes.records.add(("session", client))
         for pattern in self.directory.held.get(number, ()):
-            self._changes.filters.add(pattern)
+            self._touch_filter(number, pattern)
         self.directory.forget(number)
         self.traffic.forget(number)
         member = self.roster.remove(number)
-        self._changes.records |= {("node", member.name), ("filters", number), ("fingers", number), ("cluster", "")}
+        self._changes.records |= {("node", member.name), ("fingers", number), ("cluster", "")}
         self._announce(w.Removed(number))
 
     # Links
@@ -169,8 +171,12 @@ class Network:
     def rewire(self, now: float) -> None:
         """Nodes are to be told of the links that the plan wants now; others go when they can be spared."""
         wanted = self.plan.links
-        for each in wanted - self.links:
+        for node in self.plan.fingers:
+            self.peers.setdefault(node, set())
+        for each in sorted(wanted - self.links):
             self.links.add(each)
+            self.peers[each[0]].add(each[1])
+            self.peers[each[1]].add(each[0])
             self.waiting[each] = now + self.parameters.making
             self._changes.rewired |= set(each)
         busy = {node for each, until in self.waiting.items() if until > now for node in each}
@@ -245,7 +251,7 @@ class Network:
         self._assign(self.loom.adopt(topic, tables))
 
     def topics(self) -> list[int]:
-        """Those that somebody who is there subscribes to, the one of all nodes apart."""
+        """Topics that somebody who is there subscribes to, the one of all nodes apart."""
         return sorted({topic for node in self.loom.links for topic in self.directory.interests[node]})
 
     def rate_of(self, topic: int) -> float:
@@ -333,22 +339,18 @@ class Network:
         )
 
     def _tell_peers(self, changes: Changes, told: dict[int, list[w.Frame]]) -> None:
-        peers_of: dict[int, set[int]] = {node: set() for node in self.placed}
-        for one, other in self.links:
-            peers_of[one].add(other)
-            peers_of[other].add(one)
         for node in sorted(changes.rewired & self.placed):
-            before, self._told[node] = self._told.get(node, set()), peers_of[node]
+            before, self._told[node] = self._told.get(node, set()), set(self.peers[node])
             frames = told.setdefault(node, [])
-            peers = tuple(self._peer(node, peer) for peer in sorted(peers_of[node]))
+            peers = tuple(self._peer(node, peer) for peer in sorted(self.peers[node]))
             frames.append(w.Peers(self.version, self._ring_id(node), SIZE, peers))
             frames += [
                 w.NeighbourInterests(peer, tuple(sorted(self.directory.interests[peer])), (), whole=True)
-                for peer in sorted(peers_of[node] - before)
+                for peer in sorted(self.peers[node] - before)
             ]
         for node, (added, removed) in changes.interests.items():
             if (added or removed) and node in self.placed:
-                self._tell_interest(node, tuple(sorted(added)), tuple(sorted(removed)), peers_of[node], told)
+                self._tell_interest(node, tuple(sorted(added)), tuple(sorted(removed)), self.peers[node], told)
 
     def _tell_interest(
         self,
@@ -424,6 +426,10 @@ class Network:
         if kind == "node":
             member = self.roster.called(key)
             return Record(kind, key, None) if member is None else member.record()
+        if kind == "filter":
+            number, pattern = filter_of(key)
+            held = self.directory.held.get(number, {}).get(pattern)
+            return Record(kind, key, None if held is None else [held.members, held.persistent])
         if kind == "session":
             session = self.directory.sessions.get(key)
             return Record(kind, key, None if session is None else session_value(session))
@@ -433,9 +439,6 @@ class Network:
         if kind == "fingers":
             fingers = self.plan.fingers.get(number)
             return None if fingers is None else sorted(fingers)
-        if kind == "filters":
-            held = self.directory.held.get(number)
-            return None if held is None else held_value(held)
         tables = self.loom.tree(number)
         return {str(node): sorted(peers) for node, peers in sorted(tables.items())} or None
 
@@ -476,6 +479,8 @@ class Network:
 
     def _forget_link(self, between: Link) -> None:
         self.links.discard(between)
+        self.peers[between[0]].discard(between[1])
+        self.peers[between[1]].discard(between[0])
         self.waiting.pop(between, None)
         if between in self.made:
             self.made.discard(between)
@@ -494,7 +499,7 @@ class Network:
     def _touch_filter(self, node: int, pattern: str) -> None:
         self._changes.filters.add(pattern)
         self._changes.ways.add(pattern)
-        self._changes.records.add(("filters", node))
+        self._changes.records.add(("filter", filter_key(node, pattern)))
 
     def _announce(self, frame: w.Frame) -> None:
         for node in sorted(self.woven):

@@ -132,7 +132,7 @@ class Plan:
     def _worth(
         self, owner: int, peer: int, rank: Mapping[int, int], interests: Interests
     ) -> tuple[bool, bool, int, int, int]:
-        """Of a finger, to compare it with others."""
+        """What a finger is worth, to compare it with others."""
         own = self._phase(owner, peer, rank)
         alone = all(self._phase(owner, other, rank) != own for other in self.fingers[owner] - {peer})
         there_anyway = owner in self.fingers[peer]

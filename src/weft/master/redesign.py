@@ -18,7 +18,7 @@ from weft.errors import WeftError
 from weft.master.engine import Design, Job
 from weft.master.network import Network
 from weft.master.quality import Quality, Tree, quality_of
-from weft.master.ring import even_places
+from weft.master.ring import SIZE, even_places
 from weft.master.snapshot import Snapshot, snapshot_of
 from weft.model.overlay import Overlay
 
@@ -68,20 +68,27 @@ def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple
     sources, targets = np.array(ends, np.int32).reshape(-1, 2).T
     far = snapshot.latency is not None and snapshot.latency.matrix.max() > LOCAL
     latency = snapshot.latency if far else None
-    return Job(snapshot.instance, latency, sources, targets, seed, network.parameters.fan_out, overlay), snapshot
+    order = [number for number in network.plan.ring.order if number in place]
+    ranks = np.empty(len(order), np.int64)
+    ranks[[place[number] for number in order]] = np.arange(len(order))
+    job = Job(snapshot.instance, latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay)
+    return job, snapshot
 
 
 def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposal:
     numbers, overlay = snapshot.numbers, design.overlay
     assert overlay.ring_ids is not None
     order = [numbers[node] for node in np.argsort(overlay.ring_ids).tolist()]
+    places = {number: network.plan.ring.id_of.get(number, -1) for number in order}
+    if not _is_in_order(list(places.values())):
+        places = even_places(order)
     pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
     fingers = tuple((numbers[owner], numbers[peer]) for owner, peer in pairs)
     trees = {topic: _tables(design, place, numbers) for place, topic in enumerate(snapshot.topics)}
     links = {(min(pair), max(pair)) for pair in fingers}
     now = network.plan.links
     return Proposal(
-        even_places(order),
+        places,
         fingers,
         trees,
         len(links - now),
@@ -90,6 +97,12 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
         network.quality(),
         _quality(network, trees),
     )
+
+
+def _is_in_order(ring_ids: list[int]) -> bool:
+    """Whether they are clockwise, beginning anywhere: the ring is the same."""
+    steps = [(after - before) % SIZE for before, after in zip(ring_ids, ring_ids[1:] + ring_ids[:1], strict=True)]
+    return min(ring_ids) >= 0 and sum(steps) == SIZE
 
 
 def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int]]:

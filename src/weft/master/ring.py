@@ -72,7 +72,7 @@ class Ring:
         return clockwise(self.id_of[node], self.id_of[self.successor(node)], SIZE) or SIZE
 
     def _middle(self, node: int) -> int:
-        """Between a node and its successor."""
+        """An identifier between a node and its successor."""
         return (self.id_of[node] + self._gap(node) // 2) % SIZE
 
 

@@ -1,4 +1,4 @@
-"""Who belongs to the network: a node is known by its name, and has its number for as long as the name is known.
+"""Nodes that belong to the network: a node is known by its name, and has its number for as long as the name is known.
 
 A number is never given to another name, also when its node is removed: publications are numbered by their issuers.
 """
@@ -44,7 +44,7 @@ class Roster:
         self._by_number: dict[int, Member] = {}
 
     def __iter__(self) -> Iterator[Member]:
-        """In the order of their numbers."""
+        """Members in the order of their numbers."""
         return iter(sorted(self._by_name.values(), key=lambda member: member.number))
 
     def __len__(self) -> int:

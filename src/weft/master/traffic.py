@@ -37,7 +37,7 @@ class Traffic:
             del self.round_trips[between]
 
     def topic_rate(self, pattern: str) -> float:
-        """Of all nodes together."""
+        """Publications a second of all nodes together."""
         return sum(rates.get(pattern, 0.0) for rates in self.rates.values())
 
     def total(self, name: str) -> int:

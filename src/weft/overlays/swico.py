@@ -89,6 +89,13 @@ def swico_even(
     return gswico_sl(instance, rng, preference, in_degree, for_publishers=True)
 
 
+def even_on_ring(instance: Instance, ring_ids: Int64s, *, seed: int, latency: Latency | None = None) -> Overlay:
+    """The fingers of `swico-even` for nodes that have their places, 0 to |V| - 1, already."""
+    preference = Preference(closeness=_closeness(instance, latency, CLOSENESS))
+    rng, in_degree = np.random.default_rng(seed), _even_in_degree(instance.nodes)
+    return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers=True)
+
+
 def _even_in_degree(nodes: int) -> int:
     """Twice what it is on average, so that half of the places are left when all fingers are there."""
     return 2 * max(phase_count(nodes), 1)

@@ -1,0 +1,239 @@
+"""A network of real processes: commands, bad surroundings, and the loop from a snapshot to a plan in place."""
+
+import json
+import signal
+import socket
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from live_network import Master, Node, Process, running, weft, weft_json
+from live_node import Paho, free_port, until
+from weft.live.identity import FILE as IDENTITY
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Master]:
+    one = Master("--data", str(tmp_path_factory.mktemp("master")), "--settling", "0.2")
+    with running(one):
+        yield one
+
+
+@pytest.fixture(scope="module")
+def nodes(master: Master) -> Iterator[list[Node]]:
+    started = [Node(master, f"n{place}", ready=False) for place in range(4)]
+    with running(*started):
+        for node in started:
+            node.mqtt = node.port()
+        master.await_up("n0", "n1", "n2", "n3")
+        yield started
+
+
+def test_publish_anywhere_and_subscribe_anywhere(master: Master, nodes: list[Node]) -> None:
+    with Paho(nodes[0].mqtt) as one, Paho(nodes[3].mqtt) as other:
+        other.subscribe("news/#", 1)
+        one.publish("news/today", "hi", 1)
+        until(lambda: other.payloads() == ["hi"], "the delivery")
+        assert weft_json("explain", "news/today", "--master", str(master.address))["trees"][0]["members"] == [
+            {"node": "n3", "hops": 0, "from": None, "relay": False}
+        ]
+        trace = weft_json("trace", "n0", "news/today", "--master", str(master.address))
+        assert [(step["node"], step["from"], step["clients"]) for step in trace["steps"]] == [
+            ("n0", None, 0),
+            ("n3", "n0", 1),
+        ]
+
+
+def test_status_in_words_and_for_prometheus(master: Master, nodes: list[Node]) -> None:
+    code, out, _ = weft("status", "--master", str(master.address))
+    assert code == 0
+    assert "links up                     6" in out
+    assert f"n2    up     3/3    0        0        0.0             127.0.0.1:{nodes[2].mqtt}" in out
+    with socket.create_connection(("127.0.0.1", master.address.port)) as one:
+        one.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        text = b"".join(iter(lambda: one.recv(65536), b"")).decode()
+    assert 'weft_master_nodes{state="up"} 4\n' in text
+    assert "weft_master_links_up 6\n" in text
+
+
+def test_the_loop_from_a_snapshot_to_a_plan_in_place(master: Master, nodes: list[Node], tmp_path: Path) -> None:
+    address = ("--master", str(master.address))
+    with Paho(nodes[0].mqtt) as one, Paho(nodes[1].mqtt) as two, Paho(nodes[2].mqtt) as three:
+        for client, topics in ((one, "ab"), (two, "bc"), (three, "ac")):
+            for topic in topics:
+                client.subscribe(topic)
+        for _ in range(10):
+            one.publish("b", "x", 1)
+        until(lambda: master.ask("status")["publications_a_second"] > 0, "measuring")
+        found = weft_json("snapshot", "--out", str(tmp_path / "live"), *address)
+        assert found["nodes"] == 4
+        assert found["subscriptions"] == 6
+        assert found["publishers"] == 1
+        assert found["latency"]
+        made = ("design", str(tmp_path / "live"), "--overlay", "swico-even", "--seed", "3")
+        weft_json(*made, "--latency", str(tmp_path / "live" / "latency.csv"), "--out", str(tmp_path / "plan"))
+        done = weft_json("apply", str(tmp_path / "plan"), "--yes", *address)
+        assert done["applied"]
+        until(lambda: master.ask("status")["redesign"] == "none", "putting in place")
+        again = weft_json("apply", str(tmp_path / "plan"), "--dry-run", *address)
+        assert (again["links_to_open"], again["links_to_close"]) == (0, 0)
+        two.publish("a", "after", 1)
+        until(lambda: "after" in one.payloads() and "after" in three.payloads(), "deliveries over the new plan")
+        forecast = weft_json("redesign", "--dry-run", *address)
+        assert not forecast["applied"]
+        code, _, err = weft("apply", str(tmp_path / "plan"), "--instance", str(tmp_path / "other"), *address)
+        assert code == 2
+        assert "does not exist" in err or "no instance" in err
+
+
+def test_a_node_that_is_told_to_leave_leaves_in_order(master: Master, nodes: list[Node]) -> None:
+    node = Node(master, "guest")
+    with running(node):
+        master.await_up("n0", "n1", "n2", "n3", "guest")
+        assert weft_json("leave", "guest", "--master", str(master.address))["node"] == "guest"
+        assert node.wait()[0] == 0
+        master.await_up("n0", "n1", "n2", "n3")
+        code, _, err = weft("leave", "guest", "--master", str(master.address))
+        assert (code, err) == (2, "weft: There is no node 'guest': there are n0, n1, n2, n3.\n")
+
+
+# Bad surroundings
+
+
+def test_two_nodes_with_the_same_name(master: Master, nodes: list[Node]) -> None:
+    second = Node(master, "n1", ready=False)
+    code, said = second.wait()
+    assert code == 2
+    assert "weft: There is a node called n1 already, at 127.0.0.1:" in said
+    assert said.rstrip().endswith("another name.")
+    assert master.up() == {"n0", "n1", "n2", "n3"}
+
+
+def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: Path) -> None:
+    kept = {"name": "x", "number": 7, "incarnation": 5, "cluster": "other"}
+    (tmp_path / IDENTITY).write_text(json.dumps(kept))
+    code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
+    assert code == 2
+    assert "weft: x belongs to the cluster other and this master to " in said
+    assert master.up() == {"n0", "n1", "n2", "n3"}
+
+
+def test_an_address_that_others_cannot_reach(master: Master, nodes: list[Node]) -> None:
+    code, said = Node(master, "far", "--advertise", f"127.0.0.1:{free_port()}", ready=False).wait()
+    assert code == 2
+    assert "weft: far cannot be reached at 127.0.0.1:" in said
+    assert master.up() == {"n0", "n1", "n2", "n3"}
+    assert master.ask("status")["links"] == 6
+
+
+def test_a_folder_of_another_node(master: Master, tmp_path: Path) -> None:
+    kept = {"name": "x", "number": 7, "incarnation": 5, "cluster": "other"}
+    (tmp_path / IDENTITY).write_text(json.dumps(kept))
+    code, said = Node(master, "y", "--data", str(tmp_path), ready=False).wait()
+    assert (code, said) == (
+        2,
+        f"weft: {tmp_path} is of the node x, not of y: give that --name, or another --data folder.\n",
+    )
+
+
+def test_a_master_on_a_used_port(master: Master) -> None:
+    code, said = Process("master", "--listen", str(master.address)).wait()
+    assert code == 1
+    assert f"weft: {master.address} cannot be listened on (" in said
+    assert said.endswith("): give another address.\n")
+
+
+def test_a_master_whose_folder_is_in_use(tmp_path: Path) -> None:
+    one = Master("--data", str(tmp_path))
+    with running(one):
+        code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
+    assert code == 2
+    assert f"weft: {tmp_path} is in use by process {one.process.pid}: end that one, or choose another folder." in said
+
+
+def test_a_master_whose_folder_is_of_a_newer_version(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "master.sqlite") as database:
+        database.execute("PRAGMA user_version = 99")
+    code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
+    assert code == 2
+    assert said == (
+        f"weft: {tmp_path}/master.sqlite is of a newer version of Weft (format 99, and this one knows 1): run that "
+        "version, or choose another folder.\n"
+    )
+
+
+def test_a_master_whose_store_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "master.sqlite").write_text("no database, and long enough to be looked at" * 100)
+    code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
+    assert code == 1
+    assert "cannot be used (file is not a database)" in said
+
+
+def test_no_master_at_the_address() -> None:
+    code, _, said = weft("status", "--master", f"127.0.0.1:{free_port()}")
+    assert code == 1
+    assert "weft: No master answers at 127.0.0.1:" in said
+    assert "--master" in said
+
+
+def test_a_node_waits_for_its_master_and_ends_by_a_signal() -> None:
+    node = Process("node", "--master", f"127.0.0.1:{free_port()}", "--listen", "127.0.0.1:0")
+    with running(node):
+        until(lambda: "unreachable" in node.said(), "telling that the master is not there")
+        assert node.stop()[0] == 0
+
+
+def test_settings_of_a_master_out_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "master.toml"
+    file.write_text('cluster = "north"\nlisten = "127.0.0.1:0"\nrest = 5\n')
+    one = Process("master", "--config", str(file))
+    with running(one):
+        assert one.line().startswith("ready 127.0.0.1:")
+    file.write_text("colour = 3\n")
+    code, said = Process("master", "--config", str(file)).wait()
+    assert code == 2
+    assert f"weft: {file}: there is no option colour: the options are automatic, " in said
+
+
+# Master and nodes come and go
+
+
+def test_nodes_go_on_without_the_master_which_learns_again_what_it_knew(tmp_path: Path) -> None:
+    port = free_port()
+    listen = ("--listen", f"127.0.0.1:{port}")
+    master = Master(*listen, "--data", str(tmp_path))
+    one, two = Node(master, "a", ready=False), Node(master, "b", ready=False)
+    with running(master, one, two):
+        one.mqtt, two.mqtt = one.port(), two.port()
+        master.await_up("a", "b")
+        with Paho(one.mqtt) as sender, Paho(two.mqtt) as receiver:
+            receiver.subscribe("t", 1)
+            assert master.stop(signal.SIGKILL)[0] == -signal.SIGKILL
+            sender.publish("t", "without", 1)
+            until(lambda: receiver.payloads() == ["without"], "the delivery without a master")
+            again = Master(*listen, "--data", str(tmp_path))
+            with running(again):
+                again.await_up("a", "b")
+                assert again.ask("explain", topic="t")["trees"][0]["subscribers"] == 1
+                sender.publish("t", "with", 1)
+                until(lambda: receiver.payloads() == ["without", "with"], "the delivery with the next master")
+
+
+def test_a_network_on_this_machine_starts_and_ends_as_one(tmp_path: Path) -> None:
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "3", "--port", str(port), "--data", str(tmp_path))
+    with running(up):
+        rows = [up.line().split() for _ in range(4)]
+        assert [row[:2] for row in rows] == [
+            *([f"node-{place}", f"127.0.0.1:{port + place}"] for place in range(3)),
+            ["master", f"127.0.0.1:{port + 3}"],
+        ]
+        assert up.line().startswith("ready 3 nodes")
+        with Paho(port) as one, Paho(port + 2) as other:
+            other.subscribe("x")
+            one.publish("x", "hi", 1)
+            until(lambda: other.payloads() == ["hi"], "the delivery")
+        assert up.stop(signal.SIGINT)[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"master", "node-0", "node-1", "node-2"}
