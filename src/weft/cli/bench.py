@@ -66,6 +66,12 @@ def bench(
         str | None,
         typer.Option(envvar="WEFT_PASSWORD", help="For brokers that ask for it.", show_default=False),
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Of a Weft network: its master, to tell relays a delivery.", show_default=False
+        ),
+    ] = None,
     seed: o.Seed = 1,
     json: o.Json = False,
 ) -> None:
@@ -76,6 +82,7 @@ def bench(
     from weft.live.address import read_address
     from weft.live.bench.load import Load, Manner, drawn_load, instance_load
     from weft.live.bench.measurement import measure
+    from weft.live.bench.relays import relays_a_delivery, settled_passages
     from weft.model.instance import Instance
 
     addresses = [read_address(target) for target in targets or ["127.0.0.1:1883"]]
@@ -100,8 +107,12 @@ def bench(
     else:
         load = instance_load(Instance.read(instance), addresses, seed)
     ending.release()  # a run ends in order, with its figures
+    known = None if master is None else read_address(master)
+    before = None if known is None else settled_passages(known)
     with _Line() as line:
         figures = measure(load, manner, processes, seed, line.show)
+    if known is not None and before is not None:
+        figures["relays_a_delivery"] = relays_a_delivery(before, settled_passages(known))
     print_result({"brokers": [str(address) for address in addresses], **figures}, json)
 
 
