@@ -5,11 +5,9 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -20,7 +18,6 @@ from weft.live.address import Address
 from weft.live.operator import ask
 
 NODES = 8
-needs_mosquitto = pytest.mark.skipif(shutil.which("mosquitto_pub") is None, reason="mosquitto-clients is not installed")
 
 
 class Network:
@@ -65,28 +62,29 @@ def _is_open(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    one = Network(tmp_path_factory.mktemp("eight"))
-    with running(one.up):
-        yield one
+def a_new_user_tries_it(network: Network) -> None:
+    if shutil.which("mosquitto_pub") is None:
+        return
+    options = ["-t", "news/#", "-C", "2", "-v"]
+    with network.client(0) as first:
+        first.publish("news/first", "kept", 1, retain=True)
+        heard = subprocess.Popen(
+            ["mosquitto_sub", "-p", str(network.mqtt(0)), *options], stdout=subprocess.PIPE, text=True
+        )
+        assert heard.stdout is not None
+        assert heard.stdout.readline() == "news/first kept\n"  # it has subscribed
+        said = ["mosquitto_pub", "-p", str(network.mqtt(5)), "-t", "news/today", "-m", "hi"]
+        subprocess.run(said, check=True, timeout=20)
+        assert heard.communicate(timeout=20)[0] == "news/today hi\n"
+        first.publish("news/first", "", 1, retain=True)
 
 
-@needs_mosquitto
-def test_a_new_user_tries_it(network: Network) -> None:
-    command = ["mosquitto_sub", "-p", str(network.mqtt(0)), "-t", "news/#", "-C", "1", "-v", "-d"]
-    heard = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert heard.stdout is not None
-    for line in heard.stdout:
-        if "Subscribed" in line:
-            break
-    said = ["mosquitto_pub", "-p", str(network.mqtt(5)), "-t", "news/today", "-m", "hi"]
-    subprocess.run(said, check=True, timeout=20)
-    assert "news/today hi\n" in heard.communicate(timeout=20)[0]
+def every_qos_between_nodes(network: Network) -> None:
+    for version in (4, 5):
+        _every_qos(network, version)
 
 
-@pytest.mark.parametrize("version", [4, 5])
-def test_every_qos_between_nodes(network: Network, version: int) -> None:
+def _every_qos(network: Network, version: int) -> None:
     with network.client(1, version=version) as receiver, network.client(6, version=version) as sender:
         receiver.subscribe(f"q{version}/+", 2)
         for qos in (0, 1, 2):
@@ -95,7 +93,7 @@ def test_every_qos_between_nodes(network: Network, version: int) -> None:
         assert sorted((message.qos, message.payload) for message in receiver.heard) == [(0, b"0"), (1, b"1"), (2, b"2")]
 
 
-def test_overlapping_filters_give_one_copy_and_their_order_is_kept(network: Network) -> None:
+def overlapping_filters_give_one_copy_and_their_order_is_kept(network: Network) -> None:
     with network.client(2) as receiver, network.client(7) as sender:
         for pattern in ("o/a", "o/+", "o/#"):
             receiver.subscribe(pattern, 1)
@@ -106,19 +104,19 @@ def test_overlapping_filters_give_one_copy_and_their_order_is_kept(network: Netw
         assert receiver.payloads() == [*map(str, range(50)), "end"]
 
 
-def test_retained_messages_are_at_every_node(network: Network) -> None:
+def retained_messages_are_at_every_node(network: Network) -> None:
     with network.client(3) as sender:
         sender.publish("kept/here", "old", 1, retain=True)
         sender.publish("kept/here", "new", 1, retain=True)
     for node in range(NODES):
-        retained_at(network, node, ["new"])
+        _retained_at(network, node, ["new"])
     with network.client(4) as sender:
         sender.publish("kept/here", "", 1, retain=True)
     for node in range(NODES):
-        retained_at(network, node, [])
+        _retained_at(network, node, [])
 
 
-def retained_at(network: Network, node: int, wanted: list[str]) -> None:
+def _retained_at(network: Network, node: int, wanted: list[str]) -> None:
     """Wait until a new subscriber of a node gets this: retained messages spread while clients go on."""
 
     def found() -> bool:
@@ -132,7 +130,7 @@ def retained_at(network: Network, node: int, wanted: list[str]) -> None:
     until(found, f"{wanted} at node {node}")
 
 
-def test_a_will_is_heard_at_another_node(network: Network) -> None:
+def a_will_is_heard_at_another_node(network: Network) -> None:
     with network.client(0) as receiver:
         receiver.subscribe("gone/+", 1)
         dying = network.client(5)
@@ -142,7 +140,7 @@ def test_a_will_is_heard_at_another_node(network: Network) -> None:
             until(lambda: receiver.payloads() == ["bye"], "the will")
 
 
-def test_a_shared_subscription_has_one_member_in_the_whole_network(network: Network) -> None:
+def a_shared_subscription_has_one_member_in_the_whole_network(network: Network) -> None:
     members = [network.client(node) for node in (1, 3, 3, 6)]
     with members[0], members[1], members[2], members[3], network.client(7) as sender, network.client(2) as all_:
         for member in members:
@@ -157,7 +155,7 @@ def test_a_shared_subscription_has_one_member_in_the_whole_network(network: Netw
         assert sum(bool(member.heard) for member in members) > 1
 
 
-def test_no_local_and_properties_between_nodes(network: Network) -> None:
+def no_local_and_properties_between_nodes(network: Network) -> None:
     sent = Properties(PacketTypes.PUBLISH)
     sent.UserProperty = [("colour", "green"), ("colour", "blue")]
     sent.ContentType, sent.ResponseTopic, sent.CorrelationData = "text/plain", "answers", b"17"
@@ -180,7 +178,7 @@ def test_no_local_and_properties_between_nodes(network: Network) -> None:
         assert 90 <= got.MessageExpiryInterval <= 100
 
 
-def test_a_session_follows_its_client(network: Network) -> None:
+def a_session_follows_its_client(network: Network) -> None:
     with network.client(1, "wanderer", keep=True) as here:
         here.subscribe("post/#", 1)
     with network.client(5) as sender:
@@ -195,7 +193,7 @@ def test_a_session_follows_its_client(network: Network) -> None:
         pass  # which ends the session
 
 
-def test_a_client_that_connects_elsewhere_is_taken_over(network: Network) -> None:
+def a_client_that_connects_elsewhere_is_taken_over(network: Network) -> None:
     with network.client(2, "twin", version=5) as first:
         gone: list[Any] = []
         first.client.on_disconnect = lambda *given: gone.append(given[3])
@@ -206,7 +204,7 @@ def test_a_client_that_connects_elsewhere_is_taken_over(network: Network) -> Non
             second.publish("twin/alive", "yes", 1)
 
 
-def test_operators_see_it(network: Network) -> None:
+def operators_see_it(network: Network) -> None:
     master = ("--master", str(network.master))
     with network.client(1) as one, network.client(4) as other:
         one.subscribe("seen/topic", 1)
@@ -222,7 +220,7 @@ def test_operators_see_it(network: Network) -> None:
     assert status["problems"] == []
 
 
-def test_load_over_all_nodes_is_delivered_once_and_in_order(network: Network) -> None:
+def load_over_all_nodes_is_delivered_once_and_in_order(network: Network) -> None:
     targets = [f"127.0.0.1:{network.mqtt(n)}" for n in range(NODES)]
     shape = ("--publishers", "8", "--subscribers", "16", "--topics", "24", "--subscriptions", "6", "--qos", "1")
     found = weft_json("bench", *targets, *shape, "--rate", "200", "--seconds", "1", "--master", str(network.master))
@@ -231,7 +229,7 @@ def test_load_over_all_nodes_is_delivered_once_and_in_order(network: Network) ->
     assert 0 <= found["relays_a_delivery"] < 1
 
 
-def test_a_node_fails_and_returns_and_nothing_acknowledged_is_lost(network: Network) -> None:
+def a_node_fails_and_returns_and_nothing_acknowledged_is_lost(network: Network) -> None:
     with network.client(3, "patient", keep=True) as away:
         away.subscribe("owed/#", 1)
     with network.client(0) as near, network.client(6) as sender:
@@ -254,7 +252,7 @@ def _kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_node_joins_and_leaves(network: Network) -> None:
+def a_node_joins_and_leaves(network: Network) -> None:
     joined = Process("node", "--master", str(network.master), "--name", "guest", "--listen", "127.0.0.1:0")
     with running(joined):
         port = joined.port()
@@ -267,9 +265,34 @@ def test_a_node_joins_and_leaves(network: Network) -> None:
     until(lambda: "guest" not in network.states(), "leaving")
 
 
-def test_it_ends_as_one(network: Network) -> None:
-    """The last: it ends the network."""
+def it_ends_as_one(network: Network) -> None:
     code, said = network.up.stop(signal.SIGINT)
     assert code == 0, said
     assert "Traceback" not in said
     until(lambda: not any(_is_open(network.mqtt(n)) for n in range(NODES)), "the end of all nodes")
+
+
+STEPS = (
+    a_new_user_tries_it,
+    every_qos_between_nodes,
+    overlapping_filters_give_one_copy_and_their_order_is_kept,
+    retained_messages_are_at_every_node,
+    a_will_is_heard_at_another_node,
+    a_shared_subscription_has_one_member_in_the_whole_network,
+    no_local_and_properties_between_nodes,
+    a_session_follows_its_client,
+    a_client_that_connects_elsewhere_is_taken_over,
+    operators_see_it,
+    load_over_all_nodes_is_delivered_once_and_in_order,
+    a_node_fails_and_returns_and_nothing_acknowledged_is_lost,
+    a_node_joins_and_leaves,
+    it_ends_as_one,
+)
+
+
+def test_eight_nodes_do_all_that_they_promise(tmp_path: Path) -> None:
+    """One test, since the network takes longest to start."""
+    network = Network(tmp_path)
+    with running(network.up):
+        for step in STEPS:
+            step(network)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weft.live.address import Address
 from weft.live.operator import ask
 
-STILL = 2.5  # seconds without a change after which all nodes have reported
+STILL = 1.6  # seconds without a change after which all nodes have reported
 PATIENCE = 15.0  # seconds for that, at most
 LOOK = 0.25  # seconds
 
