@@ -52,7 +52,7 @@ class Fleet:
     name: str
     targets: list[Address]
     master: Address | None = None
-    process: "subprocess.Popen[str] | None" = None
+    pids: tuple[int, ...] = ()  # of Weft's nodes
 
 
 def named_by_origin(load: Load, targets: list[Address]) -> Load:
@@ -77,11 +77,13 @@ def weft_network(nodes: int, port: int, *options: str) -> Iterator[Fleet]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
+        pids = []
         while not (line := process.stdout.readline()).startswith("ready"):
             if not line:
                 sys.exit("weft up did not start.")
+            pids.append(int(line.split()[-1]))
         targets = [Address("127.0.0.1", port + n) for n in range(nodes)]
-        yield Fleet("Weft", targets, Address("127.0.0.1", port + nodes), process)
+        yield Fleet("Weft", targets, Address("127.0.0.1", port + nodes), tuple(pids[:nodes]))
     finally:
         process.terminate()
         process.wait()

@@ -12,6 +12,7 @@ import contextlib
 import json
 import math
 import os
+import select
 import signal
 import socket
 import statistics
@@ -20,29 +21,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from bridged import WEFT, Fleet, await_joined, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
-
+from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner, instance_load
 from weft.live.bench.measurement import measure
+from weft.live.bench.relays import relays_a_delivery, settled_passages
+from weft.live.operator import ask
 from weft.model.instance import Instance, read_instance
 from weft.model.overlay import read_overlay
 from weft.sim.bulk import evaluate
-from weft.sim.network import network_for
 from weft.wire.mqtt.packet import Publish, Request, Subscribe, Version
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.writer import encode
 from weft.workloads.catalog import generate
-from weft.workloads.publication import publications
 
 V = Version.V311
-PORT = 26_000
+ENDS = {"killed: its connections close": signal.SIGKILL, "stopped: it is silent": signal.SIGSTOP}
 
 
 def weft(*arguments: object) -> dict[str, Any]:
@@ -64,26 +63,249 @@ def head(*cells: str) -> None:
 # Relays
 
 
-def relays(nodes: int, users: int, seconds: float, rate: float) -> None:
-    """Relays a delivery that nodes count, and those of other routers over the same links, simulated."""
-    social = generate("social", nodes=users, seed=1)
-    head("router", "nodes", "topics", "links of a node, at most", "3 log2 n", "deliveries to nodes", "relays a delivery")
-    with tempfile.TemporaryDirectory() as folder, weft_network(nodes, PORT) as fleet, held(social, fleet):
-        path = Path(folder)
-        weft("snapshot", "--master", fleet.master, "--out", path / "live")
-        weft("design", path / "live", "--overlay", "swico-even", "--seed", 1, "--out", path / "overlay")
-        weft("apply", path / "overlay", "--master", fleet.master, "--yes")
-        await_quiet(fleet)
-        live, overlay = read_instance(path / "live"), read_overlay(path / "overlay")
-        bound, links = 3 * math.log2(nodes), int(overlay.degrees.max())
-        before = counters(fleet)
-        measure(instance_load(social, fleet.targets), Manner(rate=rate, seconds=seconds))
-        after = counted(fleet)
-        delivered, relayed = (after[name] - before[name] for name in ("delivered", "relayed"))
-        row("Weave, live", nodes, live.topics, links, f"{bound:.1f}", f"{delivered:,}", f"{relayed / delivered:.4f}")
-        drawn = publications(live, 20_000, seed=1)
-        for router in ("weave", "pie", "scribe"):
-            found = evaluate(network_for(router, live, overlay), router, drawn)
-            told = f"{router.capitalize()}, simulated"
-            share = found.routing_overhead / found.deliveries
-            row(told, nodes, live.topics, links, f"{bound:.1f}", f"{found.deliveries:,}", f"{share:.4f}")
+def relays(size: argparse.Namespace) -> None:
+    """Relays a delivery as nodes count them, and of other routers over the same links, simulated."""
+    users = generate("social", nodes=size.users, seed=1)
+    head("router", "nodes", "topics", "links of a node", "3 log2 n", "deliveries to nodes", "relays a delivery")
+    with tempfile.TemporaryDirectory() as folder, weft_network(size.nodes, size.port, "--sync", "none") as fleet:
+        master, live, overlay = ("--master", str(fleet.master)), Path(folder, "live"), Path(folder, "overlay")
+        load = instance_load(users, fleet.targets)
+        with subscribers_of(load):
+            weft("snapshot", *master, "--out", live)
+            weft("design", live, "--overlay", "swico-even", "--seed", 1, "--out", overlay)
+            weft("apply", overlay, *master, "--yes")
+            status = settled(fleet)
+            bound = f"{3 * math.log2(size.nodes):.1f}"
+            links = max(node["links"] for node in status["nodes"])
+            topics = read_instance(live).topics
+            measured = counted(fleet, lambda: publish(load, size))
+            row("Weave, live", size.nodes, topics, links, bound, f"{measured[0]:,}", f"{measured[1]:.4f}")
+            for router in ("weave", "pie", "scribe"):
+                found = evaluate(read_instance(live), read_overlay(overlay), router, 20_000, seed=1)
+                share = f"{found.routing_overhead / found.deliveries:.4f}"
+                told = f"{router.capitalize()}, simulated"
+                row(told, size.nodes, topics, links, bound, f"{found.deliveries:,}", share)
+
+
+@contextlib.contextmanager
+def subscribers_of(load: Load) -> Iterator[list[socket.socket]]:
+    """Subscribers of a load that stay while it is designed."""
+    sockets = connected([(f"{one.client}-stays", one.target) for one in load.subscribers], Manner())
+    names = [[load.names[topic] for topic in one.topics] for one in load.subscribers]
+    subscribe([(at, one.target, own) for at, one, own in zip(sockets, load.subscribers, names, strict=True)], 0)
+    try:
+        yield sockets
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def publish(load: Load, size: argparse.Namespace) -> None:
+    """Publish in the shape of a load, at its rate."""
+    found = measure(load, Manner(rate=size.rate, seconds=size.seconds))
+    if found["losses"] or found["duplicates"]:
+        print(f"{found['losses']} losses, {found['duplicates']} duplicates", file=sys.stderr)
+
+
+def settled(fleet: Fleet) -> dict[str, Any]:
+    """The status when all links of a design are up, and no others are left."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        status = ask(master_of(fleet), "status")
+        if status["redesign"] == "none" and status["links"] == status["links_up"]:
+            return dict(status)
+        time.sleep(0.2)
+    sys.exit("The design was not put in place.")
+
+
+def master_of(fleet: Fleet) -> Address:
+    assert fleet.master is not None
+    return fleet.master
+
+
+def counted(fleet: Fleet, work: Callable[[], None]) -> tuple[int, float]:
+    """Deliveries to nodes while something was done, and relays for each."""
+    before = settled_passages(master_of(fleet))
+    work()
+    after = settled_passages(master_of(fleet))
+    return after.delivered - before.delivered, relays_a_delivery(before, after) or 0.0
+
+
+# Fleets
+
+
+FLEETS = {"Weft": weft_network, "Mosquitto, full mesh": mosquitto_mesh, "Mosquitto, star": mosquitto_star}
+
+
+def fleets(size: argparse.Namespace) -> None:
+    """The same clients and load at a Weft network and at bridged Mosquittos, in turn."""
+    users = generate("social", nodes=size.clients, seed=1)
+    head("fleet", "brokers", "deliveries/s", "publications/s for latency", "median: ms", "99 %: ms")
+    for name, start in FLEETS.items():
+        rates, medians, tails = [], [], []
+        for _ in range(size.repeat):
+            with start(size.fleet, size.port) as fleet:
+                found = measure(shaped(users, fleet), Manner(seconds=size.seconds, wait=0.2))
+                rates.append(found["deliveries_per_second"])
+            with start(size.fleet, size.port) as fleet:
+                found = measure(shaped(users, fleet), Manner(rate=size.calm, seconds=size.seconds))
+                medians.append(found["latency_ms"]["p50"])
+                tails.append(found["latency_ms"]["p99"])
+        latencies = [f"{statistics.median(one):,.2f}" for one in (medians, tails)]
+        row(name, size.fleet, f"{statistics.median(rates):,.0f}", f"{size.calm:,.0f}", *latencies)
+
+
+def shaped(users: Instance, fleet: Fleet) -> Load:
+    return named_by_origin(instance_load(users, fleet.targets), fleet.targets)
+
+
+# Subscriptions
+
+
+def subscriptions(size: argparse.Namespace) -> None:
+    """How long it takes from SUBSCRIBE until what is published at every other node comes."""
+    head("brokers", "subscriptions", "in place everywhere, median: ms", "90 %: ms", "longest: ms")
+    with weft_network(size.fleet, size.port) as fleet:
+        say = connected([(f"say-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
+        times = sorted(subscribed(fleet, say, trial) * 1e3 for trial in range(size.trials))
+    middle, late = times[len(times) // 2], times[len(times) * 9 // 10]
+    row(size.fleet, size.trials, f"{middle:.0f}", f"{late:.0f}", f"{times[-1]:.0f}")
+
+
+def subscribed(fleet: Fleet, say: list[socket.socket], trial: int) -> float:
+    """Seconds from SUBSCRIBE to the first publication of the last node that is delivered."""
+    home = trial % len(say)
+    (hear,) = connected([(f"hear-{trial}", fleet.targets[home])], Manner())
+    parser, first = Parser(version=V), dict[int, float]()
+    topic, begin = f"place/{trial}", time.monotonic()
+    hear.sendall(encode(Subscribe(1, (Request(topic, 0),)), V))
+    hear.setblocking(False)
+    while len(first) < len(say):
+        if time.monotonic() - begin > 30:
+            sys.exit("A subscription is not in place after 30 s.")
+        for n, one in enumerate(say):
+            one.sendall(encode(Publish(topic, struct.pack("!Id", n, time.monotonic())), V))
+        for packet in received(hear, parser, until=time.monotonic() + 0.002):
+            n, at = struct.unpack("!Id", packet.payload)
+            first.setdefault(n, at)
+    hear.close()
+    return max(first.values()) - begin
+
+
+def received(one: socket.socket, parser: Parser, until: float) -> Iterator[Publish]:
+    """What comes to a socket until a moment."""
+    while (left := until - time.monotonic()) > 0:
+        if select.select([one], [], [], left)[0]:
+            data = one.recv(1 << 18)
+            if not data:
+                sys.exit("A subscriber was closed.")
+            yield from (packet for packet in parser.feed(data) if isinstance(packet, Publish))
+
+
+# Failures
+
+
+def failures(size: argparse.Namespace) -> None:
+    """A node ends: when it is found, and when all that the others publish is delivered to all of them again."""
+    head(
+        "a node is", "nodes", "times", "found, median: s", "longest: s", "complete after that, median: s", "longest: s"
+    )
+    for told, number in ENDS.items():
+        found, complete = [], []
+        for trial in range(size.failures):
+            with weft_network(size.fleet, size.port) as fleet:
+                one, other = fail(fleet, 1 + trial % (size.fleet - 1), number, size)
+                found.append(one)
+                complete.append(max(0.0, other - one))
+        figures = [f"{statistics.median(times):.2f}, at most {max(times):.2f}" for times in (found, complete)]
+        row(told, size.fleet, size.failures, *figures)
+
+
+def fail(fleet: Fleet, victim: int, number: signal.Signals, size: argparse.Namespace) -> tuple[float, float]:
+    """Seconds until the master knows of it, and until the last publication that anybody missed."""
+    others = [n for n in range(len(fleet.targets)) if n != victim]
+    hear = connected([(f"hear-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
+    say = connected([(f"say-{n}", fleet.targets[n]) for n in others], Manner())
+    topics = [b"fail/%d" % n for n in others]
+    subscribe([(one, target, topics) for one, target in zip(hear, fleet.targets, strict=True)], 0)
+    hear.pop(victim).close()
+    everybody = Everybody(hear, say, topics)
+    everybody.publish(2.0, lambda: False)
+    os.kill(fleet.pids[victim], number)
+    ended, found = time.monotonic(), list[float]()
+
+    def noticed() -> bool:
+        if not found and is_down(fleet, victim):
+            found.append(time.monotonic() - ended)
+        return bool(found) and time.monotonic() > ended + found[0] + size.after
+
+    everybody.publish(60.0, noticed)
+    missed = everybody.missed()
+    os.kill(fleet.pids[victim], signal.SIGKILL)
+    return found[0], max(missed, default=ended) - ended
+
+
+class Everybody:
+    """Clients that publish on a topic each, and others that subscribe to all of them."""
+
+    def __init__(self, hear: list[socket.socket], say: list[socket.socket], topics: list[bytes]) -> None:
+        self._hear, self._say, self._topics = hear, say, topics
+        self._parsers = [Parser(version=V) for _ in hear]
+        self._heard = [set[tuple[int, int]]() for _ in hear]  # publisher and round
+        self._sent: list[float] = []  # when each round was published
+
+    def publish(self, seconds: float, over: Callable[[], bool]) -> None:
+        """Publish, all of them, twenty times a second."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not over():
+            for n, one in enumerate(self._say):
+                payload = struct.pack("!II", n, len(self._sent))
+                one.sendall(encode(Publish(self._topics[n].decode(), payload), V))
+            self._sent.append(time.monotonic())
+            self._gather(time.monotonic() + 0.05)
+
+    def missed(self) -> list[float]:
+        """When rounds were published that somebody did not get as a whole."""
+        self._gather(time.monotonic() + 3.0)
+        whole = {(n, at) for n in range(len(self._say)) for at in range(len(self._sent))}
+        return [self._sent[at] for _, at in set().union(*(whole - one for one in self._heard))]
+
+    def _gather(self, until: float) -> None:
+        while (left := until - time.monotonic()) > 0:
+            for one in select.select(self._hear, [], [], left)[0]:
+                n = self._hear.index(one)
+                for packet in self._parsers[n].feed(one.recv(1 << 18)):
+                    if isinstance(packet, Publish):
+                        self._heard[n].add(struct.unpack("!II", packet.payload))  # type: ignore[arg-type]
+
+
+def is_down(fleet: Fleet, victim: int) -> bool:
+    states = {node["name"]: node["state"] for node in ask(master_of(fleet), "status")["nodes"]}
+    return states.get(f"node-{victim}") != "up"
+
+
+PARTS = {"relays": relays, "fleets": fleets, "subscriptions": subscriptions, "failures": failures}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--nodes", type=int, default=32, help="of the network whose relays are counted")
+    parser.add_argument("--users", type=int, default=2000, help="and of its social instance: topics and clients")
+    parser.add_argument("--rate", type=float, default=200.0, help="publications a second there")
+    parser.add_argument("--fleet", type=int, default=16, help="brokers, beside as many Mosquittos")
+    parser.add_argument("--clients", type=int, default=400, help="that subscribe there, and as many that publish")
+    parser.add_argument("--calm", type=float, default=50.0, help="publications a second for latencies")
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--trials", type=int, default=30, help="subscriptions")
+    parser.add_argument("--failures", type=int, default=3)
+    parser.add_argument("--after", type=float, default=5.0, help="seconds that others publish after a failure is found")
+    parser.add_argument("--port", type=int, default=26_000, help="the first of all that are used")
+    size = parser.parse_args()
+    for part in size.parts.split(","):
+        PARTS[part](size)
+
+
+if __name__ == "__main__":
+    main()
