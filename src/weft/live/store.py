@@ -57,7 +57,7 @@ class SqliteStore:
             yield Record(kind, key, json.loads(value))
 
     def keep(self, records: Iterable[Record]) -> None:
-        records = list(records)
+        records = {(record.kind, record.key): record for record in records}.values()  # the last of each key
         lasting = any(record.kind in LASTING for record in records)
         self._database.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         gone = [(record.kind, record.key) for record in records if record.value is None]

@@ -20,25 +20,26 @@ class Asking:
 
 @dataclass
 class Applying:
-    _told: dict[int, int] = field(default_factory=dict)  # by node, the latest version
-    _applied: dict[int, int] = field(default_factory=dict)
+    _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
+    _new: list[tuple[int, Asking]] = field(default_factory=list)  # what nobody has been told of
     _asked: dict[int, list[Asking]] = field(default_factory=dict)  # by node, in order
 
     def ask(self, node: int, sequence: int) -> None:
-        self._asked.setdefault(node, []).append(Asking(sequence))
+        asking = Asking(sequence)
+        self._asked.setdefault(node, []).append(asking)
+        self._new.append((node, asking))
 
     def told(self, frames: Mapping[int, list[w.Frame]], version: int) -> None:
         for node, many in frames.items():
             if any(isinstance(frame, VERSIONED) for frame in many):
-                self._told[node] = version
-        behind = {node: told for node, told in self._told.items() if self._applied.get(node, 0) < told}
-        for node, askings in self._asked.items():
-            for asking in askings:
-                if asking.waits_for is None:
-                    asking.waits_for = {other: told for other, told in behind.items() if other != node}
+                self._behind[node] = version
+        for node, asking in self._new:
+            asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
+        self._new.clear()
 
     def applied(self, node: int, version: int) -> None:
-        self._applied[node] = max(version, self._applied.get(node, 0))
+        if self._behind.get(node, version + 1) <= version:
+            del self._behind[node]
         for askings in self._asked.values():
             for asking in askings:
                 if asking.waits_for is not None and asking.waits_for.get(node, version + 1) <= version:
@@ -46,8 +47,9 @@ class Applying:
 
     def forget(self, node: int) -> None:
         """A node is gone, and nobody waits for it."""
-        for kept in (self._told, self._applied, self._asked):
-            kept.pop(node, None)
+        self._behind.pop(node, None)
+        self._asked.pop(node, None)
+        self._new = [each for each in self._new if each[0] != node]
         for askings in self._asked.values():
             for asking in askings:
                 if asking.waits_for is not None:

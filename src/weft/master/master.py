@@ -99,7 +99,8 @@ class Master:
         return self._flush()
 
     def next_deadline(self) -> float | None:
-        times = [self._gather_at, self.redesign.until, *self._gone.values(), *self.network.waiting.values()]
+        waiting = next(iter(self.network.waiting.values()), None)
+        times = [self._gather_at, self.redesign.until, *self._gone.values(), waiting]
         times += [trace.until for trace in self._traces.values()]
         if self.parameters.automatic:
             times.append(self._review_at)
@@ -251,6 +252,8 @@ class Master:
         if stays:
             self._take_up(node, join)
         elif node not in self._pending:
+            if known is not None or join.node != w.NOBODY:
+                self.network.returning.add(node)
             self._pending.append(node)
             self._gather_soon()
 

@@ -66,8 +66,9 @@ class Network:
         self.loom = empty_loom(parameters.fan_out)
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
-        self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them
+        self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
         self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
+        self.returning: set[int] = set()  # nodes that others may take to be down
         self.hold_links = False  # while a re-design is being put in place, no link is given up
         self._appeared: list[Link] = []  # up, and not known to the loom
         self._told: dict[int, set[int]] = {}  # peers
@@ -164,6 +165,7 @@ class Network:
         if between not in self.made:
             return False
         self.made.discard(between)
+        self.waiting.pop(between, None)
         self.waiting[between] = now + self.parameters.making
         self._cut(between)
         return True
@@ -458,8 +460,10 @@ class Network:
             self._changes.woven_in.add(node)
             self._changes.filters |= set(self.directory.held[node])
             self._changes.ways |= set(self.directory.held[node])
-            for other in sorted(self.woven - {node}):
-                self._changes.late.setdefault(other, []).append(w.Back(node, member.ring_id or 0))
+            if node in self.returning:
+                self.returning.discard(node)
+                for other in sorted(self.woven - {node}):
+                    self._changes.late.setdefault(other, []).append(w.Back(node, member.ring_id or 0))
             self._tell_who_is_down(node)
 
     def _tell_who_is_down(self, node: int) -> None:

@@ -57,7 +57,7 @@ class Plan:
         """A node comes, to the place that it had, if that is free; `mend` gives it links."""
         if ring_id is None or not self.ring.is_free(ring_id):
             own = interests[node]
-            ring_id = self.ring.place(lambda other: len(own & interests[other]))
+            ring_id = self.ring.place((lambda other: len(own & interests[other])) if own else None)
         self.ring.add(node, ring_id)
         self.fingers[node], self.pointing[node] = set(), set()
 

@@ -6,6 +6,7 @@ most alike, on the side of the neighbour that is more alike; where nobody is, in
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 
 from weft.model.ring import clockwise
 
@@ -17,6 +18,7 @@ class Ring:
         self.id_of: dict[int, int] = {}  # node -> identifier
         self._node_at: dict[int, int] = {}
         self._ids: list[int] = []  # ascending
+        self._gaps: list[tuple[int, int]] = []  # a heap: minus the width, and where it begins; some are out of date
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -38,11 +40,16 @@ class Ring:
         self.id_of[node] = ring_id
         self._node_at[ring_id] = node
         insort(self._ids, ring_id)
+        self._note_gap(node)
+        self._note_gap(self.predecessor(node))
 
     def remove(self, node: int) -> None:
+        before = self.predecessor(node)
         ring_id = self.id_of.pop(node)
         del self._node_at[ring_id]
         del self._ids[bisect_left(self._ids, ring_id)]
+        if before != node:
+            self._note_gap(before)
 
     def successor(self, node: int) -> int:
         """The next node clockwise; the node itself where it is alone."""
@@ -51,17 +58,29 @@ class Ring:
     def predecessor(self, node: int) -> int:
         return self._beside(node, -1)
 
-    def place(self, alike: Callable[[int], float]) -> int:
+    def place(self, alike: Callable[[int], float] | None = None) -> int:
         """A free identifier beside the node that is most alike (the highest number above 0), or in the widest gap."""
         if not self._ids:
             return 0
-        best, likeness = max(((node, alike(node)) for node in sorted(self.id_of)), key=lambda pair: pair[1])
-        if likeness > 0:
+        if alike is not None:
+            best, likeness = max(((node, alike(node)) for node in sorted(self.id_of)), key=lambda pair: pair[1])
             before, after = self.predecessor(best), self.successor(best)
             first = before if alike(before) > alike(after) else best
-            if self._gap(first) > 1:
+            if likeness > 0 and self._gap(first) > 1:
                 return self._middle(first)
-        return self._middle(max(self.order, key=self._gap))
+        return self._middle(self._before_widest_gap())
+
+    def _before_widest_gap(self) -> int:
+        """The node before it; of several such gaps the first."""
+        while True:
+            width, ring_id = self._gaps[0]
+            node = self._node_at.get(ring_id)
+            if node is not None and self._gap(node) == -width:
+                return node
+            heappop(self._gaps)  # it has been divided, or joined with another
+
+    def _note_gap(self, node: int) -> None:
+        heappush(self._gaps, (-self._gap(node), self.id_of[node]))
 
     def _beside(self, node: int, step: int) -> int:
         place = bisect_left(self._ids, self.id_of[node]) + step
