@@ -4,10 +4,12 @@ import pytest
 
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
-from weft.wire.mqtt.packet import Version, Will
+from weft.wire.frame import Carry
+from weft.wire.mqtt.packet import Publish, Version, Will
 from weft.wire.mqtt.property import Property
+from weft.wire.mqtt.writer import encode
 
-V5 = Version.V5
+V3, V5 = Version.V311, Version.V5
 
 
 def payloads(client):
@@ -356,3 +358,74 @@ def test_a_partition_heals(world):
         world.connect(reader, 0)
     world.wait(2.0)
     assert sorted(map(int, payloads(reader))) == list(range(20))
+
+
+def burst(client, names):
+    """Many publications of QoS 0 in one read."""
+    packets = [encode(Publish(name, b"%d" % number), client.version) for number, name in enumerate(names)]
+    client._wire.send(client, b"".join(packets))
+
+
+@pytest.mark.parametrize("versions", [(V3, V3), (V3, V5), (V5, V3), (V5, V5)])
+def test_a_burst_of_qos_0_is_one_message_a_link(world, versions):
+    writer = world.client("writer", 3, versions[0])
+    readers = [world.client(f"reader{number}", number, versions[1]) for number in range(4)]
+    for reader in readers:
+        world.subscribe(reader, "t")
+        world.subscribe(reader, "u/#")
+    for _ in range(2):  # so that it is known where these go
+        burst(writer, ["t", "u", "u/1"])
+        world.wait(0.5)
+    for reader in readers:
+        reader.got.clear()
+    carried = []
+    world.tracer = lambda process, peer, frames: carried.extend(one for one in frames if isinstance(one, Carry))
+    names = ["t"] * 50 + ["u", "u/1"] * 25
+    burst(writer, names)
+    world.wait(0.5)
+    for reader in readers:
+        got = [(one.topic, int(one.payload)) for one in reader.got]
+        said = [(name, at) for at, name in enumerate(names)]
+        for tree in (said[:50], said[50:]):  # between trees there is no order
+            assert [one for one in got if one in tree] == tree
+    assert sum(len(frame.messages) for frame in carried) == 3 * 2  # one for each tree, to three other nodes
+    assert sum(one.node.traffic.arrived for one in world.nodes) == 3 * 106
+    assert sum(one.node.traffic.issued for one in world.nodes) == 106
+
+
+def test_a_burst_reaches_who_needs_a_publish_of_its_own(world):
+    writer, plain = world.client("writer", 3, V5), world.client("plain", 0, V5)
+    choosy = world.client("choosy", 0, V5)
+    world.subscribe(plain, "t")
+    world.subscribe(choosy, "t", 0, no_local=True)
+    for _ in range(3):
+        burst(writer, ["t"] * 20)
+        world.wait(0.5)
+    assert [int(one.payload) for one in plain.got] == [int(one.payload) for one in choosy.got] == list(range(20)) * 3
+
+
+def test_what_only_clients_of_one_node_hold_stays_there(world):
+    writer, reader = world.client("writer", 3), world.client("reader", 3)
+    world.subscribe(reader, "t")
+    burst(writer, ["t"])
+    world.wait(0.5)
+    before = sum(one.node.traffic.messages_sent for one in world.nodes)
+    burst(writer, ["t"] * 100)
+    world.wait(0.5)
+    assert len(reader.got) == 101
+    assert sum(one.node.traffic.messages_sent for one in world.nodes) == before
+
+
+def test_who_subscribes_elsewhere_gets_what_went_to_clients_of_one_node_before(world):
+    writer, reader, late = world.client("writer", 3), world.client("reader", 3), world.client("late", 1)
+    world.subscribe(reader, "t")
+    burst(writer, ["t"] * 3)
+    world.wait(0.5)
+    world.subscribe(late, "t")
+    burst(writer, ["t"] * 3)
+    world.wait(0.5)
+    late.unsubscribe("t")
+    world.wait(0.5)
+    burst(writer, ["t"] * 3)
+    world.wait(0.5)
+    assert (len(reader.got), len(late.got)) == (9, 3)

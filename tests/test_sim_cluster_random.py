@@ -1,5 +1,6 @@
 """Random networks under virtual time: nodes join and leave, clients subscribe, publish and move; an oracle judges."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -110,3 +111,49 @@ def test_everybody_gets_what_they_should_while_nothing_changes_but_clients(seed)
     life.live(150)
     assert problems(life.world.clients) == []
     life.world.check_invariants()
+
+
+@pytest.mark.parametrize("seed", range(10, 26))
+def test_everybody_gets_what_they_should_while_nodes_join_and_leave_and_clients_move(seed):
+    life = Life(nodes=6, clients=10, seed=seed)
+    life.live(200)
+    assert problems(life.world.clients) == []
+    life.world.check_invariants()
+
+
+def test_a_hundred_nodes():
+    life = Life(nodes=100, clients=60, seed=1)
+    life.live(300)
+    assert problems(life.world.clients) == []
+    assert sum(len(client.got) for client in life.world.clients) > 500
+    life.world.check_invariants()
+
+
+def test_the_oracle_notices():
+    """Each wrong by itself: something lost, doubled, made up, sent to who did not ask, a group that got it twice."""
+    life = Life(nodes=3, clients=4, seed=5)
+    one, other, third = life.world.clients[:3]
+    for client in (one, other):
+        life.world.subscribe(client, "x", 1)
+        life.world.subscribe(client, "$share/g/y", 1)
+    third.publish("x", b"1", 1)
+    third.publish("y", b"2", 1)
+    life.world.wait(3.0)
+    assert problems(life.world.clients) == []
+    (got,) = [each for each in one.got if each.payload == b"1"]
+    one.got.remove(got)
+    assert problems(life.world.clients) == [f"{one.name} has not got b'1' of {third.name} on x, QoS 1."]
+    one.got += [got, got]
+    assert problems(life.world.clients) == [f"{one.name} got b'1' 2 times with QoS 1."]
+    one.got[-1] = replace(got, payload=b"3")
+    assert problems(life.world.clients) == [f"{one.name} got b'3' on x, which nobody said."]
+    one.got.pop()
+    third.got.append(got)
+    assert problems(life.world.clients) == [f"{third.name} got b'1' on x and does not hold a filter that matches."]
+    third.got.pop()
+    for client in (one, other):
+        client.got = [each for each in client.got if each.payload != b"2"]
+    assert problems(life.world.clients) == [f"Nobody of $share/g/y has got b'2' of {third.name}."]
+    one.got.append(replace(got, topic="y", payload=b"2"))
+    other.got.append(replace(got, topic="y", payload=b"2"))
+    assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]

@@ -35,6 +35,7 @@ class Distribution:
         self._outbox = outbox
         self._outbound = outbound
         self._routes = subscriptions.routes
+        self._index = subscriptions.index
         self._retained = retained
         self._issuer = issuer  # in a network
         self._number = number  # of the next publication that the journal keeps
@@ -91,9 +92,9 @@ class Distribution:
                 self._to_target(target, publication, owed, now)
         self._commit(publication, owed, now)
 
-    def groups(self, topic: bytes) -> list[str]:
+    def groups(self, name: str) -> list[str]:
         """Shared filters with members here that match a name."""
-        return [group.whole for group in self._routes.route(topic).groups]
+        return [group.whole for holders in self._index.match(name) for group in holders.groups.values()]
 
     def bequeath(self, group: Group, publication: Publication, now: float) -> None:
         """A member's session has ended before it took this."""

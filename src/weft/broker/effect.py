@@ -7,10 +7,12 @@ Durability: `Append` hands a record to the journal, which numbers records by pos
 connection behind it waits too, so that the order on a connection is kept.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from weft.broker.publication import Origin, Publication
 from weft.broker.subscription import Subscription
+from weft.wire.content import Run
 
 
 class Event:
@@ -68,7 +70,7 @@ class Arrived(Event):
 class ArrivedTogether(Event):
     """Publications that came in one read."""
 
-    publications: tuple[Publication, ...]
+    publications: tuple[Publication | Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,10 @@ class SessionArrived(Event):
 
 @dataclass(frozen=True, slots=True)
 class SessionMoved(Event):
-    """The client's session is another node's from now on: it ends here, without a will."""
+    """The client's session is another node's from now on: it ends here, without a will. Or it is nobody's."""
 
     client: str
+    ended: bool = False  # the client wants none: as if it had come here with a clean start
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,14 @@ class Accepted(Effect):
     """A client of this node has published, and its other clients have it: the network's turn. Only where linked."""
 
     publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRun(Effect):
+    """The same of many publications of QoS 0 that go the same way."""
+
+    lead: Hashable  # where that is, as `Issuer.lead` has said
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,18 @@ messages do not go back on a topic, even where clocks do: who publishes has seen
 from collections.abc import Callable
 
 from weft.broker.publication import Publication
+from weft.broker.route import UNSURE, Lead
 
 TICK = 1e-6  # seconds
 
 
 class Issuer:
-    def __init__(self, wanted: Callable[[Publication], bool] = lambda _: True) -> None:
+    def __init__(
+        self,
+        wanted: Callable[[Publication], bool] = lambda _: True,
+        lead: Callable[[bytes], Lead] = lambda _: UNSURE,
+    ) -> None:
+        self.lead = lead  # where publications of QoS 0 on a name go
         self.node = 0
         self.incarnation = 0
         self.count = 0

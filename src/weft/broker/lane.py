@@ -7,14 +7,18 @@ families a byte is put in or taken out: MQTT 5 has the length of its properties 
 
 The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
 receivers that need a PUBLISH of their own, packets of 16 KiB or more. It stops at the first such packet.
+
+In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from weft.broker.connection import Connection
+from weft.broker.effect import AcceptedRun
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.route import Route, Routes
+from weft.wire.content import Run
 from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Version
 
@@ -28,11 +32,21 @@ class Lane:
         self._by_name = routes.by_name
         self._figures = figures
         self._packet_bytes = packet_bytes
+        self._runs: dict[Hashable, list[tuple[bytes, int]]] = {}  # in a network: what goes where, of one read
 
     def pass_on(self, connection: Connection, data: bytes, at: int) -> int:
         """Pass on what there is from a place on; the place of the first packet that is left to others."""
+        at = self._pass_on(connection, connection.version is Version.V5, data, at)
+        if self._runs:
+            self._hand_over(connection)
+        return at
+
+    def pass_in(self, data: bytes, at: int) -> int:
+        """The same for a run that has come from another node."""
+        return self._pass_on(None, False, data, at)
+
+    def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
         known = self._by_name.get
-        is5 = connection.version is Version.V5
         end, start, limit = len(data), at, self._packet_bytes
         run, packets, payload = NOWHERE, 0, 0
         while at + 4 < end and data[at] == PUBLISH:
@@ -55,16 +69,18 @@ class Lane:
                 if route is None or not route.is_plain:
                     break
                 if run is not NOWHERE:
-                    self._pass(run, data[start:at], packets, payload, is5)
+                    self._pass(source, run, data[start:at], packets, payload, is5)
                 run, start, packets, payload = route, at, 0, 0
             packets += 1
             payload += stop - name_end
             at = stop
         if run is not NOWHERE:
-            self._pass(run, data[start:at], packets, payload, is5)
+            self._pass(source, run, data[start:at], packets, payload, is5)
         return at
 
-    def _pass(self, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
+    def _pass(self, source: Connection | None, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
+        if source is not None:
+            self._receive(route, run, packets, payload - is5 * packets, is5)
         same, other = (route.put5, route.put3) if is5 else (route.put3, route.put5)
         for put in same:
             put(run)
@@ -75,11 +91,28 @@ class Lane:
         self._outbox.touch_route(route)
         self._count(len(route.receivers), packets, payload - is5 * packets)
 
-    def _count(self, receivers: int, packets: int, payload: int) -> None:
+    def _receive(self, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
+        """What a client of this node has said; other nodes may want it too."""
         figures = self._figures
         figures.packets_received += packets
         figures.publications_received += packets
         figures.publication_bytes_received += payload
+        if route.lead is not None:
+            parts = self._runs.setdefault(route.lead, [])
+            parts.append((_without_properties(run) if is5 else run, packets))
+
+    def _hand_over(self, source: Connection) -> None:
+        """What goes the same way in the network goes together, also where other publications came between."""
+        assert source.session is not None
+        runs, self._runs = self._runs, {}
+        for lead, parts in runs.items():
+            run = parts[0][0] if len(parts) == 1 else b"".join([part for part, _ in parts])
+            name = next(run[body + 2 : end] for body, end, _ in _packets(run))
+            count = sum([packets for _, packets in parts])
+            self._outbox.add(AcceptedRun(lead, Run(run, count, name, source.session.client)))
+
+    def _count(self, receivers: int, packets: int, payload: int) -> None:
+        figures = self._figures
         figures.packets_sent += packets * receivers
         figures.publications_sent += packets * receivers
         figures.publication_bytes_sent += payload * receivers

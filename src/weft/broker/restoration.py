@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from zlib import crc32
 
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -10,11 +11,12 @@ from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import IDENTIFIERS, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.topic import is_shared, matches, split_shared
 
 MANY = 2**62  # no bound on what a session has brought along
 
@@ -81,7 +83,7 @@ class Restoration:
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept):
-            if delivery.publication.origin not in had:
+            if delivery.publication.origin not in had and _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)
         for one in waiting:
             copy = replace(one, publication=replace(one.publication, number=self._number()))
@@ -109,6 +111,8 @@ class Restoration:
     def _make(self, client: str, kept: Kept) -> Session:
         session = self._sessions.create(client, Version(kept.version), kept.expiry)
         restored(kept, session)
+        if not session.inflight:  # there may be some at the node that it comes from: other identifiers than those
+            session.next_id = 1 + crc32(client.encode(), self._number()) % IDENTIFIERS
         self._figures.waiting += len(session.queue)
         for one in kept.subscriptions.values():
             self._subscriptions.add(session, one)
@@ -128,3 +132,13 @@ class Restoration:
             delivery.publication.number = kept.last = self._number()
         kept.deliveries = {one.publication.number: one for one in deliveries}
         kept.sent = {one.publication.number: one for one in sent}
+
+
+def _is_wanted(session: Session, delivery: Delivery) -> bool:
+    """Whether the session still holds a filter that matches; it may have been unsubscribed from here meanwhile."""
+    name = delivery.publication.topic.decode()
+    for pattern in session.subscriptions:
+        parts = split_shared(pattern) if is_shared(pattern) else None
+        if matches(parts[1] if parts is not None else pattern, name):
+            return True
+    return False

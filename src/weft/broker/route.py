@@ -5,10 +5,12 @@ together, groups of shared subscriptions, and for QoS 0 the connections that tak
 by the two families of versions whose bytes differ. Names with the same receivers have the same route object, so that
 a run of publications on many names is one piece of bytes for all their receivers.
 
+In a network a route also says where else publications on its names go (its lead).
+
 Names whose route a change could touch are found by the changed filter (name.py), and only those are forgotten.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from weakref import WeakValueDictionary
 
 from weft.broker.connection import Connection
@@ -18,6 +20,9 @@ from weft.broker.session import Session
 from weft.broker.shared import Group
 from weft.broker.subscription import Subscription, Target
 from weft.wire.mqtt.packet import Version
+
+Lead = Hashable | None  # where in a network publications on a name go; None is nowhere
+UNSURE = "unsure"  # to be found out, by the long way
 
 
 class Holders:
@@ -39,6 +44,7 @@ class Route:
         "groups",
         "is_plain",
         "is_sure",
+        "lead",
         "other",
         "put3",
         "put5",
@@ -47,7 +53,7 @@ class Route:
         "targets",
     )
 
-    def __init__(self, targets: list[Target], groups: list[Group], packet_bytes: int) -> None:
+    def __init__(self, targets: list[Target], groups: list[Group], packet_bytes: int, lead: Lead = None) -> None:
         self.targets = targets
         self.groups = groups
         self.receivers: list[Connection] = []  # that take bytes as they come
@@ -56,10 +62,11 @@ class Route:
         self.other: list[Target] = []  # connected, and in need of a PUBLISH of their own
         for target in targets:
             self._place(target, packet_bytes)
-        self.is_plain = not self.other and not groups
+        self.lead = lead
+        self.is_plain = not self.other and not groups and lead is not UNSURE
         # QoS 1: all are connected and take the publisher's bytes with an identifier of their own
         self.sure = [target.session for target in targets if target.qos]
-        self.is_sure = self.is_plain and 0 < len(self.sure) == len(self.receivers) == len(targets)
+        self.is_sure = lead is None and self.is_plain and 0 < len(self.sure) == len(self.receivers) == len(targets)
 
     def _place(self, target: Target, packet_bytes: int) -> None:
         connection = target.session.connection
@@ -74,8 +81,11 @@ class Route:
 
 
 class Routes:
-    def __init__(self, index: FilterIndex[Holders], packet_bytes: int, most: int) -> None:
+    def __init__(
+        self, index: FilterIndex[Holders], packet_bytes: int, most: int, lead: Callable[[bytes], Lead] = lambda _: None
+    ) -> None:
         self._index = index
+        self._lead = lead
         self._packet_bytes = packet_bytes
         self._most = most  # names
         self._names: NameIndex[bytes] = NameIndex()
@@ -95,24 +105,28 @@ class Routes:
             self._names.pop(name)
             del self.by_name[topic]
 
+    def forget_all(self) -> None:
+        """The network has changed."""
+        self.by_name.clear()
+        self._names.clear()
+
     def _find(self, topic: bytes) -> Route:
         name = topic.decode()
         if len(self.by_name) >= self._most:
-            self.by_name.clear()
-            self._names.clear()
-        route = self.by_name[topic] = self._built(self._index.match(name))
+            self.forget_all()
+        route = self.by_name[topic] = self._built(self._index.match(name), self._lead(topic))
         self._names[name] = topic
         return route
 
-    def _built(self, found: list[Holders]) -> Route:
+    def _built(self, found: list[Holders], lead: Lead) -> Route:
         held: dict[Session, list[Subscription]] = {}
         for holders in found:
             for session, subscription in holders.sessions.items():
                 held.setdefault(session, []).append(subscription)
         targets = [Target(session, held[session]) for session in sorted(held, key=lambda one: one.serial)]
         groups = [group for holders in found for group in holders.groups.values()]
-        key = (*(target.key() for target in targets), *(id(group) for group in groups))
+        key = (lead, *(target.key() for target in targets), *(id(group) for group in groups))
         route = self._known.get(key)
         if route is None:
-            route = self._known[key] = Route(targets, groups, self._packet_bytes)
+            route = self._known[key] = Route(targets, groups, self._packet_bytes, lead)
         return route

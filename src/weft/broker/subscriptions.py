@@ -1,11 +1,13 @@
 """Holders of every filter: sessions, groups, and the routes that follow from them."""
 
+from collections.abc import Callable
+
 from weft.broker.effect import FilterHeld
 from weft.broker.figure import Figures
 from weft.broker.filter import FilterIndex
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
-from weft.broker.route import Holders, Routes
+from weft.broker.route import Holders, Lead, Routes
 from weft.broker.session import Session
 from weft.broker.shared import Group
 from weft.broker.subscription import Subscription
@@ -27,12 +29,18 @@ class Holding:
 
 
 class Subscriptions:
-    def __init__(self, outbox: Outbox, figures: Figures, parameters: Parameters) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        figures: Figures,
+        parameters: Parameters,
+        lead: Callable[[bytes], Lead] = lambda _: None,
+    ) -> None:
         self._outbox = outbox
         self._figures = figures
         self._linked = parameters.linked
         self.index: FilterIndex[Holders] = FilterIndex()
-        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names)
+        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead)
         self.held: dict[str, Holding] = {}  # in a network: filters as clients wrote them
 
     def add(self, session: Session, subscription: Subscription) -> bool:

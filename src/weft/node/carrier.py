@@ -29,7 +29,7 @@ from weft.protocol.router import (
 )
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
-from weft.wire.content import name_of
+from weft.wire.content import count_of, name_of
 from weft.wire.frame import Form, Message, topic_of
 
 DIRECT = "$weft/direct"
@@ -107,13 +107,14 @@ class Carrier:
 
     def receive(self, peer: int, message: Message, now: float) -> bool:
         """Whether it has come for the first time, and is for clients of this node."""
-        self._figures.messages_received += 1
+        span = count_of(message.content)
+        self._figures.messages_received += span
         if message.kept:
             self._custody.receive(peer, (message.issuer, message.incarnation, message.count, message.attempt))
         if message.group:
             return self.direct(message) and self._is_first(message, now)
         if message.topic not in self._atlas.held:
-            self._figures.relayed += 1
+            self._figures.relayed += span
         if message.hops >= MOST_HOPS:
             self._fail(carried(message))
         else:
@@ -177,7 +178,7 @@ class Carrier:
             again = []
             for effect in todo:
                 if isinstance(effect, Deliver):
-                    self._figures.delivered += 1
+                    self._figures.delivered += count_of(publication.content)
                     continue
                 ranged |= type(effect.message) is Ranged
                 if effect.peer in self._atlas.up:
@@ -199,12 +200,12 @@ class Carrier:
 
     def _put(self, peer: int, publication: Carried, message: Packet, group: str = "") -> None:
         if peer in self.stuck and not publication.kept:
-            self._figures.dropped += 1
+            self._figures.dropped += count_of(publication.content)
             return
         made = _message(publication, message, group)
         if publication.kept:
             self._custody.send(peer, publication.key, made if group else message)
-        self._figures.messages_sent += 1
+        self._figures.messages_sent += count_of(publication.content)
         self._out.setdefault(peer, []).append(made)
 
     def _fail(self, publication: Carried) -> None:

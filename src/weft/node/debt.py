@@ -25,10 +25,8 @@ class Debt:
     owed: set[int] = field(default_factory=set)  # nodes that are down; all others have it
     targets: set[int] = field(default_factory=set)  # nodes that were: it is for these alone
     group: str = ""  # it is for one member of this shared filter alone
-    chosen: dict[str, int] = field(default_factory=dict)  # by shared filter, the node that it was given to
-
-    def is_for_some(self) -> bool:
-        return bool(self.targets or self.group)
+    chosen: int | None = None  # the node that was chosen for it
+    with_groups: bool = False  # it is for shared subscriptions too; else these have debts of their own
 
     def size(self) -> int:
         return self.publication.size() + 100
@@ -71,9 +69,9 @@ class Debts:
     def has_room(self) -> bool:
         return len(self._open) <= self._parameters.window // 2 and self.open_bytes <= self._parameters.window_bytes // 2
 
-    def add(self, publication: Publication, now: float) -> Debt:
+    def add(self, publication: Publication, now: float, group: str = "") -> Debt:
         assert publication.origin is not None
-        debt = Debt(publication, publication.origin[2], now)
+        debt = Debt(publication, publication.origin[2], now, group=group)
         self._open[debt.count] = debt
         self.open_bytes += debt.size()
         return debt

@@ -1,14 +1,14 @@
 """Entries: how this node's publications on a filter get into its tree.
 
 A node in the tree has a table. Another asks the master once, and is told when the answer changes: a way, or that nobody
-holds the filter. While it does not know, publications wait, for a short time; without an answer they go over the whole
-ring.
+holds the filter. While it does not know, messages wait, in order, for a short time; without an answer they go over the
+whole ring.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from weft.broker.publication import Publication
+from weft.wire.frame import Message
 
 Way = tuple[int, ...]
 
@@ -17,7 +17,7 @@ Way = tuple[int, ...]
 class Entry:
     is_held: bool | None = None  # by another node; None while it is not known
     way: Way = ()
-    waiting: list[Publication] = field(default_factory=list)
+    waiting: list[Message] = field(default_factory=list)
     gave_up: bool = False  # nobody has answered: over the ring
 
 
@@ -37,14 +37,14 @@ class Entries:
         entry = self._entries[filter_] = Entry()
         return entry
 
-    def learn(self, filter_: str, is_held: bool, way: Way) -> list[Publication]:
-        """The publications that waited for the answer."""
+    def learn(self, filter_: str, is_held: bool, way: Way) -> list[Message]:
+        """The messages that waited for the answer."""
         entry = self._entries.setdefault(filter_, Entry())
         entry.is_held, entry.way, entry.gave_up = is_held, way, False
         waiting, entry.waiting = entry.waiting, []
         return waiting
 
-    def give_up(self, filter_: str) -> list[Publication]:
+    def give_up(self, filter_: str) -> list[Message]:
         entry = self._entries.get(filter_)
         if entry is None or entry.is_held is not None:
             return []

@@ -9,10 +9,11 @@ has failed is tried again, as another attempt.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Publication
+from weft.broker.route import UNSURE, Lead
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.carrier import DIRECT, SESSION, Carrier, Key
@@ -24,7 +25,7 @@ from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.protocol.custody import Conclusion, Custody
 from weft.wire import content
-from weft.wire.content import Content
+from weft.wire.content import Content, Run
 from weft.wire.frame import EVERYBODY, NOBODY, FindWay, Form, Message, topic_of
 
 TICK = 0.25  # seconds between looks at what is due
@@ -33,11 +34,14 @@ SLICE = 100  # publications that a node that is back is sent at a time
 ROOM = "window"  # the reason for which publishers wait
 
 
+Trees = tuple[tuple[str, int], ...]  # filters and their topics
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Where publications on a name go, while nothing changes."""
 
-    trees: tuple[tuple[str, int], ...]  # filters and their topics
+    trees: Trees
     groups: tuple[str, ...]  # shared filters
     owed: tuple[int, ...]  # nodes that are down and will want it
 
@@ -58,6 +62,8 @@ class Issuing:
         parameters: Parameters,
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
         choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
+        reroute: Callable[[], None],  # routes of names may lead elsewhere
+        numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
     ) -> None:
         self._atlas = atlas
@@ -70,6 +76,8 @@ class Issuing:
         self._parameters = parameters
         self._own_groups = own_groups
         self._choose_own = choose_own
+        self._reroute = reroute
+        self._numbered = numbered
         self._keep = keep
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
@@ -94,7 +102,20 @@ class Issuing:
 
     def replan(self) -> None:
         """Tables, ways, filters or nodes have changed."""
-        self._plans.clear()
+        if self._plans:
+            self._plans.clear()
+            self._reroute()
+
+    def lead(self, name: bytes) -> Lead:
+        """Trees that publications of QoS 0 go on, if that is all there is to say."""
+        plan = self.plan(name)
+        if plan.groups:
+            return UNSURE
+        for filter_, topic in plan.trees:
+            entry = self.entries.get(filter_)
+            if topic not in self._carrier.router.tables and (entry is None or entry.is_held is None):
+                return UNSURE
+        return plan.trees or None
 
     def _made(self, name: str) -> Plan:
         groups = tuple(dict.fromkeys([*self._atlas.shared(name), *self._own_groups(name)]))
@@ -125,10 +146,24 @@ class Issuing:
         rate[1] += len(publication.payload)
         if publication.qos:
             self._attempt(self._debts.add(publication, now), now)
+            for group in self.plan(publication.topic).groups:
+                self.reissue(group, self._numbered(replace(publication)), now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
             self._send_once(publication, now)
+
+    def issue_run(self, trees: Trees, run: Run, now: float) -> None:
+        """Publications of QoS 0 that go the same way."""
+        self._figures.issued += run.count
+        rate = self.rates.setdefault(run.name.decode(), [0, 0])
+        rate[0] += run.count
+        rate[1] += len(run.packets)
+        publication = self._numbered(Publication(run.name, b""))
+        assert publication.origin is not None
+        message = Message(Form.WOVEN, 0, *publication.origin, 0, content.encode_run(run, now))
+        for filter_, topic in trees:
+            self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
     def trace(self, name: str, token: int, now: float) -> None:
         message = self._message(Publication(name.encode(), b"", issued=now, origin=(*self._carrier.own, 0)), now)
@@ -139,7 +174,7 @@ class Issuing:
     def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
         """What was owed when this node ended, to everybody or to some nodes."""
         debt = self._debts.add(publication, now)
-        debt.due, debt.targets = now, {node for node, _ in nodes}
+        debt.due, debt.targets, debt.with_groups = now, {node for node, _ in nodes}, True
         for node, ring_id in nodes:
             self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
@@ -148,12 +183,12 @@ class Issuing:
         """The master's answer about an entry."""
         waiting = self.entries.learn(filter_, is_held, way)
         self.replan()
-        self._go_on(waiting, now)
+        self._go_on(filter_, waiting, now)
 
     def give_up(self, filter_: str, now: float) -> None:
         waiting = self.entries.give_up(filter_)
         self.replan()
-        self._go_on(waiting, now)
+        self._go_on(filter_, waiting, now)
 
     def ask_again(self) -> None:
         """The master is there again, and may not remember who asked what."""
@@ -161,11 +196,9 @@ class Issuing:
             self._outbox.tell(MASTER, FindWay(filter_))
 
     def reissue(self, filter_: str, publication: Publication, now: float) -> None:
-        """A member of a shared subscription has ended before it took this, and there is no other here."""
+        """For one member of a shared subscription alone."""
         if publication.qos:
-            debt = self._debts.add(publication, now)
-            debt.group = filter_
-            self._attempt(debt, now)
+            self._attempt(self._debts.add(publication, now, filter_), now)
         else:
             self._to_group(filter_, self._message(publication, now), publication, now)
 
@@ -173,28 +206,30 @@ class Issuing:
         """A message that has come for a session which is at another node now."""
         self._carrier.direct(self._for_one(message, ring_id, SESSION + client))
 
-    def _go_on(self, waiting: list[Publication], now: float) -> None:
-        for publication in waiting:
-            assert publication.origin is not None
-            if not publication.qos:
-                self._send_once(publication, now)
-            elif (debt := self._debts.get(publication.origin[2])) is not None and not debt.is_under_way:
-                self._attempt(debt, now)
+    def _go_on(self, filter_: str, waiting: list[Message], now: float) -> None:
+        """It is known now how to get into a tree, or that nobody is in it."""
+        leads_on = self._leads_on(filter_, topic_of(filter_))
+        for message in waiting:
+            key = debt_key(message)
+            if message.kept and not self._custody.is_engaged(key):
+                continue  # another attempt has been made
+            if leads_on:
+                self._carrier.issue(message, self._way(filter_), now)
+            if message.kept:
+                self._custody.release(key)
 
-    def _waits(self, plan: Plan, publication: Publication, now: float) -> bool:
-        """Ask for what is not known, and let the publication wait for the answer."""
-        if publication.retain:
+    def _await_way(self, filter_: str, message: Message, now: float) -> bool:
+        """Let a message wait until it is known how to get into the tree, if it is not."""
+        if message.topic in self._carrier.router.tables:
             return False
-        unknown = None
-        for filter_, topic in plan.trees:
-            if topic not in self._carrier.router.tables:
-                entry = self.entries.get(filter_) or self._ask(filter_, now)
-                if entry.is_held is None and not entry.gave_up:
-                    unknown = entry
-        if unknown is None:
+        entry = self.entries.get(filter_) or self._ask(filter_, now)
+        if entry.is_held is not None or entry.gave_up:
             return False
-        if len(unknown.waiting) < WAITING or publication.qos:
-            unknown.waiting.append(publication)
+        if message.kept:
+            self._custody.hold(debt_key(message))
+            entry.waiting.append(message)
+        elif len(entry.waiting) < WAITING:
+            entry.waiting.append(message)
         else:
             self._figures.dropped += 1
         return True
@@ -211,8 +246,6 @@ class Issuing:
     def _send_once(self, publication: Publication, now: float) -> None:
         """QoS 0."""
         plan = self.plan(publication.topic)
-        if self._waits(plan, publication, now):
-            return
         message = self._message(publication, now)
         self._to_trees(plan, message, publication.retain, now)
         for group in plan.groups:
@@ -224,9 +257,6 @@ class Issuing:
             self._debts.settle(debt)
             return
         plan = self.plan(publication.topic)
-        if not debt.is_for_some() and self._waits(plan, publication, now):
-            debt.is_under_way = False
-            return
         message = self._begin(debt, now)
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
@@ -235,8 +265,9 @@ class Issuing:
         else:
             self._custody.owe(debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
-            for group in plan.groups:
-                self._to_group(group, message, publication, now, debt)
+            if debt.with_groups:
+                for group in plan.groups:
+                    self._to_group(group, message, publication, now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
@@ -262,14 +293,16 @@ class Issuing:
             self._carrier.issue(_on(message, EVERYBODY), None, now)
             return
         for filter_, topic in plan.trees:
-            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+            one = _on(message, topic)
+            if not self._await_way(filter_, one, now):
+                self._carrier.issue(one, self._way(filter_), now)
 
     def _to_group(
         self, filter_: str, message: Message, publication: Publication, now: float, debt: Debt | None = None
     ) -> None:
         """One node of those with members; in later attempts the same one, if it still has any."""
         group = self._atlas.group(filter_)
-        before = debt.chosen.get(filter_) if debt is not None else None
+        before = debt.chosen if debt is not None else None
         if before == self._atlas.node:
             return  # it has it
         chosen = group.choose(before) if group is not None else None
@@ -278,7 +311,7 @@ class Issuing:
         else:
             self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
         if debt is not None:
-            debt.chosen[filter_] = chosen.node if chosen is not None else self._atlas.node
+            debt.chosen = chosen.node if chosen is not None else self._atlas.node
 
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""

@@ -96,6 +96,7 @@ class Trail:
     ring_id: int
     filters: FilterIndex[bool]
     records: tuple[bytes, ...]  # none when the other node has them
+    had: dict[Origin, None] = field(default_factory=dict)  # what came for it while it was here
 
 
 class Moving:
@@ -125,6 +126,7 @@ class Moving:
         self._keep = keep
         self._send = send
         self._tokens = count(1)
+        self._has_joined = False  # since this node started
         self._asked: dict[int, _Arrival] = {}
         self._fetches: dict[str, _Fetch] = {}
         self._trails: dict[str, Trail] = {}
@@ -134,14 +136,22 @@ class Moving:
     # A client comes
 
     def connect(self, connection: int, client: str, clean: bool, now: float) -> None:
-        if MASTER not in self._atlas.up:
+        if MASTER not in self._atlas.up and self._has_joined:
             self._admit(connection, now)
             return
         self._outbox.hold(connection, HELD)
         token = next(self._tokens)
         self._asked[token] = _Arrival(connection, client, clean)
-        self._outbox.tell(MASTER, FindSession(client, token))
+        if self._has_joined:
+            self._outbox.tell(MASTER, FindSession(client, token))
         self._deadlines.at(now + self._parameters.patience, lambda then: self._lose_patience(token, then))
+
+    def join(self, now: float) -> None:
+        """This node is part of the network: who came before that is asked for now."""
+        if not self._has_joined:
+            self._has_joined = True
+            for token, arrival in self._asked.items():
+                self._outbox.tell(MASTER, FindSession(arrival.client, token))
 
     def answer(self, news: SessionAt, now: float) -> None:
         """The master has said who had the session."""
@@ -202,7 +212,7 @@ class Moving:
         self._happen(SessionClaimed(frame.client), now)
         if frame.clean:
             self._erase(frame.client)
-            self._happen(MovedAway(frame.client), now)
+            self._happen(MovedAway(frame.client, ended=True), now)
         elif records := self._broker.export(frame.client):
             self._figures.sessions_given += 1
             given = record.Given(frame.client, source, ring_id, records)
@@ -253,12 +263,18 @@ class Moving:
 
     # What outlives a crash
 
-    def restore(self, fetching: dict[str, tuple[int, int]], given: dict[str, record.Given], now: float) -> None:
+    def restore(
+        self,
+        fetching: dict[str, tuple[int, int]],
+        had: dict[str, set[Origin]],
+        given: dict[str, record.Given],
+        now: float,
+    ) -> None:
         for one in given.values():
             self._lay(one, now)
         for client, (node, ring_id) in fetching.items():
             self._fetches[client] = _Fetch(client, node, ring_id)
-            self._had[client] = {}
+            self._had[client] = dict.fromkeys(had.get(client, ()))
 
     def retry(self, now: float) -> None:
         """This node is in the network again."""
@@ -268,7 +284,8 @@ class Moving:
     def records(self) -> Iterator[record.Record]:
         fetches = [record.Fetching(one.client, one.node, one.ring_id) for one in self._fetches.values()]
         given = [record.Given(one.client, one.node, one.ring_id, one.records) for one in self._trails.values()]
-        return iter([*fetches, *given])
+        had = [record.Had(client, tuple(self._had.get(client, ()))) for client in self._fetches]
+        return iter([*fetches, *had, *given])
 
     def _make(self, session: Owned, fetch: _Fetch, now: float) -> None:
         """A session with the subscriptions that the master knows."""
@@ -290,9 +307,9 @@ class Moving:
             for pattern in one.subscriptions:
                 if not is_shared(pattern):
                     filters.setdefault(pattern, lambda: True)
-        trail = Trail(given.client, given.node, given.ring_id, filters, given.records)
+        had = self._had.pop(given.client, {})
+        trail = Trail(given.client, given.node, given.ring_id, filters, given.records, had)
         self._trails[given.client] = trail
-        self._had.pop(given.client, None)
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
     def _end(self, trail: Trail) -> None:

@@ -34,6 +34,7 @@ from weft.protocol.custody import Custody, ranges_of
 from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
+from weft.wire.content import Run
 from weft.wire.frame_codec import decode_body, encode_body
 
 RELAYS = 64  # nodes that a routed frame may pass
@@ -59,7 +60,9 @@ class Node:
         self._durable = durable
         self._outbox = Outbox()
         self._deadlines = Deadlines()
-        self._issuer = Issuer(lambda publication: self._issuing.is_wanted(publication))
+        self._issuer = Issuer(
+            lambda publication: self._issuing.is_wanted(publication), lambda name: self._issuing.lead(name)
+        )
         self._issuer.incarnation = identity.incarnation
         self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer)
         self.atlas = Atlas()
@@ -78,6 +81,8 @@ class Node:
             network,
             self.broker.groups,
             self._choose_own,
+            self.broker.reroute,
+            self._issuer.numbered,
             self._keep,
         )
         self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
@@ -152,7 +157,7 @@ class Node:
         self._ready = self.broker.position
         for (issuer, incarnation), counts in recovery.taken.items():
             self._seen.restore(issuer, incarnation, counts, now)
-        self._moving.restore(recovery.fetching, recovery.given, now)
+        self._moving.restore(recovery.fetching, recovery.had, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
         for count, publication in recovery.owed.items():
             self._issuing.restore(publication, recovery.owing.get(count, ()), now)
@@ -246,7 +251,7 @@ class Node:
 
     def _hear(self, event: n.Heard, now: float) -> None:
         version = self.atlas.version
-        arrived: list[Publication] = []
+        arrived: list[Publication | Run] = []
         kept: list[tuple[Key, bytes]] = []
         for frame in event.frames:
             if type(frame) is w.Carry:
@@ -262,7 +267,7 @@ class Node:
             self._outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _take(
-        self, peer: int, frame: w.Carry, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float
+        self, peer: int, frame: w.Carry, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float
     ) -> None:
         for message in frame.messages:
             first = self._carrier.receive(peer, message, now)
@@ -274,7 +279,9 @@ class Node:
                 kept.append((key, content.name_of(message.content)))
             if not first:
                 continue
-            self.traffic.arrived += 1
+            self.traffic.arrived += content.count_of(message.content)
+            if message.group in ("", DIRECT):
+                self._moving.note((message.issuer, message.incarnation, message.count))
             if message.kept and message.group in ("", DIRECT):
                 for trail in self._moving.trails(content.name_of(message.content).decode()):
                     self._issuing.send_after(message, trail.client, trail.ring_id)
@@ -282,15 +289,15 @@ class Node:
                 self._take_for_session(message, now)
             elif message.group not in ("", DIRECT):
                 self._take_for_group(message, now)
+            elif content.is_run(message.content):
+                arrived.append(content.decode_run(message.content))
             elif content.is_retained(message.content) or self.broker.audience(content.name_of(message.content)):
                 origin = (message.issuer, message.incarnation, message.count)
                 arrived.append(publication_of(content.decode(message.content), origin, now))
 
-    def _arrive(self, arrived: list[Publication], kept: list[tuple[Key, bytes]], now: float) -> None:
+    def _arrive(self, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
         if arrived:
-            for publication in arrived:
-                self._moving.note(publication.origin)
             self._happen(e.ArrivedTogether(tuple(arrived)), now)
             arrived.clear()
         for key, name in kept:
@@ -311,12 +318,14 @@ class Node:
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
         origin = (message.issuer, message.incarnation, message.count)
-        if self.broker.session(client) is not None:
+        session = self.broker.session(client)
+        if session is not None:
             if not self._moving.has_had(client, origin):
                 publication = publication_of(content.decode(message.content), origin, now)
                 publication.origin = None  # that this node has had it is not said
                 self._happen(e.ArrivedForSession(publication, client), now)
-        elif trail := self._moving.trail(client):
+                session.skip.add(origin)
+        elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
             self._issuing.send_after(message, client, trail.ring_id)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
@@ -360,6 +369,7 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.replan()
         self._issuing.ask_again()
+        self._moving.join(now)
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -370,9 +380,18 @@ class Node:
         for one in made:
             self._outbox.add(n.Link(one))
         for node in ended:
-            self._outbox.add(n.Unlink(node))
+            self._end_link(node, now)
         self._carrier.rewire(now)
         self._changed(frame.version, now)
+
+    def _end_link(self, node: int, now: float) -> None:
+        """When what is on it has arrived, and others know as well."""
+
+        def end(_: float) -> None:
+            if node not in self.atlas.peers:
+                self._outbox.add(n.Unlink(node))
+
+        self._deadlines.at(now + self.network.settling, end)
 
     def _assigned(self, peer: int, frame: w.Tables, now: float) -> None:
         named = {one.topic for one in frame.tables}
@@ -451,6 +470,8 @@ class Node:
                 self._outbox.send(effect)  # type: ignore[arg-type]
             elif kind is e.Accepted:
                 self._issue(effect.publication, now)  # type: ignore[attr-defined]
+            elif kind is e.AcceptedRun:
+                self._issuing.issue_run(effect.lead, effect.run, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
                 news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()

@@ -78,6 +78,14 @@ class Owing(Record):
     nodes: tuple[tuple[int, int], ...]  # with their places on the ring
 
 
+@dataclass(frozen=True, slots=True)
+class Had(Record):
+    """What a session has had since it came, while it still waits for the rest. Only in snapshots."""
+
+    client: str
+    origins: tuple[tuple[int, int, int], ...]
+
+
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
@@ -86,6 +94,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     132: (Fetched, record_of(Fetched, TEXT)),
     133: (Given, record_of(Given, TEXT, COUNT, NUMBER, many(BLOB))),
     134: (GivenUp, record_of(GivenUp, TEXT)),
+    136: (Had, record_of(Had, TEXT, many(together(COUNT, NUMBER, NUMBER)))),
     135: (Owing, record_of(Owing, NUMBER, many(together(COUNT, NUMBER)))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}

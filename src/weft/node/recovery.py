@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from weft.broker import record as r
-from weft.broker.publication import Publication
+from weft.broker.publication import Origin, Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.node import record
 
@@ -18,6 +18,7 @@ class Recovery:
         self.owed: dict[int, Publication] = {}  # own ones, by count
         self.taken: dict[tuple[int, int], dict[int, bytes]] = {}  # of others: by count, the name
         self.fetching: dict[str, tuple[int, int]] = {}
+        self.had: dict[str, set[Origin]] = {}  # of sessions that are being fetched, what has come here meanwhile
         self.given: dict[str, record.Given] = {}
         self.owing: dict[int, tuple[tuple[int, int], ...]] = {}  # own ones that only some nodes miss, by count
 
@@ -38,6 +39,9 @@ class Recovery:
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
         node, incarnation, count = applied.publication.origin
+        for client, _, _ in applied.receivers:
+            if client in self.fetching:
+                self.had.setdefault(client, set()).add(applied.publication.origin)
         if incarnation == self._incarnation:
             self.count = max(self.count, count)
             self.owed[count] = applied.publication
@@ -57,6 +61,9 @@ class Recovery:
                 self.fetching[client] = node, ring_id
             case record.Fetched(client):
                 self.fetching.pop(client, None)
+                self.had.pop(client, None)
+            case record.Had(client, origins):
+                self.had.setdefault(client, set()).update(origins)
             case record.Given(client):
                 self.given[client] = applied
             case record.Owing(count, nodes):

@@ -41,6 +41,7 @@ class _Hop:
     parent: tuple[int, int] | None  # peer, sequence; None at the issuer, and where the parent is lost
     is_root: bool
     sent: int = 0  # messages that are not acknowledged
+    held: int = 0  # messages that are yet to be sent
     position: int = 0  # of the journal, that must be on the disk
     owed: set[int] = field(default_factory=set)
     failed: bool = False
@@ -94,6 +95,15 @@ class Custody:
         link.open[link.sent] = key, message
         self._hops[key].sent += 1
 
+    def hold(self, key: Key) -> None:
+        """There is a message more to come."""
+        self._hops[key].held += 1
+
+    def release(self, key: Key) -> None:
+        """It has been sent, or nobody wants it."""
+        self._hops[key].held -= 1
+        self._touched[key] = None
+
     def keep(self, key: Key, position: int) -> None:
         """It is not over until the journal is on the disk up to a position."""
         self._hops[key].position = max(self._hops[key].position, position)
@@ -140,7 +150,7 @@ class Custody:
         own = []
         for key in self._touched:
             hop = self._hops.get(key)
-            if hop is None or hop.sent:
+            if hop is None or hop.sent or hop.held:
                 continue
             if hop.position > self._synced:
                 self._waiting[key] = None

@@ -2,6 +2,9 @@
 
 The issuer's node writes it once; nodes on the way hand it on as bytes. What is left of its life is in seconds from the
 moment it was written, so that clocks may differ.
+
+A run is many publications of QoS 0 of one client that take the same way, as the bytes of their PUBLISH packets, in the
+form that MQTT 3.1.1 gives them. Its name is that of the first.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +17,8 @@ from weft.wire.mqtt.reason import PacketError
 
 _HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and payload
 _LIFE = Struct(">d")
-_RETAIN, _EXPIRES, _PROPERTIES = 4, 8, 16
+_RETAIN, _EXPIRES, _PROPERTIES, _RUN = 4, 8, 16, 32
+_COUNT = Struct(">I")
 
 
 @dataclass(slots=True)
@@ -73,3 +77,43 @@ def name_of(data: bytes) -> bytes:
 
 def is_retained(data: bytes) -> bool:
     return bool(data[0] & _RETAIN)
+
+
+@dataclass(slots=True)
+class Run:
+    packets: bytes  # PUBLISH of MQTT 3.1.1, QoS 0, without RETAIN
+    count: int  # of them
+    name: bytes  # of the first
+    publisher: str
+
+
+def encode_run(run: Run, issued: float) -> bytes:
+    publisher = run.publisher.encode()
+    head = _HEAD.pack(_RUN, issued, len(run.name), len(publisher), 4 + len(run.packets))
+    return b"".join((head, run.name, publisher, _COUNT.pack(run.count), run.packets))
+
+
+def is_run(data: bytes) -> bool:
+    return data[0] == _RUN
+
+
+def decode_run(data: bytes) -> Run:
+    try:
+        _, _, name_length, publisher_length, payload_length = _HEAD.unpack_from(data)
+        name_end = 17 + name_length
+        at = name_end + publisher_length
+        if at + payload_length != len(data):
+            raise FrameError("A run of another node has another length than it says.")
+        count: int = _COUNT.unpack_from(data, at)[0]
+        return Run(data[at + 4 :], count, data[17:name_end], data[name_end:at].decode())
+    except (error, UnicodeDecodeError) as cause:
+        raise FrameError("A run of another node cannot be read.") from cause
+
+
+def count_of(data: bytes) -> int:
+    """How many publications a content has."""
+    if data[0] != _RUN:
+        return 1
+    at = 17 + (data[9] << 8 | data[10]) + (data[11] << 8 | data[12])
+    count: int = _COUNT.unpack_from(data, at)[0]
+    return count

@@ -98,6 +98,8 @@ def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
         return False
     if held.dropped is not None and held.dropped < one.at + terms.travel:
         return False
+    if held.dropped is not None and not _was_connected(client, one, terms):
+        return False  # what waited for it may have been given up with the filter
     return bool(client.expiry) or _was_connected(client, one, terms)
 
 

@@ -129,6 +129,7 @@ class NodeProcess:
     ) -> None:
         self.cluster = cluster
         self.name = name
+        self.address = f"{name}:1884"
         self.random = random
         self.clock = 0.0  # seconds that it is ahead
         self.disk = Disk(random)
@@ -165,7 +166,7 @@ class NodeProcess:
         if self._durable:
             self._log, _ = open_log(self.disk, recovery.replay, lambda: self.random.randbytes(4))
             self._synced = self._log.position
-        identity = Identity(self.name, self.cluster.name, self.incarnation, self.name, (), self.number)
+        identity = Identity(self.name, self.cluster.name, self.incarnation, self.address, (), self.number)
         seed = self.random.getrandbits(32)
         self.node = Node(
             identity, self._parameters, self.now, self._network, seed, self._durable, position=self._synced
@@ -233,7 +234,7 @@ class NodeProcess:
 
     def hello(self) -> w.Hello:
         number = self.node.number if self.node is not None else self.number
-        return w.Hello(w.VERSION, self.cluster.name, w.Role.NODE, self.name, number, self.incarnation, self.name)
+        return w.Hello(w.VERSION, self.cluster.name, w.Role.NODE, self.name, number, self.incarnation, self.address)
 
     def link_up(self, end: LinkEnd) -> None:
         assert end.peer is not None
@@ -326,7 +327,7 @@ class NodeProcess:
         if one is None or not one.opens or peer in self.links:
             return
         end = LinkEnd(self, peer)
-        end.wire = self.cluster.wires.connect(self.name, one.address, end, self.cluster.process(one.address).take_link)
+        end.wire = self.cluster.wires.connect(self.name, one.name, end, self.cluster.process(one.name).take_link)
         end.tell(self.hello())
 
     # Journal
