@@ -207,9 +207,7 @@ def received(one: socket.socket, parser: Parser, until: float) -> Iterator[Publi
 
 def failures(size: argparse.Namespace) -> None:
     """A node ends: when it is found, and when all that the others publish is delivered to all of them again."""
-    head(
-        "a node is", "nodes", "times", "found, median: s", "longest: s", "complete after that, median: s", "longest: s"
-    )
+    head("a node is", "nodes", "times", "found: s", "then complete after: s")
     for told, number in ENDS.items():
         found, complete = [], []
         for trial in range(size.failures):
@@ -241,7 +239,8 @@ def fail(fleet: Fleet, victim: int, number: signal.Signals, size: argparse.Names
 
     everybody.publish(60.0, noticed)
     missed = everybody.missed()
-    os.kill(fleet.pids[victim], signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(fleet.pids[victim], signal.SIGKILL)
     return found[0], max(missed, default=ended) - ended
 
 
