@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import short_lived
 from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
 from weft.pipeline.session import spark_session
+
+settings.register_profile("weft", deadline=None)  # a property is right or wrong; how long it takes is not its matter
+settings.load_profile("weft")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -19,8 +23,8 @@ def spark() -> Iterator[SparkSession]:
 
     It has two threads whatever the machine has, and few shuffle partitions: the inputs are tiny.
     """
-    settings = {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g", **short_lived.CONF}
-    with spark_session("local[2]", settings) as session:
+    conf = {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g", **short_lived.CONF}
+    with spark_session("local[2]", conf) as session:
         yield session
 
 

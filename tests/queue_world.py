@@ -1,7 +1,7 @@
 """A world of PopSub brokers that take time to send, message by message: the oracle for the queues of the simulation.
 
 What one event has a broker send is a job. Jobs wait for each other in the order in which they came. The first message
-of a job costs what it takes to read, match and write the publications that came; each further one only a share of
+of a job costs what it takes to read, match and write the publications that came; each additional one only a share of
 what it would cost alone, since it only has to be written. What is forwarded goes before what is sent directly.
 """
 

@@ -317,6 +317,26 @@ def test_names_go_in_and_come_out(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "c" / "links.csv").exists()
 
 
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_clients_at_brokers_and_a_log_of_what_they_publish(run: Run, tmp_path: Path, engine: str) -> None:
+    """Brokers are the nodes: clients of one broker on one topic count once."""
+    clients = ["c1,hall,temp", "c2,hall,temp", "c3,roof,temp", "c4,roof,wind", "c5,cellar,wind"]
+    (tmp_path / "clients.csv").write_text("\n".join(["client,broker,topic", *clients]) + "\n")
+    given = ("ingest", "clients.csv", "--as", "subscriptions", "--columns", "broker,topic", "--engine", engine)
+    told = run(*given, "--out", "i", "--json").json
+    assert (told["nodes"], told["subscriptions"], told["duplicates"]) == (3, 4, 1)
+    (tmp_path / "log.csv").write_text("broker,topic,size\nhall,temp,10\ncellar,temp,30\ncellar,nobody,1\n")
+    shown = run("traffic", "i", "log.csv", "--out", "t", "--json").json
+    assert (shown["publishers"], shown["rows_nobody_hears"], shown["bytes_of_a_publication"]) == (2, 1, 20)
+    run("design", "t", "--overlay", "swico-even", "--out", "o")
+    drawn = run("evaluate", "t", "o", "--router", "weave", "--publications", 10, "--engine", engine, "--json").json
+    assert drawn["bytes"] == 20 * drawn["messages"]
+    scribe = run("evaluate", "t", "o", "--router", "scribe", "--publications", 10, "--engine", engine, "--json").json
+    assert scribe["bytes"] == 20 * scribe["messages"]
+    replayed = run("evaluate", "t", "o", "--router", "weave", "--publications", "log.csv", "--json").json
+    assert (replayed["publications"], replayed["deliveries"]) == (2, 1 + 2)
+
+
 def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 1\n")
     first = run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r")
@@ -336,14 +356,16 @@ def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
     figures = {
         "average_path": 3.14159,
         "ring_violations": [],
-        "load": {"sent": {"mean": 12345.6, "maximum": 7}, "node": 3},
+        "load": {"sent": {"mean": 12345.6, "percentile_99": 7}, "node": 12345},
+        "topics_of_a_node": {"mean": 1.5, "maximum": 2},
     }
     print_result(figures, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
-        "average path     3.142   (hops from the issuer to a subscriber)",
-        "ring violations  none",
-        "load sent        mean 12,346, maximum 7",
-        "load node        3",
+        "average path      3.142   (hops from the issuer to a subscriber)",
+        "ring violations   none",
+        "load sent         mean 12,346, p99 7",
+        "load node         12345",
+        "topics of a node  mean 1.5, maximum 2",
     ]
 
 
@@ -507,7 +529,9 @@ OUTPUTS = {
     "sample": ["sample", "i", "--nodes", "5", "--out"],
     "ingest": ["ingest", "e.txt", "--as", "edges", "--out"],
     "publish": ["publish", "i", "--count", "5", "--out"],
-    "weave": ["weave", "i", "chord", "--out"],
+    "weave": ["weave", "i", "chord", "--rates", "p.parquet", "--latency", "h.txt", "--out"],
+    "traffic": ["traffic", "i", "p.parquet", "--out"],
+    "compare": ["compare", "i", "--seeds", "1", "--out"],
     "evaluate": [
         "evaluate",
         "i",
@@ -522,8 +546,30 @@ OUTPUTS = {
     ],
     "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
     "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
-    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--out"],
+    "run": ["run", "i", "--overlay", "swico-l", "--latency", "h.txt", "--rates", "p.parquet", "--out"],
 }
+
+
+def test_all_commands_that_read_and_write_are_known_here() -> None:
+    places = {"out", "union"}
+    writing = {
+        str(command.name)
+        for command in cli.app.registered_commands
+        if command.callback and places & set(signature(command.callback).parameters)
+    }
+    read_nothing, below = {"generate", "demo"}, {"experiment"}
+    assert writing - read_nothing - below == set(OUTPUTS) - {"union", "evaluate"}
+
+
+def test_an_experiment_does_not_write_over_its_data(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    file = tmp_path / "d" / "facebook_combined.txt.gz"
+    file.write_bytes(b"data")
+    for out in ("d", "d/facebook_combined.txt.gz", "."):
+        done = run("experiment", "beaconvey-table3", "--data", "d", "--out", out, "--force")
+        assert (done.code, ", which is read" in done.err) == (2, True), (out, done)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+    assert file.read_bytes() == b"data"
 
 
 @pytest.mark.parametrize("command", OUTPUTS)
@@ -563,7 +609,8 @@ def test_a_union_and_an_overlay_in_one_place_are_refused_before_any_work(run: Ru
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gm", "i"]
 
 
-RUN = ["baseline", "evaluation.json", "instance", "overlay", "report.html", "run.json", "trees.parquet"]
+RUN = ["baseline", "evaluation.json", "instance", "loads.parquet", "overlay", "report.html", "run.json"]
+RUN += ["topics.parquet", "trees.parquet"]
 
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
@@ -593,7 +640,7 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path)
     resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     out, err = resumed.communicate()
     assert resumed.returncode == 0, err.decode()
-    assert b"nodes 2,001" in out
+    assert b"On:       2,001 brokers" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 

@@ -43,6 +43,11 @@ def wait_for(condition: Callable[[], object], process: "subprocess.Popen[str] | 
         time.sleep(0.02)
 
 
+def hear_interrupts() -> None:
+    """Undo what a shell does to a job in the background, such as these tests may be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Started:
     """A command in a folder of its own, with a folder for temporary files and one for what is cached."""
 
@@ -52,7 +57,13 @@ class Started:
             path.mkdir(exist_ok=True)
         environment = {**os.environ, "TMPDIR": str(self.temporary), "XDG_CACHE_HOME": str(self.cache)}
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_interrupts,
         )
 
     def wait_for(self, condition: Callable[[], object]) -> None:
@@ -111,6 +122,14 @@ def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
     assert started.stop(*signals) == CONTINUE
     assert names(folder) == ["e.txt", "r"]
     assert names(folder / "r") == []
+
+
+def test_after_tasks_in_python(folder: Path) -> None:
+    """PySpark then listens to Java in a thread of its own, which is not to complain that Java is gone."""
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started.wait_for((folder / "r" / "overlay").exists)
+    assert started.stop(signal.SIGINT) == CONTINUE
+    assert "overlay" in names(folder / "r")
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3], ids=str)

@@ -103,7 +103,7 @@ def test_after_its_rehearsal_a_command_compiles_nothing(tmp_path):
     design(instance, "chord", seed=1).write(tmp_path / "overlay")
     nodes = np.arange(50, dtype=np.int32)
     Publications(nodes % np.int32(20), nodes).write(tmp_path / "said.parquet")
-    rehearse = "from weft.sim.rehearsal import rehearse; rehearse('evaluate scribe')"
+    rehearse = "from weft.sim.rehearsal import REHEARSALS; REHEARSALS['evaluate scribe']()"
     options = ["--router", "scribe", "--publications", str(tmp_path / "said.parquet")]
     command = ["evaluate", str(tmp_path / "instance"), str(tmp_path / "overlay"), *options]
     evaluate = f"from weft.cli import app; app({command}, standalone_mode=False)"

@@ -3,7 +3,19 @@ from heapq import heappop, heappush
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.popsub.agenda import BROKERS, KINDS, agenda_of, enlarged, event, schedule, take_next
+from weft.kernels.jit import jit
+from weft.kernels.popsub import agenda as kernel
+from weft.kernels.popsub.agenda import BROKERS, KINDS, agenda_of, enlarged, event
+
+
+@jit
+def schedule(agenda, time, what):
+    kernel.schedule(agenda, time, what)
+
+
+@jit
+def take_next(agenda):
+    return kernel.take_next(agenda)
 
 
 @settings(max_examples=60, deadline=None)

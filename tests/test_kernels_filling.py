@@ -64,7 +64,7 @@ def test_chance_alone_would_leave_phases_empty():
 
 
 def test_fingers_that_contribute_least_move():
-    """On a ring of 8 both nodes of phase 1 of node 0 are full; one of the fingers at node 2 contributed less."""
+    """Ring of 8: both nodes of phase 1 of node 0 are full, and one of the fingers at node 2 contributed less."""
     ring_ids = np.arange(8)
     table = table_with_successors(ring_ids)
     table[[7, 6, 5], [1, 2, 2]] = 2, 2, 2  # phase 1 of 7 is {1, 2}; phase 2 of 6 {2, 3, 4, 5}, of 5 {1, 2, 3, 4}

@@ -1,4 +1,4 @@
-"""Out of memory, wherever it strikes, is one sentence."""
+"""Memory that runs out, wherever, is told in one sentence."""
 
 import errno
 import resource

@@ -86,7 +86,7 @@ def test_oversim_coordinates(tmp_path: Path) -> None:
         ("m.csv", "0,1\n1,0,5\n", "m.csv: line 2 has 3 numbers, and line 1 has 2"),
         ("m.txt", "0 1\n1e300 0\n", "line 2: 1e300 is no round-trip time: those are from 0 to 3,600,000 ms"),
         ("m.txt", "0 nan\n1 0\n", "line 1: nan is no round-trip time"),
-        ("m.csv", "a,b\n0,1\n", "line 1: 'a' is not a number of milliseconds"),
+        ("m.csv", "a,b\n0,1\n", "line 1 has 2 fields: give two names and a time"),
         ("m.csv", "0;1,5\n1,5;0\n", "line 1: '1,5' is not a number"),
     ],
 )

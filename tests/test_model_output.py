@@ -22,7 +22,7 @@ with claimed(Path("new")):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`in`, a folder with a part in it, a link to a file elsewhere and a folder of parts; other names for all that."""
+    """The folder `in`, with a part, a link to a file elsewhere and a folder of parts; other names for all that."""
     monkeypatch.chdir(tmp_path)
     for name in ("in/parts", "elsewhere"):
         (tmp_path / name).mkdir(parents=True)

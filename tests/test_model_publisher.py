@@ -1,4 +1,4 @@
-"""Who publishes what: in files, in samples, and in the publications that are drawn."""
+"""Publishers: in files, in samples, and in the publications that are drawn."""
 
 import numpy as np
 import pytest

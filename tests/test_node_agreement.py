@@ -4,8 +4,8 @@ from collections import deque
 
 import numpy as np
 import pytest
-from routing_oracle import ring_instance, ring_overlay
 
+from routing_oracle import ring_instance, ring_overlay
 from weft.broker import effect as e
 from weft.broker.parameters import Parameters
 from weft.model.overlay import NO_PHASE, neighbours_of

@@ -174,7 +174,7 @@ def test_greedy_fingers_are_exact_with_a_bound_on_those_that_point_at_a_node(
 @given(INSTANCES, SEEDS, st.integers(1, 8), st.floats(0, 0.3))
 @many
 def test_links_to_publishers_are_the_greedy_for_a_first_link_to_a_subscriber(instance, seed, in_degree, chance):
-    """By brute force: a link contributes the topics that one end publishes on, the other subscribes to, and on which
+    """Brute force: a link contributes the topics that one end publishes on, the other subscribes to, and on which
     the former has no link to a subscriber yet."""
     rng = np.random.default_rng(seed)
     subscribes = np.zeros((instance.nodes, instance.topics), bool)

@@ -67,7 +67,7 @@ def test_property_1(name, options, instance, seed):
 )
 @settings(deadline=None, max_examples=40)
 def test_property_1_with_a_bound_on_the_in_degree(name, instance, seed, fill, more):
-    """From as many places as there are phases, with which every place is taken in the end."""
+    """Bounds from as many places as there are phases, with which every place is taken in the end."""
     in_degree = max(phase_count(instance.nodes), 1) + more
     overlay = design(instance, name, seed=seed, fill=fill, in_degree=in_degree)
     assert_property_1(overlay)

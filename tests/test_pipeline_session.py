@@ -3,13 +3,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Thread
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
-from weft.pipeline import session
+from weft.pipeline import master, session
 from weft.pipeline.session import MASTERS, require_master, spark_session, spark_when_needed
 
 
@@ -24,6 +25,7 @@ from weft.pipeline.session import MASTERS, require_master, spark_session, spark_
         ),
         ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
+        ("An error occurred while calling None.x.\n: a.B: why\n\tat x", "Spark failed: a.B: why$"),
         ("[SOME_ERROR] It went wrong.\nmore", r"Spark failed: \[SOME_ERROR\] It went wrong\.$"),
     ],
 )
@@ -89,9 +91,57 @@ def test_an_address_that_is_none_is_told(address: str) -> None:
         require_master(address)
 
 
-def test_one_master_of_several_is_enough() -> None:
+@contextmanager
+def somebody(answer: bytes | None) -> Iterator[str]:
+    """An address where somebody listens, answers what comes with these bytes, and closes; or says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        require_master(f"spark://127.0.0.1:{port_of_nobody()},127.0.0.1:{listener.getsockname()[1]}")
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            if answer is None:
+                connection.recv(1_000)  # what was asked
+                connection.recv(1_000)  # the end, after the patience of who asked
+            else:
+                connection.recv(1_000)
+                connection.sendall(answer)
+            connection.close()
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+FAILURE = (8 + 1).to_bytes(8, "big") + bytes([8])  # that a master of Spark has no such stream
+
+STRANGERS = {
+    "a web server": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "a web server is there"),
+    "who closes at once": (b"", "does not speak Spark's protocol"),
+    "who says something": (b"\x20\x02\x00\x00 hello there", "does not speak Spark's protocol"),
+    "who says nothing": (None, "no answer within"),
+}
+
+
+@pytest.mark.parametrize(("answer", "told"), STRANGERS.values(), ids=STRANGERS.keys())
+def test_somebody_else_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch, answer: bytes | None, told: str) -> None:
+    monkeypatch.setattr(master, "ANSWER", 0.2)
+    with somebody(answer) as address, pytest.raises(WeftError, match=told):
+        require_master(f"spark://{address}")
+
+
+def test_kubernetes_speaks_tls() -> None:
+    with somebody(b"hello there") as address, pytest.raises(WeftError, match="No Spark master answers at k8s"):
+        require_master(f"k8s://https://{address}")
+
+
+def test_a_master_with_encryption_is_asked_for_nothing() -> None:
+    with somebody(b"") as address:
+        require_master(f"spark://{address}", {"spark.ssl.rpc.enabled": "true"})
+
+
+def test_one_master_of_several_is_enough() -> None:
+    with somebody(FAILURE) as address:
+        require_master(f"spark://127.0.0.1:{port_of_nobody()},{address}")
 
 
 def test_yarn_without_its_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +152,7 @@ def test_yarn_without_its_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_second_session_has_a_java_of_its_own() -> None:
-    """In a process of its own: this one has a session already."""
+    """Run a process of its own: this one has a session already."""
     done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3\n", "")
 

@@ -46,7 +46,7 @@ class Members:
 
 
 def sent_by(nodes, loom):
-    """Of every publication to all neighbours in the tree but one."""
+    """Messages of every publication to all neighbours in the tree but one."""
     return {
         node: sum(len(loom.table(node, topic)) - 1 for topic in range(TOPICS) if loom.table(node, topic) is not None)
         for node in nodes
@@ -157,7 +157,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule(data=st.data(), topic=st.integers(0, TOPICS - 1))
     def publish_without_a_table(self, data, topic):
-        """By the way that the loom tells: everyone is served, once."""
+        """Publish by the way that the loom tells: everyone is served, once."""
         node, subscribers = self.any_node(data), self.loom.subscribers(topic)
         way = self.loom.way(node, topic)
         tree = {other for other, router in self.nodes.items() if topic in router.tables}

@@ -82,6 +82,7 @@ def test_values_are_equal_by_content(tmp_path: Path) -> None:
     assert weft.weave(INSTANCE, OVERLAY) == weft.weave(INSTANCE, OVERLAY)
     named = replace(INSTANCE, node_names=np.array([f"n{k}" for k in range(40)], object))
     assert named != INSTANCE
+    assert INSTANCE.without_publishers != INSTANCE
     assert INSTANCE != OVERLAY
 
 

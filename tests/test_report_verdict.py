@@ -33,6 +33,25 @@ def test_the_verdict_has_the_price_beside_the_gain() -> None:
     assert found.baseline == "a meeting broker for each topic (Scribe) on random links"
 
 
+def test_bytes_are_told_where_sizes_are_known() -> None:
+    both = {
+        "overlay": {**evaluation(310, 2.0, 42), "bytes": 500},
+        "baseline": {**evaluation(310, 2, 42), "bytes": 1000},
+    }
+    found = verdict(both, {"overlay": meta(1), "baseline": meta(3)}).findings[1]
+    assert (found.text, found.beside, found.sign) == (
+        "50 % fewer bytes between brokers",
+        "500 instead of 1,000",
+        "gain",
+    )
+
+
+def test_publications_for_nobody_are_no_proof() -> None:
+    nobody = {**evaluation(0, 0.0, 0), "deliveries": 0}
+    found = verdict({"overlay": nobody, "baseline": nobody}, {"overlay": meta(1), "baseline": meta(1)})
+    assert found.proof == "10 publications were for nobody but who published them: nothing was to be carried."
+
+
 def test_a_design_that_loses_is_told_so() -> None:
     both = {"overlay": evaluation(1100, 5.0, 10), "baseline": evaluation(1000, 4.0, 10)}
     found = verdict(both, {"overlay": meta(1), "baseline": meta(3)})

@@ -109,7 +109,7 @@ def test_a_cell_has_the_digits_that_its_margin_warrants(mean: Mean, text: str) -
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"overlays": ["mesh"]}, "There is no overlay 'mesh'"),
+        ({"overlays": ["mesh"]}, "There is no overlay 'mesh': choose among full-mesh, chord"),
         ({"routers": ["ospf"]}, "There is no router 'ospf'"),
         ({"seeds": 0}, "`seeds` 0 is out of range"),
         ({"publications": 0}, "`publications` 0 is out of range"),

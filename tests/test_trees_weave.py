@@ -8,16 +8,18 @@ import networkx as nx
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from routing_oracle import ring_instance, ring_overlay
 from weft.errors import WeftError
+from weft.kernels.trees.party import empty_party, gather
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import CoordinateLatency
 from weft.model.overlay import overlay_from_links
 from weft.model.publisher import Publishers
 from weft.overlays.catalog import BUILDERS, design
+from weft.trees.weave import mesh_of
 from weft.trees.weave import weave as weave_together
 
 weave = partial(weave_together, load_weight=0)  # the best tree of every topic, whatever the others
@@ -105,6 +107,29 @@ def test_one_relay_joins_many_parts():
 def test_far_parts_are_joined_by_a_shortest_way():
     path = [(i, i + 1) for i in range(9)] + [(0, 10), (10, 11), (11, 9)]
     assert set(weave(topic_of([0, 9], 12), links(12, path)).tables(0)) == {0, 10, 11, 9}
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 10**6), st.integers(8, 40), st.integers(1, 6), st.booleans())
+def test_two_far_parts_are_joined_by_the_cheapest_of_the_shortest_ways(seed, nodes, others, swapped):
+    """The search from the few meets that from the many, wherever that is."""
+    rng = np.random.default_rng(seed)
+    graph = nx.random_regular_graph(3, nodes + nodes % 2, seed=seed)
+    prices = rng.integers(0, 3, len(graph)).astype(float)
+    many = list(nx.bfs_tree(graph, 0))[:others]  # connected
+    assume(nx.is_connected(graph))
+    far = [node for node in graph if min(nx.shortest_path_length(graph, node, one) for one in many) > 2]
+    assume(far)
+    one = far[int(rng.integers(len(far)))]
+    subscribers = np.array([*many, one] if swapped else [one, *many], np.int32)
+    mesh = mesh_of(links(len(graph), list(graph.edges())))
+    party = empty_party(len(graph))
+    count, parts = gather(mesh.neighbours.indptr, mesh.neighbours.indices, prices, party, subscribers)
+    relays = party.members[len(subscribers) : count].tolist()
+    ways = [way for member in many for way in nx.all_shortest_paths(graph, one, member)]
+    fewest = min(map(len, ways))
+    costs = [sum(prices[way[1:-1]]) for way in ways if len(way) == fewest]
+    assert (parts, len(relays), sum(prices[relays])) == (1, fewest - 2, min(costs))
 
 
 @settings(deadline=None, max_examples=40)

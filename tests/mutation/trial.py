@@ -45,6 +45,7 @@ def quick(found: settings) -> settings:
         max_examples=min(found.max_examples, EXAMPLES),
         phases=(Phase.explicit, Phase.generate),
         database=None,
+        deadline=None,
         derandomize=True,
         suppress_health_check=(),
     )

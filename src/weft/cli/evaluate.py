@@ -20,7 +20,12 @@ def evaluate(
     instance: o.InInstance,
     overlay: o.InOverlay,
     router: o.RouterName,
-    publications: Annotated[str, typer.Option(metavar="FILE|N", help="A file of them, or how many to draw.")] = "10000",
+    publications: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|N", help="A file of weft publish, a log by names (CSV: node, topic), or how many to draw."
+        ),
+    ] = "10000",
     fan_out: o.FanOut = None,
     latency: o.Latency = None,
     trees: Annotated[
@@ -73,10 +78,14 @@ def evaluate(
 
 def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications":
     from weft.model.publication import read_publications
+    from weft.model.storage import has_column
+    from weft.raw.traffic import read_traffic
     from weft.workloads.publication import publications
 
     if wanted.isdecimal():
         return publications(instance, int(wanted), seed)
     if not Path(wanted).exists():
         raise WeftError(f"--publications is {wanted!r}: neither a number nor a file that exists.")
-    return read_publications(wanted, instance)
+    if has_column(Path(wanted), "publication"):
+        return read_publications(wanted, instance)
+    return read_traffic(wanted, instance).publications()

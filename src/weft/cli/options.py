@@ -64,7 +64,8 @@ Rates = Annotated[
     typer.Option(
         "--rates",
         metavar="FILE",
-        help="Of weave: how often topics are published on, as rows of topic and rate, or as publications to count. "
+        help="Of weave: how often topics are published on, as rows of topic and rate, or as publications to count; "
+        "CSV is by names. "
         "Default: by the instance's publishers, or equal.",
     ),
 ]
@@ -156,7 +157,7 @@ def spark_settings(engine: str, master: str | None, pairs: list[str]) -> tuple[s
 
 
 def given(*paths: "Path | str | None") -> list[Path]:
-    """Those of the paths that were given."""
+    """Paths that were given, of these."""
     return [Path(path) for path in paths if path is not None]
 
 

@@ -50,7 +50,7 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     width = max(map(len, rows), default=0)
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
-        shown = str(value) if _is_id(key) and value is not None else readable(value)
+        shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)
         typer.echo(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
     for key in filter(_is_histogram, result):
         print_bars(key.replace("_", " "), result[key])
@@ -84,10 +84,14 @@ def readable(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {readable(inner)}" for key, inner in value.items())
+        return ", ".join(f"{_name(key)} {readable(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return " ".join(map(readable, value)) or "none"
     return str(value)
+
+
+def _name(figure: str) -> str:
+    return figure.replace("percentile_", "p").replace("_", " ")
 
 
 class ConsoleProgress:

@@ -80,8 +80,9 @@ def run_pipeline(
     from weft.report.run import verdict_lines, write_run_report
 
     settings = o.spark_settings("spark", master, conf)
-    inputs = given.paths if isinstance(given, Source) else o.given(given if isinstance(given, Path) else None)
-    with claimed(out, inputs=[*inputs, *o.given(proof.latency)], resumes=True), spark_when_needed(*settings) as session:
+    inputs = list(given.paths) if isinstance(given, Source) else o.given(given if isinstance(given, Path) else None)
+    inputs = [*inputs, *o.given(proof.latency, proof.rates)]
+    with claimed(out, inputs=inputs, resumes=True), spark_when_needed(*settings) as session:
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
         stages += proof_stages(session, instance, proof, out, progress)

@@ -32,7 +32,7 @@ def weave(
     from weft.model.latency import latency_for
     from weft.model.output import claimed
     from weft.model.overlay import read_overlay, require_made_for
-    from weft.model.publication import read_rates
+    from weft.raw.traffic import read_topic_rates
     from weft.trees.load import LOAD_WEIGHT, require_load_weight
     from weft.trees.weave import FAN_OUT, figures, require_fan_out
     from weft.trees.weave import weave as weave_here
@@ -46,7 +46,7 @@ def weave(
         made, built = read_instance(instance), read_overlay(overlay)
         require_made_for(made, built)
         placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
-        by_topic = None if rates is None else read_rates(rates, made)
+        by_topic = None if rates is None else read_topic_rates(rates, made)
         options: dict[str, Any] = {"fan_out": bound, "load_weight": weight}
         progress, start = ConsoleProgress(), time.perf_counter()
         if engine == "spark":

@@ -49,5 +49,14 @@ def leaf_jit(function: Function) -> Function:
 
     It counts no references to the arrays that it is given either: each count is an atomic write, and on routes of a
     few hops the counts would cost more than the routing. So it may take tuples of arrays at no cost.
+
+    Only kernels can call it: the entry from Python, which takes such tuples apart, would take longest to compile.
     """
-    return _compiled(function, forceinline=True, _nrt=False)
+    dispatcher: Any = _compiled(function, forceinline=True, _nrt=False, no_cpython_wrapper=True)
+
+    def refuse(*_: object) -> None:
+        raise TypeError(f"{function.__name__} is a leaf: only kernels can call it.")
+
+    # Python would look for the entry, ask for it to be made, and jump to nowhere.
+    dispatcher._insert, dispatcher._compile_for_args = lambda *_: None, refuse
+    return cast(Function, dispatcher)

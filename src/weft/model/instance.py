@@ -52,21 +52,26 @@ class Instance(Table):
     meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
     given_publishers: Publishers | None = None
 
+    @property
+    def has_traffic(self) -> bool:
+        """Whether it is told who publishes what, as `weft traffic` does; of social users it is but assumed."""
+        return self.given_publishers is not None and not (self.is_social and self.given_publishers.are_own_topics)
+
     @cached_property
     def publishers(self) -> Publishers | None:
-        """Those that are given; else, in a social instance, all users on their own topics; else none are known."""
+        """Publishers that are given; else, in a social instance, all users on their own topics; else none are known."""
         if self.given_publishers is None and self.is_social:
             return own_topics(self.nodes)
         return self.given_publishers
 
     @property
     def without_publishers(self) -> "Instance":
-        """As if nobody were known to publish."""
+        """The instance as if nobody were known to publish."""
         return replace(self, given_publishers=NO_PUBLISHERS)
 
     @cached_property
     def with_publishers(self) -> "Instance":
-        """As if everybody subscribed to what it is known to publish on: whom links should join."""
+        """The instance as if everybody subscribed to what it is known to publish on: whom links should join."""
         if self.publishers is None:
             return self
         nodes = np.concatenate([self.interest.row_of_each(), self.publishers.nodes]).astype(np.int64)
@@ -136,7 +141,7 @@ class Instance(Table):
 
     def _content(self) -> tuple[object, ...]:
         names = (None if names is None else names.tolist() for names in (self.node_names, self.topic_names))
-        return (self.fingerprint, *names)
+        return (self.fingerprint, *names, self.publishers)
 
     @property
     def is_social(self) -> bool:

@@ -18,9 +18,12 @@ Rows = list[tuple[int, list[str]]]  # the line of the file, and its fields
 
 
 def has_names(lines: list[str]) -> bool:
-    """Whether it is not a bare matrix: as many numbers in a row as there are rows."""
+    """Whether it has pairs, or names above and beside; else it is a bare matrix, however that is written."""
     rows = _rows(lines)
-    return not all(len(row) == len(rows) and all(map(_is_number, row)) for _, row in rows)
+    is_bare = all(len(row) == len(rows) and all(map(_is_number, row)) for _, row in rows)
+    first = rows[0][1]
+    has_commas = len(first) > 1 and not any(";" in field for field in first)
+    return has_commas and not is_bare and (len(first) == 3 or not _is_number(first[0]))
 
 
 def read_named_times(lines: list[str]) -> tuple[Floats, tuple[str, ...]]:

@@ -181,7 +181,7 @@ def neighbours_of(overlay: Overlay) -> Csr:
 
 
 def most_links(overlay: Overlay) -> int:
-    """Of any node, whoever opened them; two nodes that opened one to each other share it."""
+    """Most links of any node, whoever opened them; two nodes that opened one to each other share it."""
     return int(np.bincount(np.concatenate(undirected(overlay)), minlength=1).max())
 
 

@@ -1,4 +1,4 @@
-"""Who publishes on what, and how often: a node that publishes on a topic need not subscribe to it.
+"""Publishers: who publishes on what, and how often. A node that publishes on a topic need not subscribe to it.
 
 Where nothing else is known, the users of a social instance publish on their own topics, all as often. Of an instance
 that is not social nothing is known.
@@ -12,29 +12,49 @@ import pyarrow as pa
 
 from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
-from weft.model.storage import int64_column, read_columns, write_columns
+from weft.model.storage import has_column, int64_column, read_columns, write_columns
+from weft.model.table import Columns, Table
 
 FILE = "publishers.parquet"
 
 
 @dataclass(frozen=True, eq=False)
-class Publishers:
+class Publishers(Table):
     nodes: Int32s
     topics: Int32s
     rates: Floats  # publications in any unit of time, from 0
+    sizes: Floats | None = None  # bytes of a publication, on average; None where they are not known
 
     def __len__(self) -> int:
         return len(self.nodes)
 
+    @property
+    def are_own_topics(self) -> bool:
+        """Whether it is what is assumed of social users."""
+        return np.array_equal(self.nodes, self.topics) and bool(np.all(self.rates == 1))
+
     def topic_rates(self, topics: int) -> Floats:
-        """Of every topic; where no publisher is known, the mean of the others."""
+        """Rates of all topics; where no publisher is known, the mean of the others."""
         rates = np.bincount(self.topics, self.rates, minlength=topics).astype(np.float64)
         known = np.bincount(self.topics, minlength=topics) > 0
         return np.where(known, rates, rates[known].mean() if known.any() else 1.0)
 
-    def write(self, folder: Path) -> None:
+    def topic_sizes(self, topics: int) -> Floats | None:
+        """Bytes of a publication on every topic, on average; where nobody publishes, the mean of the others."""
+        if self.sizes is None:
+            return None
+        rates = np.bincount(self.topics, self.rates, minlength=topics)
+        bytes_of_each = np.bincount(self.topics, self.rates * self.sizes, minlength=topics)
+        mean = bytes_of_each.sum() / max(rates.sum(), 1e-300)
+        return np.where(rates > 0, bytes_of_each / np.where(rates > 0, rates, 1), mean)
+
+    @property
+    def columns(self) -> Columns:
         columns = {"node": self.nodes.astype(np.int64), "topic": self.topics.astype(np.int64), "rate": self.rates}
-        write_columns(folder / FILE, columns)
+        return columns if self.sizes is None else {**columns, "size": self.sizes}
+
+    def write(self, folder: Path) -> None:
+        write_columns(folder / FILE, self.columns)
 
 
 NO_PUBLISHERS = Publishers(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
@@ -50,7 +70,8 @@ def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
     path = folder / FILE
     if not path.exists():
         return None
-    table = read_columns(path, {"node": pa.int64(), "topic": pa.int64(), "rate": pa.float64()})
+    sized = {"size": pa.float64()} if has_column(path, "size") else {}
+    table = read_columns(path, {"node": pa.int64(), "topic": pa.int64(), "rate": pa.float64(), **sized})
     for name, count in (("node", nodes), ("topic", topics)):
         ids = int64_column(table, name)
         if len(ids) and (ids.min() < 0 or ids.max() >= count):
@@ -61,4 +82,7 @@ def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
     node, topic = int64_column(table, "node"), int64_column(table, "topic")
     if len(np.unique(node * topics + topic)) != len(node):
         raise WeftError(f"{path} names a node and a topic twice: give one rate for both together.")
-    return Publishers(node.astype(np.int32), topic.astype(np.int32), rates)
+    sizes = table["size"].to_numpy() if sized else None
+    if sizes is not None and not np.all((sizes >= 0) & (sizes < np.inf)):
+        raise WeftError(f"{path} has a size that is no number of bytes from 0.")
+    return Publishers(node.astype(np.int32), topic.astype(np.int32), rates, sizes)

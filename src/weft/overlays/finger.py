@@ -126,7 +126,7 @@ class Fingers:
     def _with_places(
         self, nodes: Int64s, phases: Int64s, targets: Int32s, rng: np.random.Generator
     ) -> tuple[Int64s, Int64s]:
-        """Of the proposals to every target, any as many as it has places, which are taken; successors need none."""
+        """Proposals to every target, any as many as it has places, which are taken; successors need none."""
         order = np.lexsort((rng.random(len(nodes)), targets))
         order = order[phases[order] > 0]
         ascending = targets[order]
@@ -159,7 +159,7 @@ def with_close_fingers(
 
 
 def _fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
-    """As long as a finger contributes; those that the table has already count as links."""
+    """Fill as long as a finger contributes; those that the table has already count as links."""
     sources, targets = filling.links
     filling.take(
         lazy_greedy(instance, filling.constraint, rng, sources=sources, targets=targets, preference=preference)
@@ -182,7 +182,7 @@ def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, prefere
 
 
 def _fill_the_rest(filling: Fingers, rng: np.random.Generator) -> None:
-    """By chance, and where no node of a phase has a place by moving other fingers."""
+    """Fill by chance, and where no node of a phase has a place by moving other fingers."""
     nodes = len(filling.table)
     node_at, order = np.argsort(filling.ring_ids).astype(np.int32), rng.permutation(nodes).astype(np.int32)
     fill_by_chance(filling.constraint, node_at, order, kernel_seed(rng), filling.table)
@@ -190,7 +190,7 @@ def _fill_the_rest(filling: Fingers, rng: np.random.Generator) -> None:
 
 
 def nearest(filling: Fingers, latency: Latency) -> Int32s:
-    """For every empty phase its nearest node that has a place, as measured by round-trip time."""
+    """The nearest node of every empty phase that has a place, as measured by round-trip time."""
     nodes = len(filling.ring_ids)
     order, starts, full = np.argsort(filling.ring_ids), phase_starts(nodes), filling.full
     proposed, empty = np.full_like(filling.table, NO_NODE), filling.empty
@@ -207,7 +207,7 @@ def nearest(filling: Fingers, latency: Latency) -> Int32s:
 
 
 def _closest(instance: Instance, filling: Fingers, rng: np.random.Generator) -> Int32s:
-    """For every empty phase the node of largest overlap that has a place, if any overlaps."""
+    """The node of largest overlap in every empty phase that has a place, if any overlaps."""
     interest, subscribers = instance.interest, instance.subscribers
     proposed = np.full_like(filling.table, NO_NODE)
     topic_sizes = np.append(0, np.cumsum(subscribers.counts[interest.indices]))

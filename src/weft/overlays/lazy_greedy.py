@@ -129,7 +129,7 @@ def _added_links(
     most: int,
     favour: Int32s = NO_LINKS,
 ) -> ChosenLinks:
-    """At most so many links on top of what is connected; of equal ones, those between the nodes of most favour."""
+    """Links, at most so many, on top of what is connected; of equal ones, those between the nodes of most favour."""
     if _is_eager(interest, constraint, preference):
         rounds = [_eager_round(tcc, interest.columns, interest.rows, NO_BULK, rng)]
     else:

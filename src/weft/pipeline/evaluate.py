@@ -27,7 +27,7 @@ from weft.pipeline.weave import weave
 from weft.sim.bulk import evaluate as evaluate_here
 from weft.sim.bulk import evaluate_part
 from weft.sim.catalog import require_options, routing
-from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
+from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_of
 from weft.sim.timed import with_times
 from weft.trees.weave import FAN_OUT
@@ -48,7 +48,7 @@ def evaluate(
     router: str,
     publications: Publications,
     *,
-    seed: int = 0,
+    seed: int = 1,
     per_topic: bool = False,
     fan_out: int | None = None,
     latency: str | None = None,
@@ -74,7 +74,10 @@ def evaluate(
         result = evaluate_here(*given, router, publications, per_topic=per_topic, trees=woven)
         result = replace(result, seconds=perf_counter() - started)
     else:
-        result = _evaluate_in_shards(spark, instance, overlay, router, publications, seed, per_topic, progress)
+        made = read_instance(instance)
+        asked = per_topic or has_sizes(made)
+        result = _evaluate_in_shards(spark, instance, overlay, router, publications, seed, asked, progress)
+        result = with_bytes(result, made, per_topic)
     if placed is None:
         return result
     with progress.step("Timing deliveries"):

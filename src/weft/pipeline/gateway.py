@@ -25,6 +25,7 @@ from typing import BinaryIO
 
 import pyspark
 from pyspark import SparkContext
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 
 from weft.cache import cache_folder
 from weft.ending import Order, at_stop
@@ -77,6 +78,8 @@ def java_for(master: str, conf: Mapping[str, str]) -> Iterator[None]:
     """Java with a gateway that PySpark connects to; it ends with the block."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it reports what the exception says as well
     logging.getLogger().addFilter(_is_not_py4j)  # some of it under no name
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        setattr(server, "handle_error", _without_a_word)  # noqa: B010  # it would print that Java is gone
     provide_java()
     folder = Path(tempfile.mkdtemp(prefix="weft-spark-"))
     with at_stop(Order.FILES, lambda: remove(folder)):
@@ -92,7 +95,7 @@ def command(master: str, conf: Mapping[str, str]) -> list[str]:
     settings = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     arguments = ["--master", master, *settings, "pyspark-shell"]
     if "SPARK_HOME" in os.environ or not master.startswith(("local", "spark:")) or any(map(_is_own, conf)):
-        return [str(spark_home() / "bin" / "spark-submit"), *arguments]
+        return [str(_spark_home() / "bin" / "spark-submit"), *arguments]
     memory, extra = conf.get("spark.driver.memory", "1g"), shlex.split(conf.get(_JAVA_OPTIONS, ""))
     return [*java_command(memory), *extra, "org.apache.spark.deploy.SparkSubmit", *arguments]
 
@@ -102,7 +105,7 @@ def java_command(memory: str) -> list[str]:
     java, archive = Path(os.environ["JAVA_HOME"]) / "bin" / "java", archive_file()
     shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() and archive.stat().st_size else []
     logs = f"-Dlog4j2.configurationFile={(CONF / 'log4j2.properties').as_uri()}"
-    classes = f"{spark_home()}/jars/*"  # no folder beside it, which an archive cannot have
+    classes = f"{_spark_home()}/jars/*"  # no folder beside it, which an archive cannot have
     return [str(java), "-cp", classes, f"-Xmx{memory}", *NEEDED, *SHORT_RUN, *shared, logs]
 
 
@@ -111,7 +114,7 @@ def archive_file() -> Path:
     return cache_folder() / ARCHIVE.format(key=f"{pyspark.__version__}-{Path(os.environ['JAVA_HOME']).name}")
 
 
-def spark_home() -> Path:
+def _spark_home() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
@@ -128,7 +131,7 @@ def _local_folders(master: str, folder: Path) -> dict[str, str]:
 def _started(words: list[str], folder: Path, conf: Mapping[str, str]) -> "Iterator[subprocess.Popen[bytes]]":
     environment = {
         **os.environ,
-        "SPARK_HOME": str(spark_home()),
+        "SPARK_HOME": str(_spark_home()),
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway"),
     }
@@ -150,6 +153,10 @@ def _disconnect() -> None:
     gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
     if gateway is not None:
         gateway._gateway_client.is_connected = False
+
+
+def _without_a_word(*_: object) -> None:
+    """Let what Java counts for PySpark, which Weft does not use, end with Java."""
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from weft.model.storage import new_folder, write_meta
-from weft.pipeline.parts import write_interest, write_name_table
+from weft.model.storage import new_folder
+from weft.pipeline.parts import write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
 from weft.pipeline.rows import Raw, pairs_of, read_raw, rejected_rows
@@ -55,7 +55,7 @@ def ingest(
             trimmed=seen["trimmed"],
             rejected=seen["rejected"],
         )
-        write_meta(folder, {**asdict(result), **meta_of(source)})
+        write_counts(folder, asdict(result), **meta_of(source))
         shutil.rmtree(scratch)
     return result
 

@@ -152,8 +152,9 @@ def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent:
     if (parent / FILE).exists():
         publishers = interest.sparkSession.read.parquet(str(parent / FILE))
         kept = publishers.join(nodes, "node", how="inner").join(topics, "topic", how="inner")
-        columns = F.col("new_node").alias("node"), F.col("new_topic").alias("topic"), "rate"
-        kept.select(*columns).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
+        figures = [name for name in publishers.columns if name in ("rate", "size")]
+        new = F.col("new_node").alias("node"), F.col("new_topic").alias("topic")
+        kept.select(*new, *figures).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
     return Sampled(nodes=node_ids.count(), topics=topic_ids.count(), subscriptions=subscriptions)
 
 

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -17,8 +16,7 @@ from pyspark.sql import SparkSession
 from weft.ending import stand_still_if_stopping
 from weft.errors import SurroundingsError, WeftError
 from weft.pipeline.gateway import forget_gateway, java_for
-
-ANSWER = 10.0  # seconds that a master has for it
+from weft.pipeline.master import require_answer
 
 # What differs from Spark's defaults, and why.
 SETTINGS = {
@@ -39,6 +37,9 @@ FAILURES = (PySparkException, Py4JError)  # raised by Spark, and by the Java bel
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
 
 
+_CALL = "An error occurred while calling"  # how Py4J begins, which tells nobody anything
+
+
 @contextmanager
 def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session that ends with the block; one that is active already is used, and left running."""
@@ -46,7 +47,7 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
         with _told():
             yield active
         return
-    require_master(master)
+    require_master(master, conf)
     settings = {**SETTINGS, **surroundings(master), **(conf or {})}
     with java_for(master, settings):
         spark = connected(master, settings)
@@ -64,7 +65,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        raise failure(error) from error
+        raise _failure(error) from error
 
 
 @contextmanager
@@ -74,31 +75,14 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
         yield cache(lambda: stack.enter_context(spark_session(master, conf)))
 
 
-def require_master(master: str) -> None:
+def require_master(master: str, conf: Mapping[str, str] | None = None) -> None:
     """Refuse a master that is misspelt, or that is not there: Spark would try for a minute."""
     if not MASTERS.fullmatch(master):
         raise WeftError(f"`master` is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.", "master")
     if master == "yarn" and not os.environ.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
         raise WeftError("`master` yarn is found by the files in HADOOP_CONF_DIR: set it.", "master")
     if "://" in master:
-        addresses = master.partition("://")[2].removeprefix("https://").removeprefix("http://").rstrip("/").split(",")
-        problems = [problem for address in addresses if (problem := _unreachable(address))]
-        if len(problems) == len(addresses):
-            raise WeftError(
-                f"No Spark master answers at {master}: {problems[0]}. Start it, or mend `master`.", "master"
-            )
-
-
-def _unreachable(address: str) -> str | None:
-    """Why nobody can be reached at host:port; none if somebody can."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        return f"{address} is not host:port"
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
-    except OSError as error:
-        return str(error.strerror or error)
-    return None
+        require_answer(master, conf or {})
 
 
 def connected(master: str, settings: Mapping[str, str]) -> SparkSession:
@@ -138,7 +122,7 @@ def _heap_megabytes() -> int:
     return max(1024, min(6144, memory // 4))
 
 
-def failure(error: Exception) -> WeftError:
+def _failure(error: Exception) -> WeftError:
     text = str(error)
     if "No space left on device" in text:
         return SurroundingsError("No space left on the disk that Spark works on: free some and run the command again.")
@@ -157,4 +141,6 @@ def cause(error: Exception) -> str:
     """The innermost cause of a Java error, the first line of any other."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     causes = [line for line in lines if line.startswith("Caused by: ")]
-    return causes[-1].removeprefix("Caused by: ") if causes else lines[0]
+    if causes:
+        return causes[-1].removeprefix("Caused by: ")
+    return lines[1].removeprefix(": ") if lines[0].startswith(_CALL) and len(lines) > 1 else lines[0]

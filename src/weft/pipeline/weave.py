@@ -17,10 +17,10 @@ from weft.arrays import Floats
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, placed_latency
 from weft.model.overlay import Overlay, read_overlay, require_made_for
-from weft.model.publication import read_rates
 from weft.model.tree import Trees
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
+from weft.raw.traffic import read_topic_rates
 from weft.trees.load import LOAD_WEIGHT, Agenda, Range, agenda_of
 from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, strand, woven
 
@@ -48,7 +48,7 @@ def weave(
     load_weight: float = LOAD_WEIGHT,
     rates: str | None = None,
     latency: str | None = None,
-    seed: int = 0,
+    seed: int = 1,
     progress: Progress = SILENCE,
 ) -> Trees:
     """Rates and latencies are files; the seed places the nodes on the hosts of the latencies.
@@ -85,7 +85,7 @@ def _given(
 ) -> Given:
     made, links = read_instance(instance[0]), read_overlay(overlay[0])
     require_made_for(made, links)
-    by_topic = None if rates is None else read_rates(rates[0], made)
+    by_topic = None if rates is None else read_topic_rates(rates[0], made)
     placed = None if latency is None else placed_latency(latency[0], links.nodes, seed, made.node_names)
     return Given(made, links, by_topic, placed, mesh_of(links, placed), agenda_of(made, load_weight, by_topic))
 

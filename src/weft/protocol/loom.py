@@ -206,7 +206,7 @@ class Loom:
         return [Assignment(member, topic, table) for member, table in sorted(changes.items())]
 
     def _price(self, node: int) -> float:
-        """In hops."""
+        """Price in hops."""
         mean = self._all_sent / len(self.load)
         return self.load_weight * self.load[node] / mean if mean > 0 else 0.0
 
@@ -224,7 +224,7 @@ class Loom:
 
 
 def _sent(trees: Trees, rates: Floats) -> Floats:
-    """By every node: each publication to all neighbours in the tree but one."""
+    """Messages sent by every node: each publication to all neighbours in the tree but one."""
     topics, parents, children = trees.links
     sent = np.bincount(np.append(parents, children), np.tile(rates[topics], 2), minlength=trees.nodes)
     once = np.bincount(trees.members, rates[trees.topic_of_each], minlength=trees.nodes)

@@ -112,7 +112,7 @@ class SharedTree:
         return found
 
     def mean_paths(self, parts: Iterable[set[int]]) -> dict[int, float]:
-        """From every member to the members of its part."""
+        """Mean paths from every member to the members of its part."""
         means: dict[int, float] = {}
         for part in parts:
             root = min(part)
@@ -138,7 +138,7 @@ class SharedTree:
         fan_out: int,
         preferred: int | None,
     ) -> list[int]:
-        """From a part to another with the fewest relays between; nothing where there is none."""
+        """Way from a part to another with the fewest relays between; nothing where there is none."""
         before: dict[int, int] = {}  # of the relays found, the node that they were reached from
         costs = {node: means.get(node, 0.0) + price(node) for node in part if len(self.tables[node]) < fan_out}
         frontier = list(costs)
@@ -187,7 +187,7 @@ class SharedTree:
         return ()
 
     def path_sum(self, member: int, subscribers: set[int]) -> int:
-        """From a member to all subscribers."""
+        """Sum of the paths from a member to all subscribers."""
         total, hops, level, seen = 0, 0, {member}, {member}
         while level:
             total += hops * len(level & subscribers)
@@ -201,5 +201,5 @@ class SharedTree:
 
 
 def _sent(table: Collection[int] | None) -> int:
-    """To all neighbours but the one that it came from."""
+    """Messages to all neighbours but the one that it came from."""
     return 0 if table is None else len(table) - 1

@@ -24,7 +24,7 @@ from weft.model.storage import new_folder, write_columns
 from weft.raw.layout import Layout, layout_of
 from weft.raw.rows import IDS, SCHEMA, rejection, rows_of_columns, rows_of_lines, rows_of_map
 from weft.raw.source import Source
-from weft.raw.text import chunks_of_lines, first_lines, whole
+from weft.raw.text import chunks_of_lines, first_lines, is_small, peek, whole
 
 REJECTED = pa.schema({"file": pa.string(), "line": pa.int64(), "problem": pa.string(), "content": pa.string()})
 
@@ -46,11 +46,18 @@ def check(source: Source) -> None:
     if any("://" in path for path in source.paths):
         return
     layout = layout_of(source)
-    if layout.format in ("edges", "csv", "json-lines") and source.on_bad_row == "stop":
+    if layout.format != "parquet" and source.on_bad_row == "stop":
         for file in source.samples():
-            rows = rows_of_lines(pa.array(first_lines(file), pa.binary()), layout)
+            rows = _first_rows(file, layout)
             for bad in _rejected(rows, file, 0)[:1].to_pylist():
                 raise rejection(**bad)
+
+
+def _first_rows(file: str, layout: Layout) -> pa.RecordBatch:
+    """Rows of the beginning of a file of text; a map can only be read whole, which a small one is."""
+    if layout.format == "json-map":
+        return rows_of_map(peek(file) if is_small(file) else b"{}")
+    return rows_of_lines(pa.array(first_lines(file), pa.binary()), layout)
 
 
 def ingest(source: Source, out: str | Path, *, force: bool = False) -> Ingested:

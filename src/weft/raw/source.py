@@ -33,7 +33,7 @@ class Source:
 
     def files(self) -> list[str]:
         """All files, which lie on this machine."""
-        return [file for path in self.locations for file in files_of(path)]
+        return [file for path in self.locations for file in _files_of(path)]
 
     def samples(self) -> list[str]:
         return [sample_of(path) for path in self.locations]
@@ -47,13 +47,13 @@ def sample_of(path: str) -> str:
         return path
     if not Path(path).exists():
         raise WeftError(f"{path} does not exist.")
-    inside = files_of(path)
+    inside = _files_of(path)
     if not inside:
         raise WeftError(f"{path} is a folder without files.")
     return inside[0]
 
 
-def files_of(path: str) -> list[str]:
+def _files_of(path: str) -> list[str]:
     """The files of a path: itself, or those of a folder that are not hidden."""
     if Path(path).is_file():
         return [path]

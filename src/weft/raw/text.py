@@ -13,8 +13,8 @@ PEEK = 2**16  # bytes that are looked at before anything is started
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
 _SIGNS = {  # first bytes of what is often given by mistake
-    b"PAR1": "Parquet: name it .parquet, or say so with `format` parquet",
     _GZIP: "gzip: name it .gz",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16: save it as UTF-8",
@@ -24,9 +24,11 @@ _SIGNS = {  # first bytes of what is often given by mistake
 
 def require_text(file: str) -> None:
     head = peek(file)
+    if head.startswith(_PARQUET):
+        raise WeftError(f"{file} is not text but Parquet: name it .parquet, or say so with `format` parquet.", "format")
     for sign, words in _SIGNS.items():
         if head.startswith(sign):
-            raise WeftError(f"{file} is not text but {words}.", "format")
+            raise WeftError(f"{file} is not text but {words}.")
     if b"\0" in head:
         raise WeftError(f"{file} is binary, not text: give edge lists, CSV, JSON or Parquet.")
 
@@ -35,6 +37,11 @@ def peek(file: str) -> bytes:
     """The beginning of a file."""
     with _opened(file) as stream:
         return _read(stream, PEEK, file)
+
+
+def is_small(file: str) -> bool:
+    """Whether its beginning is all of it."""
+    return len(peek(file)) < PEEK
 
 
 def first_line(file: str) -> str:

@@ -92,5 +92,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return f"{value:,}"
+        return f"{value:,}" if isinstance(value, int) or abs(value) >= 10_000 else f"{value:,.4g}"
     return escape(str(value))

@@ -86,7 +86,7 @@ def telling_topic(instance: Instance) -> tuple[int, int]:
 
 
 def some(links: tuple[Int32s, Int32s], most: int = FEW) -> Iterator[tuple[int, int]]:
-    """At most so many of the links, drawn with a seed of their own."""
+    """Some of the links, at most so many, drawn with a seed of their own."""
     low, high = links
     if len(low) > most:
         chosen = np.sort(np.random.default_rng(0).choice(len(low), most, replace=False))

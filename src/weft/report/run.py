@@ -139,7 +139,7 @@ def _verdict_tiles(found: Verdict) -> str:
 
 
 def _tile(finding: Finding) -> str:
-    text = f"{finding.text[0].upper()}{finding.text[1:]}"
+    text = f"{finding.text[0].upper()}{finding.text[1:]}".replace(" %", "\N{NO-BREAK SPACE}%")
     return f'<li class="{finding.sign}"><b>{escape(text)}</b><span>{escape(finding.beside)}</span></li>'
 
 
@@ -256,9 +256,13 @@ def _messages(system: System, topic: int) -> float:
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[Any]], name: str, count: int) -> str:
     """The first rows as a table, more of them as a file."""
-    shown = [[escape(str(first)), *(f"{value:,}" for value in others)] for first, *others in rows[:TOP]]
+    shown = [[escape(str(first)), *map(_number, others)] for first, *others in rows[:TOP]]
     which = f"all {count:,}" if len(rows) == count else f"the first {len(rows):,} of {count:,}"
     return f'{table(heading, shown)}<p class="soft">{download(name, [heading, *rows])} has {which}.</p>'
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
 def _figures(system: System) -> dict[str, Any]:
@@ -274,6 +278,7 @@ def _figures(system: System) -> dict[str, Any]:
         "messages to relays (routing overhead)": evaluation["routing_overhead"],
         "average path, hops": round(evaluation["average_path"], 2),
         "longest path, hops": evaluation["maximum_path"],
+        **({} if evaluation.get("bytes") is None else {"bytes of all messages": evaluation["bytes"]}),
         **dict(_loads(evaluation["load"])),
         **_times(evaluation["times"]),
     }

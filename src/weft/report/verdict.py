@@ -47,16 +47,19 @@ def verdict(
     connections = [overlays[name]["quality"]["degree"].get("maximum", 0) for name in ("overlay", "baseline")]
     findings = [
         _messages(ours["messages"], theirs["messages"]),
+        *_bytes(ours.get("bytes"), theirs.get("bytes")),
         _paths(ours["average_path"], theirs["average_path"]),
         *_times(ours["times"], theirs["times"]),
         _busiest(int(ours["load"]["sent"]["maximum"]), int(theirs["load"]["sent"]["maximum"])),
         _connections(connections[0], connections[1]),
     ]
-    proof = (
-        f"{ours['publications']:,} publications came to all {ours['deliveries']:,} subscribers that they were for, "
-        "once each."
-    )
-    return Verdict(system(ours), system(theirs), findings, proof)
+    return Verdict(system(ours), system(theirs), findings, _proof(ours["publications"], ours["deliveries"]))
+
+
+def _proof(publications: int, deliveries: int) -> str:
+    if not deliveries:
+        return f"{publications:,} publications were for nobody but who published them: nothing was to be carried."
+    return f"{publications:,} publications came to all {deliveries:,} subscribers that they were for, once each."
 
 
 def _messages(ours: int, theirs: int) -> Finding:
@@ -67,6 +70,13 @@ def _messages(ours: int, theirs: int) -> Finding:
 def _paths(ours: float, theirs: float) -> Finding:
     beside = f"{ours:.2f} hops on average instead of {theirs:.2f}"
     return Finding(f"paths {_shorter(ours, theirs)}", beside, _sign(ours, theirs))
+
+
+def _bytes(ours: int | None, theirs: int | None) -> list[Finding]:
+    if ours is None or theirs is None:
+        return []
+    text = f"{less_or_more(ours, theirs, 'fewer', 'more')} bytes between brokers"
+    return [Finding(text, f"{ours:,} instead of {theirs:,}", _sign(ours, theirs))]
 
 
 def _times(ours: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> list[Finding]:

@@ -39,7 +39,7 @@ from weft.model.publication import Publications
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
 from weft.sim.catalog import routing, trees_for
-from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, merged
+from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
 from weft.sim.timed import with_times
@@ -88,7 +88,7 @@ def evaluate(
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
     network = network_with(instance, overlay, trees)
-    counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic)
+    counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic or has_sizes(instance))
     result = Evaluation.from_counts(
         counts,
         router=router,
@@ -97,6 +97,7 @@ def evaluate(
         most_links=network.most_links,
         trees=network.trees,
     )
+    result = with_bytes(result, instance, per_topic)
     if latency is None:
         return result
     return with_times(result, instance, overlay, latency, publications, seed=seed, trees=trees)

@@ -95,7 +95,7 @@ class Times:
     delivery: Distribution  # milliseconds from the issuer to a subscriber; 0 without deliveries
 
 
-class TopicFigures(dict[str, npt.NDArray[np.generic]], Table):
+class TopicFigures(dict[str, npt.NDArray[Any]], Table):
     """A column a figure, a row a topic."""
 
     __hash__ = None  # type: ignore[assignment]  # as that of a dict
@@ -120,6 +120,7 @@ class Evaluation:
     load: Load
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     times: Times | None = None  # where latencies are given
+    bytes: int | None = None  # of all messages, where the sizes of publications are known
     topics: TopicFigures | None = None  # on request
     load_by_node: Mapping[str, Int64s] = field(default_factory=dict, compare=False, repr=False)  # sent and received
 
@@ -167,6 +168,17 @@ class Evaluation:
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
         )
+
+
+def with_bytes(result: Evaluation, instance: Instance, per_topic: bool) -> Evaluation:
+    """The result with the bytes of its messages, where sizes are known; topics stay if they were asked for."""
+    sizes = None if instance.publishers is None else instance.publishers.topic_sizes(instance.topics)
+    total = None if sizes is None or result.topics is None else round(float((result.topics["messages"] * sizes).sum()))
+    return replace(result, bytes=total, topics=result.topics if per_topic else None)
+
+
+def has_sizes(instance: Instance) -> bool:
+    return instance.publishers is not None and instance.publishers.sizes is not None
 
 
 def figures_of(result: Evaluation, instance: Instance) -> dict[str, Any]:

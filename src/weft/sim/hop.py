@@ -34,8 +34,8 @@ class Journey:
         deliveries, messages = int(self.messages.delivered.sum()), len(self.messages.delivered)
         longest = int(self.messages.hops.max(initial=0))
         return (
-            f"{deliveries:,} subscribers, {messages:,} messages, {messages - deliveries:,} of them to relays, "
-            f"at most {longest} hops"
+            f"{_counted(deliveries, 'subscriber')}, {_counted(messages, 'message')}, "
+            f"{messages - deliveries:,} of them to relays, at most {_counted(longest, 'hop')}"
         )
 
     def __repr__(self) -> str:
@@ -115,3 +115,7 @@ def _in_order(messages: Trace) -> Trace:
     """Messages by hop, then sender, then receiver."""
     order = np.lexsort((messages.targets, messages.sources, messages.hops))
     return Trace(*(column[order] for column in (messages.sources, messages.targets, messages.hops, messages.delivered)))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -17,7 +17,7 @@ from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
-from weft.overlays.catalog import WITHOUT_RING, design, options_of
+from weft.overlays.catalog import BUILDERS, WITHOUT_RING, design
 from weft.overlays.quality import degrees
 from weft.sim import direct
 from weft.sim.bulk import evaluate
@@ -139,9 +139,14 @@ def compare(
 def _require_known(overlays: Sequence[str], routers: Sequence[str]) -> None:
     for name in overlays:
         if name != direct.OVERLAY:
-            options_of(name)
+            _require_overlay(name)
     for name in routers:
         routing(name)
+
+
+def _require_overlay(name: str) -> None:
+    if name not in BUILDERS:
+        raise WeftError(f"There is no overlay {name!r}: choose among {', '.join([direct.OVERLAY, *BUILDERS])}.")
 
 
 def _fits(overlay: str, router: str) -> bool:

@@ -49,7 +49,7 @@ class Agenda:
 
     @cached_property
     def batches(self) -> list[Range]:
-        """Without prices the trees are independent, and one batch will do."""
+        """Batches of topics; without prices the trees are independent, and one will do."""
         bounds, size = [0], float(FIRST)
         while bounds[-1] < len(self.topics):
             bounds.append(min(len(self.topics), bounds[-1] + int(size)) if self.load_weight else len(self.topics))
@@ -71,15 +71,15 @@ class Agenda:
         """What a node receives on average."""
         return float((self.rates * (self.subscribers.counts - 1)).sum() / max(self.subscribers.columns, 1))
 
-    @property
+    @cached_property
     def steps(self) -> Floats:
-        """By topic, how much the price of a node rises with every child that it gets."""
+        """Steps by topic: how much the price of a node rises with every child that it gets."""
         steps: Floats = self.rates * (self.load_weight / self.mean if self.mean > 0 else 0.0)
         return steps
 
 
 def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Floats | None = None) -> Agenda:
-    """Of the topics that have subscribers."""
+    """The agenda of the topics that have subscribers."""
     require_load_weight(load_weight)
     subscribers = instance.subscribers
     if rates is None:
@@ -92,7 +92,7 @@ def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Float
 
 
 def _in_order(publishers: Publishers | None, order: Int64s, topics: int) -> Publishers:
-    """Those of the topics in the order, by the places of these."""
+    """Topics of these in the order, by the places of these."""
     if publishers is None:
         return NO_PUBLISHERS
     place = np.full(topics, -1, np.int32)
@@ -119,7 +119,7 @@ class Load:
 
     @property
     def prices(self) -> Floats:
-        """Of every node, in hops."""
+        """Prices of all nodes, in hops."""
         mean = self._agenda.mean
         prices: Floats = self.sent * (self._agenda.load_weight / mean if mean > 0 else 0.0)
         return prices

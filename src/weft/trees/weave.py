@@ -59,6 +59,9 @@ class Strand:
     parents: Int32s
 
 
+FORM = "sizes", "members", "parents"
+
+
 def weave(
     instance: Instance,
     overlay: Overlay,
@@ -68,9 +71,9 @@ def weave(
     rates: Floats | None = None,
     latency: Latency | None = None,
 ) -> Trees:
-    """With latencies, paths are as short as may be in time, else in hops. Rates are those of topics.
+    """Trees of all topics, with paths as short as may be: in time where there are latencies, else in hops.
 
-    Without, they are by the publishers that are known, or equal.
+    Rates are those of topics. Without, they are by the publishers that are known, or equal.
     """
     require_fan_out(fan_out)
     mesh, agenda = mesh_of(overlay, latency), agenda_of(instance, load_weight, rates)
@@ -84,13 +87,12 @@ def weave(
 
 
 def woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], list[Strand]]) -> Trees:
-    """Of all topics, where `strands` weaves the ranges of a batch at the prices that the batches before have left."""
+    """Trees of all topics; `strands` weaves the ranges of a batch at the prices that the batches before left."""
     load, done = Load(agenda), []
     for batch in agenda.batches:
-        ranges = agenda.ranges(batch)
-        for each, topics_of_it in zip(strands(ranges, load.prices), ranges, strict=True):
-            load.add(topics_of_it, each.sizes, each.members, each.parents)
-            done.append(each)
+        woven_now = strands(agenda.ranges(batch), load.prices)
+        load.add(batch, *(np.concatenate([getattr(each, name) for each in woven_now]) for name in FORM))
+        done += woven_now
     return _trees_of(agenda, topics, done)
 
 
@@ -132,7 +134,7 @@ def require_fan_out(fan_out: int) -> None:
 
 
 def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Range) -> Strand:
-    """Of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
+    """Trees of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
     indptr = agenda.subscribers.indptr[topics[0] : topics[1] + 1]
     own = agenda.subscribers.indices[indptr[0] : indptr[-1]]
     known = agenda.publisher_indptr[topics[0] : topics[1] + 1]
@@ -156,7 +158,7 @@ def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Ran
 
 
 def _trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
-    """Of all topics in the order of their numbers."""
+    """Trees of all topics in the order of their numbers."""
     parts, sizes, members, parents = (
         np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in strands)])
         for name in ("parts", "sizes", "members", "parents")

@@ -16,9 +16,10 @@ from weft.model.table import Columns, Table
 By = Literal["topic", "node", "publisher", "anyone"]
 
 
-def publications(instance: Instance, count: int, seed: int = 1, by: By = "topic") -> Publications:
+def publications(instance: Instance, count: int, seed: int = 1, by: By | None = None) -> Publications:
     """`count` publications on topics that have subscribers.
 
+    Without `by`: by publisher where somebody told who publishes what (`weft traffic`), else by topic.
     By topic (BeaConvey, NSMF): a topic uniform over those with subscribers, its issuer over the subscribers.
     By node (Vitis): an issuer uniform over the nodes with interests, its topic over the interests.
     By publisher: a known publisher and its topic, in proportion to their rate.
@@ -29,6 +30,7 @@ def publications(instance: Instance, count: int, seed: int = 1, by: By = "topic"
     if not instance.subscriptions:
         raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     rng = np.random.default_rng(require_seed(seed))
+    by = by or ("publisher" if instance.has_traffic else "topic")
     if by == "publisher":
         return _by_publisher(rng, instance, count)
     if by == "node":

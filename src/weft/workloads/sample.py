@@ -152,7 +152,10 @@ def _kept_publishers(publishers: Publishers | None, nodes: Bools, topics: Bools)
         return None
     kept = nodes[publishers.nodes] & topics[publishers.topics]
     new_nodes, new_topics = (np.cumsum(nodes) - 1)[publishers.nodes], (np.cumsum(topics) - 1)[publishers.topics]
-    return Publishers(new_nodes[kept].astype(np.int32), new_topics[kept].astype(np.int32), publishers.rates[kept])
+    sizes = None if publishers.sizes is None else publishers.sizes[kept]
+    return Publishers(
+        new_nodes[kept].astype(np.int32), new_topics[kept].astype(np.int32), publishers.rates[kept], sizes
+    )
 
 
 def sample_meta(sampling: Sampling) -> dict[str, object]:

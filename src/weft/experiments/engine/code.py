@@ -23,6 +23,6 @@ def code_hash(folder: Path = WEFT) -> str:
     """Hash of the source files of these rooms, with their names."""
     digest = hashlib.blake2b(digest_size=6)
     for room in ROOMS:
-        for path in sorted((folder / room).rglob("*.py")):
+        for path in sorted(path for path in (folder / room).rglob("*") if path.suffix in (".py", ".toml")):
             digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -23,12 +23,12 @@ class WovenRun:
 
     @property
     def batch(self) -> Hashable:
-        """As RoutingRun's of the same overlay."""
+        """Batch of a RoutingRun of the same overlay."""
         return self.input, self.overlay, self.options, self.publications, self.seed
 
     @property
     def options(self) -> tuple[tuple[str, Any], ...]:
-        """Of the overlay."""
+        """Options of the overlay."""
         phases = (self.input.nodes - 1).bit_length()
         return () if self.in_degree is None else (("in_degree", self.in_degree * phases),)
 

@@ -28,8 +28,10 @@ class Connectivity(NamedTuple):
 @jit
 def unlinked(indptr: Int64s, topics: Int32s) -> Connectivity:
     """The connectivity without links: every subscription is a part of its own."""
-    alone = np.arange(len(topics)).astype(np.int32)
-    return Connectivity(indptr, topics, alone.copy(), alone, np.ones(len(topics), np.int32))
+    alone, size = np.empty(len(topics), np.int32), np.full(len(topics), 1, np.int32)
+    for i in range(len(topics)):
+        alone[i] = i
+    return Connectivity(indptr, topics, alone.copy(), alone, size)
 
 
 @jit
@@ -146,7 +148,7 @@ def unfinished(tcc: Connectivity, open_nodes: Bools, topics: int) -> Connectivit
 def renumbered(tcc: Connectivity, indptr: Int64s, kept: Int32s) -> Connectivity:
     """The same parts among fewer subscriptions."""
     name = np.full(len(tcc.topic), -1, np.int32)  # of every part: the first member that is kept
-    part, after, size = np.empty_like(kept), np.empty_like(kept), np.zeros_like(kept)
+    part, after, size = np.empty(len(kept), np.int32), np.empty(len(kept), np.int32), np.full(len(kept), 0, np.int32)
     for i in range(len(kept)):
         old = tcc.part[kept[i]]
         if name[old] < 0:

@@ -55,7 +55,7 @@ def open_nodes(constraint: Constraint, nodes: int) -> Bools:
 
 @inline_jit
 def owner(constraint: Constraint, v: int, w: int, coin: int) -> int:
-    """Who may open the link v-w: v, w or nobody; where both may, who has fewer places, and else the coin decides.
+    """Node that may open the link v-w, or nobody; where both may, who has fewer places, and else the coin decides.
 
     A place can be taken by any phase, so that a node with few of them had better use up its phases.
     """

@@ -102,19 +102,23 @@ def contributions(tcc: Connectivity, index: Index, nodes: int) -> Int16s:
 @jit
 def buckets(value: Int16s, place: Int32s) -> tuple[int, Int64s, Int32s]:
     """The floor, where each contribution begins, and the pairs from the floor on; none where no pair contributes."""
-    highest = value.max() if len(value) else 0
+    highest = 0
+    for contribution in value:
+        highest = max(highest, contribution)
     floor = max(1, highest - highest // 4)
-    links = np.flatnonzero(value >= floor)
     first = np.zeros(highest + 2, np.int64)
-    for link in links:
-        first[value[link] + 1] += 1
-    first = np.cumsum(first)
+    for contribution in value:
+        if contribution >= floor:
+            first[contribution + 1] += 1
+    for contribution in range(highest + 1):
+        first[contribution + 1] += first[contribution]
     free = first.copy()
-    pair = np.empty(len(links), np.int32)
-    for link in links:
-        at = free[value[link]]
-        free[value[link]] += 1
-        pair[at], place[link] = link, at
+    pair = np.empty(first[-1], np.int32)
+    for link in range(len(value)):
+        if value[link] >= floor:
+            at = free[value[link]]
+            free[value[link]] += 1
+            pair[at], place[link] = link, at
     return floor, first, pair
 
 

@@ -47,14 +47,14 @@ class Reach(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Of the overlay, from both ends: the neighbours of position p are ends[indptr[p]:indptr[p + 1]]."""
+    """Links of the overlay, from both ends: the neighbours of position p are ends[indptr[p]:indptr[p + 1]]."""
 
     indptr: Int64s
     ends: Int32s
 
 
 class Search(NamedTuple):
-    """For ways to a tree; arrays with room for all positions."""
+    """State of a search for ways to a tree; arrays with room for all positions."""
 
     queue: Int32s
     before: Int32s  # by position: from where it was reached

@@ -19,6 +19,7 @@ from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.order import descending
 
 NOBODY = -1
+ANY_LEVEL = -1
 
 
 class Party(NamedTuple):
@@ -35,14 +36,18 @@ class Party(NamedTuple):
     reached_from: Int32s  # the node that each was reached from,
     levels: Int32s  # the search's step in which it was found,
     sums: Floats  # and the prices on the way to it
+    other_queue: Int32s  # nodes of a search that comes towards it,
+    other_seen: Int64s  # by node: the last look at it,
+    other_levels: Int32s  # and how far it is
 
 
 @jit
 def empty_party(nodes: int) -> Party:
-    room, never = np.empty((6, nodes), np.int32), np.zeros((2, nodes), np.int64)
+    room, never = np.empty((8, nodes), np.int32), np.zeros((3, nodes), np.int64)
     slots, sums = np.full(nodes, NOBODY, np.int32), np.empty(nodes, np.float64)
     looks = np.zeros(1, np.int64)
-    return Party(slots, room[0], room[1], room[2], never[0], never[1], looks, room[3], room[4], room[5], sums)
+    own = slots, room[0], room[1], room[2], never[0], never[1], looks, room[3], room[4], room[5], sums
+    return Party(*own, room[6], never[2], room[7])
 
 
 @jit
@@ -184,33 +189,110 @@ def nearest_beside_another(
     """The node nearest to a part that has a link into another, of several the cheapest; `reached_from` leads
     back to the part.
 
-    A level of the search is complete when the next begins, so that the sums on the ways to it are final then.
+    Two searches go out, level by level, from the part and from all others, always the one where fewer nodes wait. Where
+    they meet, the first goes on through nodes that the second has found, each level nearer to the others. A level is
+    complete when the next begins, so that the sums on the ways to it are final then.
     """
     party.looks[0] += 1
-    head = tail = 0
+    (tail, other_tail), head, other_head, level = start(party, part, count), 0, 0, 0
+    while head < tail and other_head < other_tail:
+        if tail - head <= other_tail - other_head:
+            found = cheapest_beside_another(indptr, neighbours, party, part, head, tail) if level == 0 else NOBODY
+            if found != NOBODY:
+                return found
+            head, tail = tail, go_out(indptr, neighbours, prices, party, head, tail, ANY_LEVEL)
+        else:
+            level += 1
+            other_head, other_tail = other_tail, come_nearer(indptr, neighbours, party, other_head, other_tail, level)
+        met = keep_met(party, head, tail, level)
+        if met > head:
+            tail = met
+            for nearer in range(level - 1, 0, -1):
+                head, tail = tail, go_out(indptr, neighbours, prices, party, head, tail, nearer)
+            return cheapest_beside_another(indptr, neighbours, party, part, head, tail)
+    return NOBODY
+
+
+@leaf_jit
+def start(party: Party, part: int, count: int) -> tuple[int, int]:
+    """How many members there are in the part, and in all others."""
+    tail = other_tail = 0
     for slot in range(count):
         if leader_of(party, slot) == part:
             party.queue[tail] = party.members[slot]
             party.sums[party.members[slot]] = 0.0
             tail += 1
+        else:
+            party.other_queue[other_tail] = party.members[slot]
+            other_tail += 1
+    return tail, other_tail
+
+
+@leaf_jit
+def go_out(
+    indptr: Int64s, neighbours: Int32s, prices: Floats, party: Party, head: int, tail: int, other_level: int
+) -> int:
+    """Adds the nodes next to those from head to tail, where a level is given only those that the other search has
+    there; the new tail."""
+    look, level = party.looks[0], tail
+    for k in range(head, level):
+        here = party.queue[k]
+        for there in neighbours[indptr[here] : indptr[here + 1]]:
+            if party.slots[there] != NOBODY:
+                continue
+            if other_level != ANY_LEVEL and (
+                party.other_seen[there] != look or party.other_levels[there] != other_level
+            ):
+                continue
+            if party.node_seen[there] != look:
+                party.node_seen[there] = look
+                party.levels[there] = level
+                party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
+                party.queue[tail] = there
+                tail += 1
+            elif party.levels[there] == level and party.sums[here] + prices[there] < party.sums[there]:
+                party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
+    return tail
+
+
+@leaf_jit
+def come_nearer(indptr: Int64s, neighbours: Int32s, party: Party, head: int, tail: int, level: int) -> int:
+    """The same for the search from all other parts, which needs no sums."""
+    look, end = party.looks[0], tail
+    for k in range(head, end):
+        here = party.other_queue[k]
+        for there in neighbours[indptr[here] : indptr[here + 1]]:
+            if party.slots[there] == NOBODY and party.other_seen[there] != look:
+                party.other_seen[there], party.other_levels[there] = look, level
+                party.other_queue[tail] = there
+                tail += 1
+    return tail
+
+
+@leaf_jit
+def keep_met(party: Party, head: int, tail: int, level: int) -> int:
+    """Leaves those that the other search has found, if there are any; the new tail, or the head."""
+    kept = head
+    for k in range(head, tail):
+        node = party.queue[k]
+        if level > 0 and party.other_seen[node] == party.looks[0] and party.other_levels[node] == level:
+            party.queue[kept] = node
+            kept += 1
+    return kept
+
+
+@leaf_jit
+def cheapest_beside_another(indptr: Int64s, neighbours: Int32s, party: Party, part: int, head: int, tail: int) -> int:
+    """The node with a link into another part, the first of the cheapest."""
     found = NOBODY
-    while head < tail and found == NOBODY:
-        level = tail
-        for here in party.queue[head:level]:
-            for there in neighbours[indptr[here] : indptr[here + 1]]:
-                if party.slots[there] != NOBODY:
-                    other = leader_of(party, party.slots[there]) != part
-                    if other and (found == NOBODY or party.sums[here] < party.sums[found]):
-                        found = here
-                elif party.node_seen[there] != party.looks[0]:
-                    party.node_seen[there] = party.looks[0]
-                    party.levels[there] = level
-                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
-                    party.queue[tail] = there
-                    tail += 1
-                elif party.levels[there] == level and party.sums[here] + prices[there] < party.sums[there]:
-                    party.reached_from[there], party.sums[there] = here, party.sums[here] + prices[there]
-        head = level
+    for k in range(head, tail):
+        here = party.queue[k]
+        if found != NOBODY and party.sums[here] >= party.sums[found]:
+            continue
+        for there in neighbours[indptr[here] : indptr[here + 1]]:
+            if party.slots[there] != NOBODY and leader_of(party, party.slots[there]) != part:
+                found = here
+                break
     return int(found)
 
 
@@ -218,7 +300,7 @@ def nearest_beside_another(
 def send_away_idle(indptr: Int64s, neighbours: Int32s, party: Party, subscribers: int, count: int) -> int:
     """Remove the relays that the others can do without; how many members are left. A relay alone is never idle."""
     for slot in range(count - 1, subscribers - 1, -1):
-        if count > subscribers + 1 and is_idle(indptr, neighbours, party, slot, count):
+        if count > subscribers + 1 and is_idle(indptr, neighbours, party, slot):
             party.slots[party.members[slot]] = NOBODY
             count -= 1
             if slot < count:
@@ -228,18 +310,25 @@ def send_away_idle(indptr: Int64s, neighbours: Int32s, party: Party, subscribers
 
 
 @jit
-def is_idle(indptr: Int64s, neighbours: Int32s, party: Party, slot: int, count: int) -> bool:
+def is_idle(indptr: Int64s, neighbours: Int32s, party: Party, slot: int) -> bool:
+    """Whether all others are connected without it: those next to it are, as all are connected with it."""
     party.looks[0] += 1
-    party.node_seen[party.members[slot]] = party.looks[0]
-    party.queue[0] = party.members[0]
-    party.node_seen[party.members[0]] = party.looks[0]
-    head, tail = 0, 1
-    while head < tail:
+    look, node = party.looks[0], party.members[slot]
+    left, first = 0, NOBODY  # those next to it that are not reached yet
+    for there in neighbours[indptr[node] : indptr[node + 1]]:
+        if party.slots[there] != NOBODY and party.part_seen[party.slots[there]] != look:
+            party.part_seen[party.slots[there]] = look
+            left, first = left + 1, there
+    party.node_seen[node] = party.node_seen[first] = look
+    party.queue[0] = first
+    head, tail, left = 0, 1, left - 1
+    while head < tail and left > 0:
         here = party.queue[head]
         head += 1
         for there in neighbours[indptr[here] : indptr[here + 1]]:
-            if party.slots[there] != NOBODY and party.node_seen[there] != party.looks[0]:
-                party.node_seen[there] = party.looks[0]
+            if party.slots[there] != NOBODY and party.node_seen[there] != look:
+                party.node_seen[there] = look
+                left -= party.part_seen[party.slots[there]] == look
                 party.queue[tail] = there
                 tail += 1
-    return tail == count - 1
+    return left == 0

@@ -164,19 +164,21 @@ def find_ways(graph: Graph, root: int, tree: Tree, distances: Floats) -> None:
     waiting, queue = np.zeros(len(distances), np.bool_), tree.order  # a ring of as many places as there are members
     distances[:] = np.inf
     distances[root], tree.parents[root], tree.costs[root] = 0.0, NOBODY, 0.0
-    queue[0], head, length = root, 0, 1
+    queue[0], head, tail, length = root, 0, 0, 1  # the tail is the place of the last one
     while length > 0:
         here = queue[head]
-        head = (head + 1) % len(queue)
+        head = head + 1 if head + 1 < len(queue) else 0
         length -= 1
         waiting[here] = False
+        so_far = distances[here] + graph.prices[here]
         for k in range(graph.starts[here], graph.starts[here + 1]):
-            there, distance = graph.ends[k], distances[here] + graph.costs[k] + graph.prices[here]
+            there, distance = graph.ends[k], so_far + graph.costs[k]
             if distance < distances[there]:
                 distances[there], tree.parents[there], tree.costs[there] = distance, here, graph.costs[k]
                 if not waiting[there]:
                     waiting[there] = True
-                    queue[(head + length) % len(queue)] = there
+                    tail = tail + 1 if tail + 1 < len(queue) else 0
+                    queue[tail] = there
                     length += 1
 
 
@@ -227,7 +229,7 @@ def median(tree: Tree, subscribers: int) -> int:
 
 @leaf_jit
 def link_cost(tree: Tree, member: int, below: int, brought: float, subscribers: int) -> float:
-    """Of the link to its parent, if it led to so many subscribers and to where so much is brought in."""
+    """Cost of the link to its parent, if it led to so many subscribers and to where so much is brought in."""
     return float(tree.costs[member] * paths_over(below, brought, subscribers, tree.brought[tree.order[0]]))
 
 

@@ -1,0 +1,166 @@
+"""Real traffic by names: who publishes on what, how often, and how large it is.
+
+A file has a row a publication, as a log has, or a row a rate. Its columns, of CSV with a heading or of Parquet:
+`topic`; `node` (or `broker`), who publishes; `rate`, publications in any unit of time, 1 where there is none; `size`,
+bytes of a publication. Without the node, the rate of a topic is shared by its subscribers, since nothing else is known.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow
+
+from weft.arrays import Floats, Int64s
+from weft.errors import WeftError
+from weft.model.instance import Instance, Names
+from weft.model.publication import Publications, read_rates
+from weft.model.publisher import Publishers
+from weft.raw.source import sample_of
+from weft.raw.text import first_line, whole
+
+TOPIC_COLUMNS = ("topic_name", "topic")  # `weft publish` writes names beside numbers: names are meant
+NODE_COLUMNS = ("node_name", "node", "broker")
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    topics: Int64s  # a row each, as in the others
+    nodes: Int64s | None  # who publishes, where the file says it
+    rates: Floats
+    sizes: Floats | None  # bytes
+    unheard: int  # rows on topics that nobody subscribes to, which are left out
+
+    def publications(self) -> Publications:
+        """A row a publication, in the order of the file."""
+        if self.nodes is None:
+            raise WeftError("The file does not say who publishes: it needs a column 'node' or 'broker'.")
+        return Publications(self.topics.astype(np.int32), self.nodes.astype(np.int32))
+
+    def publishers(self, instance: Instance) -> Publishers:
+        """Rates of nodes and topics together, with the mean size of what they publish."""
+        if self.nodes is None:
+            return _shared(self, instance).publishers(instance)
+        keys, row = np.unique(self.nodes * np.int64(instance.topics) + self.topics, return_inverse=True)
+        total: Floats = np.bincount(row, self.rates, minlength=len(keys)).astype(np.float64)
+        sizes = None if self.sizes is None else np.bincount(row, self.rates * self.sizes) / np.maximum(total, 1e-300)
+        node, topic = np.divmod(keys, np.int64(instance.topics))
+        return Publishers(node.astype(np.int32), topic.astype(np.int32), total, sizes)
+
+
+def _shared(traffic: Traffic, instance: Instance) -> Traffic:
+    """Rows of all subscribers of every row's topic, who share its rate."""
+    counts = instance.subscribers.counts[traffic.topics]
+    row = np.repeat(np.arange(len(counts)), counts)
+    nodes = instance.subscribers.take(traffic.topics).indices.astype(np.int64)
+    sizes = None if traffic.sizes is None else traffic.sizes[row]
+    return Traffic(traffic.topics[row], nodes, (traffic.rates / counts)[row], sizes, traffic.unheard)
+
+
+def read_traffic(path: str | Path, instance: Instance) -> Traffic:
+    """Traffic of a file; names are those of the instance, or numbers where it has none."""
+    file = Path(sample_of(str(path)))
+    table = _table(file)
+    try:
+        return _traffic(table, instance)
+    except WeftError as error:
+        raise WeftError(f"{file} {error}") from error
+
+
+def read_topic_rates(path: str | Path, instance: Instance) -> Floats:
+    """How often each topic is published on: in Parquet by numbers, in CSV by names."""
+    if Path(path).suffix == ".parquet":
+        return read_rates(path, instance)
+    traffic = read_traffic(path, instance)
+    return np.bincount(traffic.topics, traffic.rates, minlength=instance.topics).astype(np.float64)
+
+
+def _traffic(table: pa.Table, instance: Instance) -> Traffic:
+    topic_column, node_column = (_first_of(names, table) for names in (TOPIC_COLUMNS, NODE_COLUMNS))
+    if topic_column is None:
+        raise WeftError(f"has no column 'topic'; it has {', '.join(table.column_names) or 'none'}.")
+    topics = _ids(table[topic_column], instance.topic_names, instance.topics)
+    heard = (topics >= 0) & (instance.subscribers.counts[np.maximum(topics, 0)] > 0)
+    nodes = None if node_column is None else _known_nodes(table[node_column], instance)
+    rates, sizes = _numbers(table, "rate"), _numbers(table, "size")
+    if not heard.any():
+        raise WeftError("has no topic with subscribers in the instance: is it of another one?")
+    if rates is not None and not rates[heard].any():
+        raise WeftError("has no rate above 0 on a topic with subscribers: nothing would be published.")
+    return Traffic(
+        topics[heard],
+        None if nodes is None else nodes[heard],
+        np.ones(int(heard.sum())) if rates is None else rates[heard],
+        None if sizes is None else sizes[heard],
+        int((~heard).sum()),
+    )
+
+
+def _first_of(names: Sequence[str], table: pa.Table) -> str | None:
+    return next((name for name in names if name in table.column_names), None)
+
+
+def _table(path: Path) -> pa.Table:
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    heading = first_line(str(path))
+    delimiter = next((mark for mark in DELIMITERS if mark in heading), ",")
+    names = next(csv.reader([heading], delimiter=delimiter))
+    as_text = arrow.ConvertOptions(column_types={name: pa.string() for name in names})
+    try:
+        parsed = {"parse_options": arrow.ParseOptions(delimiter=delimiter), "convert_options": as_text}
+        found = arrow.read_csv(BytesIO(whole(str(path))), **parsed)
+    except pa.ArrowException as error:
+        raise WeftError(f"{path} cannot be read as CSV with a heading: {error}") from error
+    return found.rename_columns([name.strip().lower() for name in names])
+
+
+def _parquet(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise WeftError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _ids(column: pa.ChunkedArray, names: Names | None, count: int) -> Int64s:
+    """The number of every name; -1 where the instance has none of that name."""
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    known = pa.array(list(map(str, range(count))) if names is None else names, pa.string())
+    found: Int64s = pc.fill_null(pc.index_in(text, known), -1).to_numpy().astype(np.int64)
+    return found
+
+
+def _known_nodes(column: pa.ChunkedArray, instance: Instance) -> Int64s:
+    nodes = _ids(column, instance.node_names, instance.nodes)
+    unknown: Sequence[str] = pc.unique(column.filter(pa.array(nodes < 0))).to_pylist()
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise WeftError(f"has {unknown[0]!r}{more} as publishers, not nodes: name the brokers that they publish at.")
+    return nodes
+
+
+def _numbers(table: pa.Table, name: str) -> Floats | None:
+    if name not in table.column_names:
+        return None
+    try:
+        values: Floats = table[name].cast(pa.float64()).to_numpy()
+    except pa.ArrowException:
+        values = np.array([np.nan])
+    if not np.all((values >= 0) & (values < np.inf)):
+        row, word = next((row, word) for row, word in enumerate(table[name].to_pylist()) if not _is_amount(word))
+        raise WeftError(f"has {word!r} as the {name} of row {row + 1}: give a number from 0.")
+    return values
+
+
+def _is_amount(word: str | float | None) -> bool:
+    try:
+        return word is not None and 0 <= float(word) < np.inf
+    except ValueError:
+        return False
