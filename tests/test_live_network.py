@@ -1,17 +1,22 @@
 """A network of real processes: commands, bad surroundings, and the loop from a snapshot to a plan in place."""
 
+import asyncio
 import json
 import signal
 import socket
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from live_network import Master, Node, Process, running, weft, weft_json
 from live_node import Paho, free_port, until
+from weft.live.clock import Clock
 from weft.live.identity import FILE as IDENTITY
+from weft.live.link import Wire
+from weft.wire import frame as w
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +71,7 @@ def test_the_loop_from_a_snapshot_to_a_plan_in_place(master: Master, nodes: list
                 client.subscribe(topic)
         for _ in range(10):
             one.publish("b", "x", 1)
-        until(lambda: master.ask("status")["publications_a_second"] > 0, "measuring")
+        until(lambda: master.ask("snapshot")["publishers"] is not None, "measuring")
         found = weft_json("snapshot", "--out", str(tmp_path / "live"), *address)
         assert found["nodes"] == 4
         assert found["subscriptions"] == 6
@@ -195,6 +200,62 @@ def test_settings_of_a_master_out_of_a_file(tmp_path: Path) -> None:
     code, said = Process("master", "--config", str(file)).wait()
     assert code == 2
     assert f"weft: {file}: there is no option colour: the options are automatic, " in said
+
+
+class Newcomer:
+    """A node that has nothing but its connection with the master, and links as soon as it is told of them."""
+
+    def __init__(self, number: int) -> None:
+        self.name, self.address = f"n{number}", f"127.0.0.1:{1000 + number}"
+        self.done = asyncio.Event()
+        self.refused = ""
+        self.peers: set[int] = set()
+
+    def opened(self, wire: Wire) -> None:
+        wire.send(w.Hello(w.VERSION, "", w.Role.NODE, self.name))
+
+    def heard(self, wire: Wire, frames: Sequence[w.Frame]) -> None:
+        for frame in frames:
+            match frame:
+                case w.Hello():
+                    wire.send(w.Join(self.name, 1, w.NOBODY, self.address, (), 0))
+                case w.Peers(version, _, _, peers):
+                    for peer in {one.node for one in peers} - self.peers:
+                        wire.send(w.LinkMade(peer, 1.0))
+                    self.peers = {one.node for one in peers}
+                    wire.send(w.Applied(version))
+                case w.Tables():
+                    self.done.set()
+                case w.Refused(reason):
+                    self.refused = reason
+                    self.done.set()
+
+    def closed(self, wire: Wire, reason: str) -> None:
+        self.refused = self.refused or reason
+        self.done.set()
+
+    def ignore(self, wire: Wire, value: float = 0.0) -> None:
+        pass
+
+    congested = drained = timed = clock_read = ignore
+
+
+def test_five_hundred_nodes_that_join_within_a_second(tmp_path: Path) -> None:
+    async def join(port: int) -> list[Newcomer]:
+        newcomers, clock = [Newcomer(number) for number in range(500)], Clock()
+        connect = asyncio.get_running_loop().create_connection
+        calls = [connect(partial(Wire, one, clock), "127.0.0.1", port) for one in newcomers]
+        await asyncio.gather(*calls)
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(one.done.wait() for one in newcomers))
+        assert master.ask("status")["links_over_bound"] == {}
+        return newcomers
+
+    master = Master("--data", str(tmp_path), "--quiet")
+    with running(master):
+        newcomers = asyncio.run(join(master.address.port))
+    assert [one.refused for one in newcomers if one.refused] == []
+    assert max(len(one.peers) for one in newcomers) <= 27
 
 
 # Master and nodes come and go

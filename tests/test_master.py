@@ -379,12 +379,12 @@ def test_nodes_that_come_and_fail_while_a_design_is_put_in_place():
     world.fail(world.nodes["n05"])
     world.run(30.0)
     world.check()
-    assert world.master.redesign.stage == "none"
+    assert world.master.designing.redesign.stage == "none"
 
 
 def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
     world = clusters()
-    world.master.parameters = world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=0.01)
+    world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=0.01)
     world.run(120.0)
     designs = [note for note in world.notes if note.event == "redesigned"]
     assert len(designs) == 1

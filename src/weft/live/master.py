@@ -27,8 +27,8 @@ from weft.live.master_metrics import metrics
 from weft.live.master_settings import MasterSettings
 from weft.live.store import SqliteStore
 from weft.master import effect as e
-from weft.master.answer import status
 from weft.master.engine import Engine, Job
+from weft.master.keeping import cluster_record
 from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire.frame import Frame
@@ -129,7 +129,7 @@ class MasterDriver:
             _require_cluster(records, settings.cluster)
         self._carry_out(self.master.restore(records, clock.now()))
         if store is not None and not records:
-            store.keep([self.master.network.cluster_record()])
+            store.keep([cluster_record(self.master.network)])
 
     async def stop(self) -> None:
         for design in self._designs:
@@ -148,7 +148,8 @@ class MasterDriver:
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         for frame in frames:
-            self._handle(e.Heard(wire.number, frame))
+            if wire.number in self._wires:  # else it is being sent away
+                self._handle(e.Heard(wire.number, frame))
 
     def closed(self, wire: Wire, reason: str) -> None:
         self._wires.pop(wire.number, None)
@@ -171,7 +172,7 @@ class MasterDriver:
     async def answer(self, request: Request) -> Response:
         match request.method, request.path:
             case "GET" | "HEAD", "/metrics":
-                return Response("200 OK", metrics(status(self.master)), "text/plain; version=0.0.4")
+                return Response("200 OK", metrics(self.master.status()), "text/plain; version=0.0.4")
             case "GET" | "HEAD", "/health":
                 return Response("200 OK", "ok\n")
             case "GET" | "HEAD", "/status":

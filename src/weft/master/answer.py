@@ -1,28 +1,30 @@
 """Answers to operators, as JSON has them."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.master.membership import Membership, clock_sentence
 from weft.master.network import Network
-from weft.master.roster import State
+from weft.master.roster import Member, State
 from weft.master.snapshot import Snapshot
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.wire.frame import Traced, topic_of
 from weft.wire.mqtt.topic import is_filter, is_shared, matches
 
 if TYPE_CHECKING:
-    from weft.master.master import Master
+    from weft.master.designing import Designing
 
 
-def status(master: "Master") -> dict[str, Any]:
-    network, quality = master.network, master.network.quality()
+def status(network: Network, membership: Membership, designing: "Designing") -> dict[str, Any]:
+    quality, designed = network.quality(), designing.designed
     over = network.plan.over_bound()
     busiest = quality.busiest_node
     return {
         "cluster": network.cluster,
         "version": network.version,
-        "nodes": [_node(master, number) for number in (member.number for member in network.roster)],
+        "nodes": [_node(network, member) for member in sorted(network.roster, key=lambda member: natural(member.name))],
         "links": len(network.links),
         "links_up": len(network.made),
         "links_bound": network.plan.bound,
@@ -32,20 +34,20 @@ def status(master: "Master") -> dict[str, Any]:
         "topics": len(network.topics()),
         "publications_a_second": sum(sum(rates.values()) for rates in network.traffic.rates.values()),
         "relays_a_delivery": quality.relays,
-        "relays_a_delivery_designed": None if master.designed is None else master.designed.relays,
+        "relays_a_delivery_measured": _measured(network),
+        "relays_a_delivery_designed": None if designed is None else designed.relays,
         "busiest_node": network.roster[busiest].name if busiest in network.roster else None,
         "busiest_times_mean": quality.busiest,
-        "busiest_times_mean_designed": None if master.designed is None else master.designed.busiest,
+        "busiest_times_mean_designed": None if designed is None else designed.busiest,
         "parted_topics": network.parted(),
-        "redesign": str(master.redesign.stage),
+        "redesign": str(designing.redesign.stage),
         "counters": _totals(network),
-        "problems": _problems(master),
+        "problems": _problems(network, membership),
     }
 
 
-def _node(master: "Master", number: int) -> dict[str, Any]:
-    network = master.network
-    member = network.roster[number]
+def _node(network: Network, member: Member) -> dict[str, Any]:
+    number = member.number
     up = [each for each in network.made if number in each]
     counters = network.traffic.counters.get(number, {})
     return {
@@ -64,20 +66,28 @@ def _node(master: "Master", number: int) -> dict[str, Any]:
     }
 
 
+def _measured(network: Network) -> float | None:
+    """What nodes have counted since they started; None where nothing was delivered."""
+    delivered = network.traffic.total("delivered")
+    return network.traffic.total("relayed") / delivered if delivered else None
+
+
 def _totals(network: Network) -> dict[str, int]:
     names = sorted({name for counters in network.traffic.counters.values() for name in counters})
     return {name: network.traffic.total(name) for name in names}
 
 
-def _problems(master: "Master") -> list[str]:
-    """What an operator should look at, a sentence each."""
-    from weft.master.master import clock_sentence
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts node-10 behind node-9."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
-    network = master.network
+
+def _problems(network: Network, membership: Membership) -> list[str]:
+    """What an operator should look at, a sentence each."""
     down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
-    clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(master.clocks.items())]
+    clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *master.unreachable.values(), *clocks, *parted]
+    return [*down, *membership.unreachable.values(), *clocks, *parted]
 
 
 def explained(network: Network, topic: str) -> dict[str, Any]:

@@ -1,0 +1,176 @@
+"""Bulletins: what every node is told of the changes of the network, in an order that nobody can mistake.
+
+Remembers what each node was told last, so that it hears of every change once, and of what stays the same never.
+"""
+
+from weft.master.changes import Changes
+from weft.master.directory import is_listed
+from weft.master.network import Network
+from weft.master.ring import SIZE
+from weft.wire import frame as w
+from weft.wire.frame import topic_of
+from weft.wire.mqtt.topic import is_shared
+
+Told = dict[int, list[w.Frame]]  # node -> frames, in order
+Way = tuple[bool, tuple[int, ...]]  # whether others hold a filter, and the peers on a way into its tree
+
+
+class Bulletin:
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._told: dict[int, set[int]] = {}  # peers
+        self._given: dict[int, dict[int, frozenset[int]]] = {}  # tables
+        self._listed: dict[str, w.Listed] = {}
+        self._asked: dict[str, dict[int, Way | None]] = {}  # filter -> node -> its way
+
+    def find_way(self, node: int, pattern: str) -> None:
+        """A node wants to know its way into a tree, now and whenever that changes."""
+        self._asked.setdefault(pattern, {})[node] = None
+        self._network.changes.ways.add(pattern)
+
+    def issue(self, changes: Changes) -> Told:
+        """What every node is told of changes.
+
+        The order keeps debts right: that a node is down comes before tables without it, that it is back behind those
+        with it.
+        """
+        for node in changes.gone:
+            self._forget(node)
+        for node in changes.repeated:
+            self._told.pop(node, None)
+        told = changes.frames
+        self._tell_filters(changes, told)
+        self._tell_peers(changes, told)
+        self._tell_tables(changes, told)
+        self._tell_ways(changes, told)
+        for node, frames in changes.late.items():
+            told.setdefault(node, []).extend(frames)
+        return told
+
+    def _forget(self, node: int) -> None:
+        self._told.pop(node, None)
+        self._given.pop(node, None)
+        for peers in self._told.values():
+            peers.discard(node)
+        for asked in self._asked.values():
+            asked.pop(node, None)
+
+    def _tell_filters(self, changes: Changes, told: Told) -> None:
+        added, removed = [], []
+        for pattern in sorted(filter(is_listed, changes.filters)):
+            listed = self._listing(pattern)
+            if listed is None and self._listed.pop(pattern, None) is not None:
+                removed.append(pattern)
+            elif listed is not None and self._listed.get(pattern) != listed:
+                self._listed[pattern] = listed
+                added.append(listed)
+        for node in sorted(self._network.woven):
+            if node in changes.woven_in:
+                every = tuple(self._listed[pattern] for pattern in sorted(self._listed))
+                told.setdefault(node, []).append(w.Filters(self._network.version, every, (), whole=True))
+            elif added or removed:
+                told.setdefault(node, []).append(w.Filters(self._network.version, tuple(added), tuple(removed)))
+
+    def _listing(self, pattern: str) -> w.Listed | None:
+        """A filter as all nodes are told of it; None where nobody who is there holds it."""
+        directory = self._network.directory
+        holders = sorted(directory.holders.get(pattern, set()) & self._network.woven)
+        if not holders:
+            return None
+        if not is_shared(pattern):
+            return w.Listed(pattern)
+        return w.Listed(
+            pattern,
+            tuple(
+                w.Holder(node, self._ring_id(node), self._network.directory.held[node][pattern].members)
+                for node in holders
+            ),
+        )
+
+    def _tell_peers(self, changes: Changes, told: Told) -> None:
+        for node in sorted(changes.rewired & self._network.placed):
+            before, self._told[node] = self._told.get(node, set()), set(self._network.peers[node])
+            frames = told.setdefault(node, [])
+            peers = tuple(self._peer(node, peer) for peer in sorted(self._network.peers[node]))
+            frames.append(w.Peers(self._network.version, self._ring_id(node), SIZE, peers))
+            frames += [
+                w.NeighbourInterests(peer, tuple(sorted(self._network.directory.interests[peer])), (), whole=True)
+                for peer in sorted(self._network.peers[node] - before)
+            ]
+        for node, (added, removed) in changes.interests.items():
+            if (added or removed) and node in self._network.placed:
+                self._tell_interest(node, tuple(sorted(added)), tuple(sorted(removed)), self._network.peers[node], told)
+
+    def _tell_interest(
+        self,
+        node: int,
+        added: tuple[int, ...],
+        removed: tuple[int, ...],
+        peers: set[int],
+        told: Told,
+    ) -> None:
+        for peer in sorted(peers):
+            told.setdefault(peer, []).append(w.NeighbourInterests(node, added, removed))
+
+    def _ring_id(self, node: int) -> int:
+        return self._network.roster[node].ring_id or 0
+
+    def _peer(self, node: int, peer: int) -> w.Peer:
+        member = self._network.roster[peer]
+        is_finger = peer in self._network.plan.fingers[node]
+        return w.Peer(peer, member.name, member.address, self._ring_id(peer), is_finger, opens=node < peer)
+
+    def _tell_tables(self, changes: Changes, told: Told) -> None:
+        tables: dict[int, dict[int, w.Table]] = {}
+        for topic, assigned in changes.tables.items():
+            safe = self._is_safe(topic, assigned)
+            for node, table in assigned.items():
+                if node not in self._network.loom.links:
+                    continue
+                tables.setdefault(node, {})[topic] = _table(topic, table, safe)
+                self._remember(node, topic, table)
+        for node, topics in changes.answered.items():
+            for topic in topics & self._given.get(node, {}).keys():
+                tables.setdefault(node, {}).setdefault(topic, _table(topic, self._given[node][topic], True))
+        for node in sorted(changes.woven_in & self._network.woven):
+            whole = tuple(_table(topic, table, False) for topic, table in sorted(self._given.get(node, {}).items()))
+            told.setdefault(node, []).append(w.Tables(self._network.version, whole, whole=True))
+        for node in sorted((tables.keys() & self._network.woven) - changes.woven_in):
+            some = tuple(tables[node][topic] for topic in sorted(tables[node]))
+            told.setdefault(node, []).append(w.Tables(self._network.version, some))
+
+    def _is_safe(self, topic: int, assigned: dict[int, frozenset[int] | None]) -> bool:
+        """Whether the tree has only grown, or only shrunk, since it was last told."""
+        nothing: frozenset[int] = frozenset()
+        pairs = [(self._given.get(node, {}).get(topic, nothing), table or nothing) for node, table in assigned.items()]
+        return all(old <= new for old, new in pairs) or all(new <= old for old, new in pairs)
+
+    def _remember(self, node: int, topic: int, table: frozenset[int] | None) -> None:
+        given = self._given.setdefault(node, {})
+        if table is None:
+            given.pop(topic, None)
+        else:
+            given[topic] = table
+
+    def _tell_ways(self, changes: Changes, told: Told) -> None:
+        names = {name for topic in changes.tables for name in self._network.directory.names.get(topic, ())}
+        patterns = set(self._asked) if changes.links_gone else (changes.ways | names) & self._asked.keys()
+        for pattern in sorted(patterns):
+            for node, before in sorted(self._asked[pattern].items()):
+                way = self._way(node, pattern)
+                if way != before and node in self._network.placed:
+                    self._asked[pattern][node] = way
+                    told.setdefault(node, []).append(w.Way(self._network.version, pattern, *way))
+
+    def _way(self, node: int, pattern: str) -> tuple[bool, tuple[int, ...]]:
+        """Whether others hold a filter, and the peers on a way into its tree."""
+        is_held = any(
+            other != node and other in self._network.loom.links
+            for other in self._network.directory.holders.get(pattern, ())
+        )
+        known = is_held and node in self._network.loom.links
+        return is_held, self._network.loom.way(node, topic_of(pattern)) if known else ()
+
+
+def _table(topic: int, table: frozenset[int] | None, safe: bool) -> w.Table:
+    return w.Table(topic, None if table is None else tuple(sorted(table)), safe)

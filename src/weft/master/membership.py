@@ -1,0 +1,356 @@
+"""Nodes that come, stay, fail and leave, and the connections on which they say so.
+
+Nodes that join, and links that come up, are gathered for a moment, so that five hundred of them are one change of the
+plan. A node whose connection is gone has a moment to come back before it counts as failed, unless a neighbour has lost
+it too. Who leaves in order is expected back if sessions are kept there.
+"""
+
+from dataclasses import dataclass
+
+from weft.errors import WeftError
+from weft.master.applying import Applying
+from weft.master.keeping import Memory
+from weft.master.network import Network
+from weft.master.plan import Link, link
+from weft.master.redesign import Redesign, Stage
+from weft.master.roster import Member, State
+from weft.master.turn import Turn
+from weft.wire import frame as w
+
+APART = 60.0  # seconds that a node's clock may differ from the master's without a word
+
+
+@dataclass
+class Connection:
+    number: int | None = None  # of the node, when it has joined
+    greeted: bool = False
+
+
+class Membership:
+    def __init__(self, network: Network, turn: Turn, applying: Applying) -> None:
+        self.connection_of: dict[int, int] = {}  # node -> connection
+        self.clocks: dict[int, float] = {}  # node -> seconds that its clock is ahead, where it is too much
+        self.unreachable: dict[Link, str] = {}  # links that did not come up, in words
+        self.pending: list[int] = []  # nodes that wait for the next change of the plan
+        self.redesign: Redesign | None = None
+        self._network = network
+        self._turn = turn
+        self._applying = applying
+        self._parameters = network.parameters
+        self._connections: dict[int, Connection] = {}
+        self._claimed: set[Link] = set()  # links that nodes had when they joined
+        self._gather_at: float | None = None
+        self._gone: dict[int, float] = {}  # nodes without a connection, and when they count as failed
+        self._forgetting: set[int] = set()  # nodes that leave for good
+        self._memory = Memory()
+
+    def connection(self, number: int) -> Connection:
+        return self._connections.setdefault(number, Connection())
+
+    def deadlines(self) -> list[float]:
+        waiting = next(iter(self._network.waiting.values()), None)
+        return [time for time in (self._gather_at, waiting, *self._gone.values()) if time is not None]
+
+    def go_on(self) -> None:
+        now = self._turn.now
+        for number in [number for number, at in self._gone.items() if at <= now]:
+            self.fail(number)
+        if self._gather_at is not None and self._gather_at <= now:
+            self._gather()
+        self._give_up_waiting()
+
+    def expect(self, memory: Memory) -> None:
+        """Wait for the nodes of before a restart, before anything is planned."""
+        self._memory = memory
+        late = self._turn.now + self._parameters.making + self._parameters.grace
+        self._gone = dict.fromkeys(sorted(memory.expected), late)
+        if memory.expected:
+            self._gather_at = self._turn.now + self._parameters.making
+
+    # Coming
+
+    def greet(self, connection: int, hello: w.Hello) -> None:
+        cluster, name = self._network.cluster, hello.name or "It"
+        if hello.version != w.VERSION:
+            reason = (
+                f"{name} speaks version {hello.version} of the protocol and the master version {w.VERSION}: run the "
+                "same version of Weft everywhere."
+            )
+        elif hello.cluster not in ("", cluster):
+            reason = (
+                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: start it with another "
+                "data folder, or give it its own master."
+            )
+        elif hello.role is not w.Role.NODE:
+            reason = "Only nodes connect here; operators ask over HTTP."
+        else:
+            self.connection(connection).greeted = True
+            self._turn.tell(connection, w.Hello(w.VERSION, cluster, w.Role.MASTER))
+            return
+        self.refuse(connection, reason)
+
+    def refuse(self, connection: int, reason: str) -> None:
+        self._connections.pop(connection, None)
+        self._turn.refuse(connection, reason)
+
+    def join(self, connection: int, join: w.Join) -> None:
+        network, known = self._network, self._network.roster.called(join.name)
+        problem = self._problem_with(join, known)
+        if problem:
+            self.refuse(connection, problem)
+            return
+        node = network.roster.number_for(join.name, join.node)
+        self._replace_connection(node, connection)
+        stays = node in network.placed and known is not None and known.incarnation == join.incarnation
+        if node in network.placed and not stays:
+            network.remove(node, self._turn.now, expected=True)
+        self._enter(node, join, known)
+        if stays:
+            self._take_up(node)
+        elif node not in self.pending:
+            if known is not None or join.node != w.NOBODY:
+                network.returning.add(node)
+            self.pending.append(node)
+            self.gather_soon()
+
+    def _problem_with(self, join: w.Join, known: Member | None) -> str:
+        if not join.name:
+            return "A node needs a name: give it one."
+        if not is_address(join.address):
+            return f"{join.name} takes links at {join.address!r}, which is no HOST:PORT: give it such an address."
+        if known is None or known.number not in self.connection_of:
+            return ""
+        if known.incarnation == join.incarnation and known.address == join.address:
+            return ""  # it has lost its connection, and we have not noticed yet
+        return (
+            f"There is a node called {join.name} already, at {known.address}: give this one, at {join.address}, "
+            "another name."
+        )
+
+    def _replace_connection(self, node: int, connection: int) -> None:
+        old = self.connection_of.get(node)
+        if old is not None and old != connection:
+            self._connections.pop(old, None)
+            self._turn.close(old)
+        self.connection(connection).number = node
+        self.connection_of[node] = connection
+        self._gone.pop(node, None)
+
+    def _enter(self, node: int, join: w.Join, known: Member | None) -> None:
+        """Put all that a node says of itself in the place of what was known."""
+        network = self._network
+        place = None if known is None else known.ring_id
+        state = State.JOINING if known is None else known.state
+        member = Member(join.name, node, join.incarnation, join.address, join.listeners, state, place)
+        network.version = max(network.version, join.plan)  # of a master that has forgotten some
+        network.roster.keep(member)
+        network.keep(member)
+        network.directory.welcome(node)
+        gone = network.directory.held[node].keys() - {held.filter for held in join.held}
+        network.interest(node, join.held, sorted(gone))
+        self._take_sessions(node, join.owned)
+        self._claimed |= {link(node, peer) for peer in join.links}
+        self._applying.ask(node, join.sequence)
+
+    def _take_sessions(self, node: int, owned: tuple[w.Owned, ...]) -> None:
+        """Note the sessions of a node; one that its client has taken elsewhere meanwhile stays there."""
+        directory, here = self._network.directory, {one.client for one in owned}
+        for client in directory.clients(node):
+            if client not in here:
+                self._network.end_session(node, client)
+        for one in owned:
+            other = directory.sessions.get(one.client)
+            if other is None or other.node == node or other.node not in self.connection_of:
+                self._network.own(node, one)
+
+    def _take_up(self, node: int) -> None:
+        """A node that was away for a moment goes on."""
+        for each in [each for each in self._network.made if node in each and each not in self._claimed]:
+            self._network.link_lost(*each, self._turn.now)
+        self._connect_claimed()
+        self._network.refresh(node)
+        self._turn.note("returned", self._name(node))
+
+    def _connect_claimed(self) -> None:
+        placed = self._network.placed
+        for one, other in sorted(self._claimed):
+            if {one, other} <= placed and self._network.link_made(one, other):
+                self.gather_soon()
+        self._claimed = {each for each in self._claimed if not set(each) <= placed}
+
+    # One change for many
+
+    def gather_soon(self) -> None:
+        expected = self._memory.expected
+        if expected and expected <= self.connection_of.keys():
+            expected.clear()
+            self._gather_at = self._turn.now
+        elif self._gather_at is None:
+            self._gather_at = self._turn.now + self._parameters.gather
+
+    def _gather(self) -> None:
+        """One change for all who have joined, and all links that have come up."""
+        network, self._gather_at = self._network, None
+        self._memory.expected.clear()
+        if self.redesign is None or self.redesign.stage is not Stage.MAKING:
+            pending, self.pending = self.pending, []
+            self._place([network.roster[node] for node in pending])
+        network.connect()
+        network.rewire(self._turn.now)
+        if not network.woven and len(network.placed) == 1:
+            network.weave_in_alone(min(network.placed))
+        if self._memory.trees and not self.pending and network.woven:
+            self._take_up_trees()
+
+    def _place(self, members: list[Member]) -> None:
+        if not members:
+            return
+        fingers, self._memory.fingers = self._memory.fingers, {}
+        self._network.place(members, self._turn.now, fingers)
+        self._connect_claimed()
+        for member in members:
+            self._turn.note("joined", member.name, member.address)
+
+    def _take_up_trees(self) -> None:
+        """Go on with the trees of before a restart, as far as they can be."""
+        trees, self._memory.trees = self._memory.trees, {}
+        for topic, tables in trees.items():
+            if self._network.loom.subscribers(topic):
+                self._network.adopt(topic, tables)
+
+    def _give_up_waiting(self) -> None:
+        """Links that have not come up in their time, and nodes that have got none."""
+        network = self._network
+        late = network.overdue(self._turn.now)
+        for one, other in late:
+            sentence = unreachable_sentence(network.roster[one], network.roster[other])
+            if (one, other) not in self.unreachable:
+                self._turn.note("unreachable", self._name(other), sentence)
+            self.unreachable[one, other] = sentence
+        for number in sorted(network.placed - network.woven):
+            if not any(number in each for each in (*network.waiting, *network.made)):
+                self._give_up_joining(number)
+        if late:
+            network.rewire(self._turn.now)
+
+    def _give_up_joining(self, number: int) -> None:
+        """Nobody is half in: a node that gets no link is refused, unless it is the first."""
+        network = self._network
+        if not network.woven and number == min(network.placed):
+            network.weave_in_alone(number)
+            return
+        member = network.roster[number]
+        names = ", ".join(self._name(other) for other in sorted(network.plan.peers(number))[:5])
+        reason = (
+            f"{member.name} cannot be reached at {member.address} by other nodes ({names}): give an address for links "
+            "that they can reach, and open its port."
+        )
+        connection = self.connection_of.pop(number, None)
+        network.remove(number, self._turn.now, expected=bool(network.directory.owed(number)))
+        if connection is not None:
+            self.refuse(connection, reason)
+
+    # Going
+
+    def close(self, connection: int) -> None:
+        known = self._connections.pop(connection, None)
+        number = None if known is None else known.number
+        if number is None or self.connection_of.get(number) != connection:
+            return
+        del self.connection_of[number]
+        if number in self.pending:
+            self._withdraw(number)
+        else:
+            self._gone[number] = self._turn.now + self._parameters.grace
+
+    def _withdraw(self, number: int) -> None:
+        """A node that has not got its place is gone."""
+        self.pending.remove(number)
+        if self._network.roster[number].ring_id is None:
+            self._network.forget(number)
+
+    def suspect(self, number: int) -> None:
+        """A neighbour has lost a node: if its connection is gone too, it has failed."""
+        if number in self._gone:
+            self.fail(number)
+
+    def fail(self, number: int) -> None:
+        name = self._name(number)
+        self._part_with(number, expected=True)
+        self._turn.note("failed", name)
+
+    def leave(self, number: int) -> None:
+        """A node leaves in order."""
+        connection = self.connection_of.pop(number, None)
+        if connection is not None:
+            self._connections.pop(connection, None)
+            self._turn.close(connection)
+        name, forgetting = self._name(number), number in self._forgetting
+        self._forgetting.discard(number)
+        self._part_with(number, expected=bool(self._network.directory.owed(number)) and not forgetting)
+        self._turn.note("left", name)
+
+    def dismiss(self, member: Member, forget: bool) -> int:
+        """An operator wants a node to leave. How many filters its sessions hold."""
+        number, network = member.number, self._network
+        owed = len(network.directory.owed(number))
+        if number in self.connection_of:
+            if forget:
+                self._forgetting.add(number)
+            network.changes.tell(number, w.Leave())
+        elif owed and not forget:
+            raise WeftError(
+                f"{member.name} is down, and its sessions hold {owed} filters that other nodes keep messages for: say "
+                "that it is to be forgotten to end that debt."
+            )
+        elif number in network.placed:
+            self._part_with(number, expected=False)
+        else:
+            network.forget(number)
+        return owed
+
+    def _part_with(self, number: int, *, expected: bool) -> None:
+        if number in self.pending:
+            self.pending.remove(number)
+        self._gone.pop(number, None)
+        self.clocks.pop(number, None)
+        self.unreachable = {each: text for each, text in self.unreachable.items() if number not in each}
+        self._applying.forget(number)
+        self._network.remove(number, self._turn.now, expected=expected)
+        if self.redesign is not None and self.redesign.stage is Stage.MAKING:
+            self.redesign.switch(self._turn.now)
+        if len(self._network.placed) == 1 and not self._network.woven:
+            self.gather_soon()
+
+    # Clocks
+
+    def read_clock(self, connection: int, time: float) -> None:
+        known = self._connections.get(connection)
+        if known is None or known.number is None:
+            return
+        ahead, number = time - self._turn.now, known.number
+        if abs(ahead) <= APART:
+            self.clocks.pop(number, None)
+        elif number not in self.clocks:
+            self.clocks[number] = ahead
+            self._turn.note("clock_apart", self._name(number), clock_sentence(self._name(number), ahead))
+
+    def _name(self, number: int) -> str:
+        return self._network.roster[number].name
+
+
+def is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal() and 0 < int(port) < 65_536
+
+
+def unreachable_sentence(one: Member, other: Member) -> str:
+    return f"{one.name} has no link with {other.name} at {other.address}: see whether it can reach that address."
+
+
+def clock_sentence(name: str, ahead: float) -> str:
+    way = "ahead of" if ahead > 0 else "behind"
+    return (
+        f"The clock of {name} is {abs(ahead):,.0f} s {way} the master's: set it, for the newest retained message is "
+        "told by clocks."
+    )
