@@ -2,6 +2,9 @@
 
 import pytest
 
+from weft.journal.parameters import Parameters as JournalParameters
+from weft.node.effect import LinkCongested, LinkDrained
+from weft.node.parameters import Parameters
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
 from weft.wire.frame import Carry
@@ -429,3 +432,130 @@ def test_who_subscribes_elsewhere_gets_what_went_to_clients_of_one_node_before(w
     burst(writer, ["t"] * 3)
     world.wait(0.5)
     assert (len(reader.got), len(late.got)) == (9, 3)
+
+
+# What cannot keep up
+
+
+def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
+    world = Cluster(2, seed=1, network=Parameters(window=20))
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    mend = world.part(["n0"], ["n1"])
+    said = []
+    for number in range(100):
+        said.append(writer.publish("t", b"%d" % number, 1))
+        world.wait(0.005)
+    (end,) = world.nodes[1].clients.values()
+    assert end.held
+    assert sum(one.acknowledged is not None for one in said) == 20
+    mend()
+    world.wait(3.0)
+    assert not end.held
+    assert list(map(int, payloads(reader))) == list(range(100))
+    assert all(one.acknowledged for one in said)
+
+
+def test_a_link_that_cannot_keep_up_slows_publishers_down_and_then_loses_qos_0_only(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    world.subscribe(reader, "t", 1)
+    writer.publish("t", b"first")
+    world.wait(0.5)
+    node, (end,) = world.nodes[3], world.nodes[3].clients.values()
+    peers = [peer for peer in node.links if peer >= 0]
+    for peer in peers:
+        node.happen(LinkCongested(peer))
+    writer.publish("t", b"second")
+    world.wait(0.1)
+    assert end.held
+    world.wait(0.2)
+    assert not end.held
+    writer.publish("t", b"lost")
+    writer.publish("t", b"third", 1)
+    world.wait(0.5)
+    assert node.node.traffic.dropped == 1
+    for peer in peers:
+        node.happen(LinkDrained(peer))
+    writer.publish("t", b"fourth")
+    world.wait(0.5)
+    assert payloads(reader) == [b"first", b"second", b"third", b"fourth"]
+
+
+def test_what_is_owed_to_a_node_is_bounded():
+    world = Cluster(3, seed=2, network=Parameters(owed_messages=10))
+    world.start()
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(6.0)
+    for number in range(30):
+        writer.publish("t", b"%d" % number, 1)
+    world.wait(1.0)
+    assert world.nodes[1].node.debts.owed == {world.nodes[0].number: 10}
+    assert world.nodes[1].node.debts.dropped == 20
+    world.nodes[0].start()
+    world.settle()
+    world.connect(reader, 0)
+    world.wait(1.0)
+    assert list(map(int, payloads(reader))) == list(range(20, 30))
+
+
+def test_nothing_is_owed_to_a_node_that_is_forgotten(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(6.0)
+    writer.publish("t", b"x", 1)
+    world.wait(1.0)
+    assert len(world.nodes[1].node.debts) == 1
+    world.direction.ask("leave", node="n0", forget=True)
+    world.wait(1.0)
+    assert len(world.nodes[1].node.debts) == 0
+
+
+def test_what_is_owed_survives_the_crash_of_who_owes_it(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    other = world.client("other", 2)
+    world.subscribe(reader, "t", 2)
+    world.subscribe(other, "t", 2)
+    world.nodes[0].crash()
+    world.wait(6.0)
+    for number in range(10):
+        writer.publish("t", b"%d" % number, 2)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(6.0)
+    world.nodes[1].start()
+    world.settle()
+    world.wait(70.0)  # until nobody remembers by heart what it has had
+    world.client("again", 1).publish("t", b"10", 2)
+    world.nodes[0].start()
+    world.settle()
+    world.connect(reader, 0)
+    world.wait(5.0)
+    assert sorted(map(int, payloads(reader))) == sorted(map(int, payloads(other))) == list(range(11))
+
+
+def test_a_disk_is_compacted_and_still_has_all():
+    world = Cluster(3, seed=4)
+    for node in world.nodes:
+        node.journal = JournalParameters(segment_bytes=4096, compact_bytes=8192, frame_bytes=4096)
+    world.start()
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    world.nodes[2].crash()
+    for number in range(200):
+        writer.publish("t", b"%d" % number, 2, retain=number == 199)
+        world.wait(0.02)
+    for node in world.nodes[:2]:
+        assert node.compactions > 0
+        node.crash()
+    world.wait(5.0)
+    for node in world.nodes:
+        node.start()
+    world.settle()
+    world.connect(reader, 2)
+    world.wait(5.0)
+    assert sorted(map(int, payloads(reader))) == list(range(200))

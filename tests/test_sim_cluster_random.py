@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from weft.node.effect import MASTER
 from weft.sim.cluster.cluster import Cluster
 from weft.sim.cluster.oracle import problems
 from weft.wire.mqtt.packet import Version
@@ -71,8 +72,11 @@ class Life:
 
     def subscribe(self):
         client, wanted = self.someone(), self.filter()
-        if client is not None and not any(held.filter == wanted and held.gone is None for held in client.held):
+        if client is not None and self.may_subscribe(client) and not any(held.filter == wanted and held.gone is None for held in client.held):
             client.subscribe(wanted, self.random.randint(0, 2))
+
+    def may_subscribe(self, client):
+        return True
 
     def unsubscribe(self):
         client = self.someone()
@@ -157,3 +161,59 @@ def test_the_oracle_notices():
     one.got.append(replace(got, topic="y", payload=b"2"))
     other.got.append(replace(got, topic="y", payload=b"2"))
     assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]
+
+
+class Trouble(Life):
+    """Nodes and the master crash and come back, links are cut, sides are parted; one thing at a time."""
+
+    def live(self, steps):
+        for step in range(steps):
+            self.random.choice([self.subscribe, self.publish, self.publish, self.publish, self.unsubscribe])()
+            if step % 40 == 20:
+                self.strike()
+            self.world.wait(self.random.choice([0.0, 0.001, 0.01, 0.1]))
+        self.calm()
+
+    def may_subscribe(self, client):
+        """With the master out of reach, what is new at a node is known to that node only."""
+        return MASTER in client.process.links
+
+    def strike(self):
+        self.random.choice([self.crash, self.crash, self.crash_master, self.cut, self.part])()
+
+    def crash(self):
+        node = self.random.choice([one for one in self.world.nodes if one.is_running])
+        node.crash(power=self.random.random() < 0.7, notice=self.random.choice([0.0, 3.0]))
+        self.world.agenda.after(self.random.uniform(0.1, 12.0), node.start)
+        self.world.agenda.after(self.random.uniform(0.1, 4.0), self.return_clients)
+
+    def crash_master(self):
+        if self.world.direction.master is not None:
+            self.world.direction.crash()
+            self.world.agenda.after(self.random.uniform(0.1, 8.0), self.world.direction.start)
+
+    def cut(self):
+        one, other = self.random.sample(self.world.nodes, 2)
+        self.world.agenda.after(self.random.uniform(0.1, 6.0), self.world.part([one.name], [other.name]))
+
+    def part(self):
+        names = [*(one.name for one in self.world.nodes), "master"]
+        self.random.shuffle(names)
+        middle = self.random.randint(1, len(names) - 1)
+        mend = self.world.part(names[:middle], names[middle:])
+        self.world.agenda.after(self.random.uniform(0.1, 8.0), mend)
+
+    def return_clients(self):
+        """Each to the node where it was, which is what a client does that knows but one address."""
+        for client in self.world.clients:
+            if not client.is_connected and client.process.is_running:
+                client.connect(client.process)
+
+    def calm(self):
+        self.world.wait(15.0)
+        self.world.settle(60.0)
+        self.return_clients()
+        self.world.wait(2.0)
+        self.return_clients()
+        self.world.settle(60.0)
+        self.world.wait(15.0)

@@ -59,6 +59,7 @@ class Atlas(Membership):
         self.peers: dict[int, Peer] = {}
         self.up: set[int] = set()  # peers with a link
         self.fingers = FingerTable(0, RING, [])  # that can be used
+        self.is_whole = True  # the next node on the ring can be reached, as far as this one knows
         self.held: set[int] = set()  # topics of this node's clients
         self.wild: FilterIndex[str] = FilterIndex()  # wildcard filters of all nodes
         self.groups: FilterIndex[dict[str, SharedGroup]] = FilterIndex()  # shared ones, by what they match
@@ -83,12 +84,7 @@ class Atlas(Membership):
         known = [one for one in self.peers.values() if one.is_finger and one.node in self.up]
         fingers = [Finger(one.node, one.ring_id) for one in known]
         self.fingers = FingerTable(self.ring_id, self.ring_size, fingers)
-
-    def is_whole(self) -> bool:
-        """Whether the next node on the ring can be reached, as far as this one knows."""
-        if not self.peers:
-            return True
-        return min(self.peers.values(), key=self._distance).node in self.up
+        self.is_whole = not self.peers or min(self.peers.values(), key=self._distance).node in self.up
 
     def towards(self, node: int, ring_id: int) -> int | None:
         """The peer to send to what is for a node."""

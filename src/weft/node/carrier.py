@@ -156,7 +156,7 @@ class Carrier:
         if message.form is Form.WOVEN:
             self._route(Received(peer, Woven(publication, message.hops)), publication, now)
         elif message.form is Form.RANGED:
-            if not self._atlas.is_whole():
+            if not self._atlas.is_whole:
                 self._fail(publication)
             event = Received(peer, Ranged(publication, message.hops, message.low, message.high))
             self._route(event, publication, now)
@@ -189,7 +189,7 @@ class Carrier:
             todo = again
         if ranged and not isinstance(event, Received):
             self._figures.fallen_back += 1
-        if (ranged or publication.topic not in self.router.tables) and not self._atlas.is_whole():
+        if (ranged or publication.topic not in self.router.tables) and not self._atlas.is_whole:
             self._fail(publication)
 
     def _leads_nowhere(self, event: Event) -> bool:

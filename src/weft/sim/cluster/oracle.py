@@ -72,18 +72,18 @@ def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
 
 
 def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
-    groups: dict[str, list[Client]] = {}
+    groups: dict[str, list[Held]] = {}
     for client in clients:
         for held in client.held:
             if is_shared(held.filter) and _must(held, one, client, terms) and _was_connected(client, one, terms):
-                groups.setdefault(held.filter, []).append(client)
+                groups.setdefault(held.filter, []).append(held)
     for group, sure in groups.items():
         able = [client for client in clients if any(held.filter == group for held in client.held)]
         times = sum(got.payload == one.payload and not got.retain for client in able for got in client.got)
         plain = sum(
             any(not is_shared(held.filter) and _may(held, one, None, terms) for held in client.held) for client in able
         )
-        if times == 0 and (one.qos or terms.calm) and sure:
+        if times == 0 and (terms.calm or (one.qos and all(held.qos for held in sure))):
             yield f"Nobody of {group} has got {one.payload!r} of {one.client}."
         if times > _groups_of(one, able) + plain and terms.calm and not one.repeated:
             yield f"{times} members of {group} have got {one.payload!r} of {one.client}."

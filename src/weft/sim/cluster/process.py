@@ -12,6 +12,7 @@ from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.event import AppendFailed
 from weft.journal.event import Synced as JournalSynced
 from weft.journal.log import Log, open_log
+from weft.journal.parameters import Parameters as JournalParameters
 from weft.journal.parameters import Sync
 from weft.node import effect as n
 from weft.node.identity import Identity
@@ -143,6 +144,8 @@ class NodeProcess:
         self.refused = ""  # the master's reason
         self.sync_seconds = sync_seconds
         self.starts = 0
+        self.journal = JournalParameters()
+        self.compactions = 0
         self._durable = durable
         self._parameters = parameters
         self._network = network
@@ -164,7 +167,7 @@ class NodeProcess:
         recovery = Recovery(self.incarnation)
         self._records, self._is_writing = [], False
         if self._durable:
-            self._log, _ = open_log(self.disk, recovery.replay, lambda: self.random.randbytes(4))
+            self._log, _ = open_log(self.disk, recovery.replay, lambda: self.random.randbytes(4), self.journal)
             self._synced = self._log.position
         identity = Identity(self.name, self.cluster.name, self.incarnation, self.address, (), self.number)
         seed = self.random.getrandbits(32)
@@ -370,6 +373,7 @@ class NodeProcess:
             return
         if self._log.extend_snapshot(list(self.node.records())) is None:
             self._log.finish_snapshot()
+            self.compactions += 1
 
     # Time
 
