@@ -38,6 +38,8 @@ class Owner(Protocol):
 class Wire(asyncio.Protocol):
     """A framed connection, from either end."""
 
+    failure = FAILURE  # seconds of silence
+
     def __init__(self, owner: Owner, clock: Clock) -> None:
         self.owner = owner
         self.clock = clock
@@ -162,8 +164,8 @@ class Wire(asyncio.Protocol):
             self._heard_at = now
         self._looked_at = now
         silent = now - self._heard_at
-        if silent >= FAILURE:
-            self.abort(f"nothing was heard for {FAILURE:.0f} s")
+        if silent >= self.failure:
+            self.abort(f"nothing was heard for {self.failure:.0f} s")
             return
         if silent >= 0.9 * SILENCE:
             self.ping()

@@ -24,6 +24,7 @@ from weft.wire.frame_codec import encode
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
 ANY = ("0.0.0.0", "::")
+MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
 
 class Bond(Wire):
@@ -259,6 +260,7 @@ class Peering:
         def make() -> Bond:
             bond = Bond(self, self._clock)
             bond.opens, bond.peer_number = True, number
+            bond.failure = MASTER_FAILURE if number == MASTER else bond.failure
             return bond
 
         def failed(error: OSError) -> None:
