@@ -216,4 +216,8 @@ class Trouble(Life):
         self.world.wait(2.0)
         self.return_clients()
         self.world.settle(60.0)
-        self.world.wait(15.0)
+        self.world.wait(40.0)
+        for client in self.world.clients:
+            for held in client.held:
+                if held.granted is not None and held.granted >= held.asked + 0.9:
+                    held.granted = None  # the node has lost patience with the network: nobody else may know

@@ -94,7 +94,9 @@ class Network:
         self.changes.forget(number)
         self.changes.gone.add(number)
         self.peers.pop(number, None)
-        for pattern, held in list(self.directory.held.get(number, {}).items()):
+        held_there = self.directory.held.get(number, {})
+        others = tuple(sorted(pattern for pattern, held in held_there.items() if not held.persistent))
+        for pattern, held in list(held_there.items()):
             self.changes.filters.add(pattern)
             self.changes.ways.add(pattern)
             if not held.persistent:
@@ -103,7 +105,7 @@ class Network:
         if expected:
             member = self.roster.change(number, state=State.DOWN)
             self.keep(member)
-            self._announce(w.Down(number, member.ring_id or 0, self.directory.owed(number)))
+            self._announce(w.Down(number, member.ring_id or 0, self.directory.owed(number), others))
         else:
             self.forget(number)
         self.rewire(now)

@@ -3,6 +3,7 @@
 All of it comes from the master, in order. With the master gone it is what it was.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from weft.broker.filter import FilterIndex
@@ -16,13 +17,13 @@ RING = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A node that is down, and what its persistent sessions hold."""
+    """A node that is down, and what its sessions hold."""
 
     ring_id: int
     filters: FilterIndex[bool] = field(compare=False)
 
 
-def absence_of(ring_id: int, filters: tuple[str, ...]) -> Absence:
+def absence_of(ring_id: int, filters: Iterable[str]) -> Absence:
     index: FilterIndex[bool] = FilterIndex()
     for pattern in filters:
         if not is_shared(pattern):

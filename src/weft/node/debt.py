@@ -7,7 +7,7 @@
 Publications are settled in any order. `floor` is the lowest count that may be sent again to everybody.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from weft.broker.publication import Publication
@@ -88,6 +88,11 @@ class Debts:
                 self._by_node.get(node, {}).pop(debt.count, None)
         self._settled.append(debt.count)
 
+    def drop(self, debt: Debt) -> None:
+        """It has been owed for too long."""
+        self.dropped += 1
+        self.settle(debt)
+
     def owe(self, debt: Debt, nodes: Iterable[int], now: float) -> None:
         """Everybody has it but these, which are down."""
         self._open.pop(debt.count)
@@ -115,10 +120,13 @@ class Debts:
             self._open = dict(sorted(self._open.items()))
         return debts
 
-    def forgive(self, node: int) -> None:
-        """A node will not come back."""
-        for count in list(self._by_node.pop(node, {})):
+    def forgive(self, node: int, but: Callable[[str], bool] = lambda _: False) -> None:
+        """Nothing is owed to a node any more, but on some names."""
+        for count in list(self._by_node.get(node, {})):
             debt = self._owed[count]
+            if but(debt.publication.topic.decode()):
+                continue
+            del self._by_node[node][count]
             debt.owed.discard(node)
             if not debt.owed:
                 self.settle(debt)
@@ -141,5 +149,4 @@ class Debts:
             too_much = len(self._owed) > limits.owed_messages or self.owed_bytes > limits.owed_bytes
             if not too_much and debt.since + limits.owed_age > now:
                 return
-            self.dropped += 1
-            self.settle(debt)
+            self.drop(debt)

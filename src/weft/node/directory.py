@@ -90,9 +90,6 @@ class Directory:
 
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
-        if MASTER not in self._atlas.up:
-            action(now)
-            return
         entry = (self.sequence + bool(self._changed), action)
         self._waiting.append(entry)
         self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
@@ -102,9 +99,6 @@ class Directory:
         self._waiting = [one for one in self._waiting if one[0] > sequence]
         for _, action in ready:
             action(now)
-
-    def lose_master(self, now: float) -> None:
-        self.in_place(self.sequence, now)
 
     def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
         if entry in self._waiting:

@@ -81,6 +81,7 @@ class Issuing:
         self._keep = keep
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
+        self.is_informed = False  # the master has told this node, since it started, who wants what
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
         self._ticking = False
         self.rates: dict[str, list[int]] = {}  # publications and bytes by name, since last asked
@@ -88,6 +89,9 @@ class Issuing:
     # Where to
 
     def is_wanted(self, publication: Publication) -> bool:
+        """Whether the network is to have it; while this node does not know, what it answers for waits."""
+        if not self.is_informed:
+            return publication.qos > 0
         if publication.retain and (self._atlas.peers or self._atlas.down):
             return True
         return self.plan(publication.topic).is_wanted()
@@ -255,6 +259,13 @@ class Issuing:
         publication = debt.publication
         if publication.expires is not None and publication.expires <= now:
             self._debts.settle(debt)
+            return
+        if debt.since + self._parameters.owed_age <= now:
+            self._debts.drop(debt)
+            return
+        if not self.is_informed:
+            debt.due = now + self._parameters.retry
+            self._tick(now)
             return
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)

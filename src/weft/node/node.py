@@ -16,7 +16,7 @@ from weft.broker.parameters import Parameters as BrokerParameters
 from weft.broker.publication import Publication
 from weft.node import effect as n
 from weft.node import record
-from weft.node.atlas import Atlas, absence_of
+from weft.node.atlas import Absence, Atlas, absence_of
 from weft.node.carrier import DIRECT, SESSION, Carrier, Key
 from weft.node.debt import Debts
 from weft.node.directory import Directory, owned
@@ -106,6 +106,8 @@ class Node:
         self._ready = 0  # the position from which on this node may speak
         self._congested: set[int] = set()  # peers
         self._stopping = False
+        self._is_listed = False  # the master has told all filters since this node started
+        self._told_down: set[int] = set()  # nodes, since this one joined
         self._become(identity.node)
         self._deadlines.at(now + network.measuring, self._measure)
         self._deadlines.at(now + network.gossip, self._gossip)
@@ -203,7 +205,6 @@ class Node:
             return
         self.atlas.up.discard(event.peer)
         if event.peer == MASTER:
-            self._directory.lose_master(now)
             self._moving.lose_master(now)
             return
         self._carrier.rewire(now)
@@ -363,6 +364,7 @@ class Node:
 
     def _welcomed(self, peer: int, frame: w.Welcome, now: float) -> None:
         self.atlas.ring_id, self.atlas.ring_size = frame.ring_id, frame.ring_size
+        self._told_down = set()
         if frame.node != self.atlas.node:
             self._become(frame.node)
             self._outbox.add(n.Named(frame.node))
@@ -403,6 +405,7 @@ class Node:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
             if not frame.whole or router.tables.get(one.topic) != neighbours:
                 router.handle(Assigned(one.topic, neighbours, one.safe), now * 1000)
+        self._issuing.is_informed |= self._is_listed
         self._changed(frame.version, now)
 
     def _directed(self, peer: int, frame: w.Way, now: float) -> None:
@@ -411,15 +414,31 @@ class Node:
 
     def _listed(self, peer: int, frame: w.Filters, now: float) -> None:
         self.atlas.enlist(frame)
+        self._is_listed |= frame.whole
+        if frame.whole:
+            for node in [one for one in self.atlas.down if one not in self._told_down]:
+                self._back(peer, w.Back(node, self.atlas.places[node]), now)  # while the master was out of reach
         self._changed(frame.version, now)
 
     def _neighbours(self, peer: int, frame: w.NeighbourInterests, now: float) -> None:
         self.atlas.learn(frame)
 
     def _down(self, peer: int, frame: w.Down, now: float) -> None:
-        self.atlas.down[frame.node] = absence_of(frame.ring_id, frame.filters)
+        self._told_down.add(frame.node)
+        brief = absence_of(frame.ring_id, (*frame.filters, *frame.others))
+        self.atlas.down[frame.node] = brief
         self.atlas.places[frame.node] = frame.ring_id
         self._issuing.replan()
+        if frame.others:
+            self._deadlines.at(now + self.network.absence, lambda _: self._miss(frame, brief))
+
+    def _miss(self, frame: w.Down, brief: Absence) -> None:
+        """A node has been gone for so long that only what outlives connections is owed to it."""
+        if self.atlas.down.get(frame.node) is brief:
+            absence = absence_of(frame.ring_id, frame.filters)
+            self.atlas.down[frame.node] = absence
+            self._issuing.replan()
+            self.debts.forgive(frame.node, lambda name: bool(absence.filters.match(name)))
 
     def _back(self, peer: int, frame: w.Back, now: float) -> None:
         self.atlas.down.pop(frame.node, None)
@@ -505,7 +524,7 @@ class Node:
 
     def _await_network(self, connection: int, now: float) -> None:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
-        if MASTER in self.atlas.up:
+        if self.atlas.node != w.NOBODY:
             self._outbox.shut(connection)
             self._directory.wait(lambda _: self._outbox.open(connection), now)
 

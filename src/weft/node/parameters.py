@@ -19,6 +19,7 @@ class Parameters:
     window_bytes: int = 32 * 2**20  # of those, at least 1
     owed_messages: int = 1_000_000  # kept for nodes that are down, at least 0; the oldest are dropped
     owed_bytes: int = 256 * 2**20  # of those, at least 0
+    absence: float = 60.0  # seconds for which a node that is gone may only be cut off, its clients there, at least 0
     owed_age: float = 7 * 86_400.0  # seconds that they are kept, above 0
     link_patience: float = 0.2  # seconds that publishers wait for a link that cannot keep up, at least 0
     leaving: float = 5.0  # seconds that a node which stops waits for others to have what it owes them, at least 0

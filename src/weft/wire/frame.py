@@ -297,11 +297,15 @@ class NeighbourInterests(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Down(Frame):
-    """To all nodes: a node is gone and expected back. What its persistent sessions hold is owed to it."""
+    """To all nodes: a node is gone and expected back. What its persistent sessions hold is owed to it.
+
+    What its other clients hold is owed for a short time: the node may only be cut off, with its clients connected.
+    """
 
     node: int
     ring_id: int
     filters: tuple[str, ...]  # shared ones among them as $share/NAME/FILTER; nobody is owed for these
+    others: tuple[str, ...] = ()  # that only sessions hold which do not outlive their connection
 
 
 @dataclass(frozen=True, slots=True)

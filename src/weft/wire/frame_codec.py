@@ -155,7 +155,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     33: _frame(w.Way, NUMBER, TEXT, FLAG, many(COUNT)),
     34: _frame(w.Filters, NUMBER, many(LISTED), many(TEXT), FLAG),
     35: _frame(w.NeighbourInterests, COUNT, many(NUMBER), many(NUMBER), FLAG),
-    36: _frame(w.Down, COUNT, NUMBER, many(TEXT)),
+    36: _frame(w.Down, COUNT, NUMBER, many(TEXT), many(TEXT)),
     37: _frame(w.Back, COUNT, NUMBER),
     38: _frame(w.Removed, COUNT),
     39: _frame(w.SessionAt, NUMBER, NODE, NUMBER, FLAG, perhaps(OWNED)),
