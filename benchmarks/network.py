@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
@@ -33,7 +35,8 @@ from weft.live.bench.measurement import measure
 from weft.live.bench.relays import relays_a_delivery, settled_passages
 from weft.live.operator import ask
 from weft.model.instance import Instance, read_instance
-from weft.model.overlay import read_overlay
+from weft.model.overlay import Overlay, read_overlay
+from weft.model.publication import Publications
 from weft.sim.bulk import evaluate
 from weft.wire.mqtt.packet import Publish, Request, Subscribe, Version
 from weft.wire.mqtt.parser import Parser
@@ -64,27 +67,49 @@ def head(*cells: str) -> None:
 
 
 def relays(size: argparse.Namespace) -> None:
-    """Relays a delivery as nodes count them, and of other routers over the same links, simulated."""
+    """Relays a delivery as nodes count them, and of other routers over the same links, simulated.
+
+    What is counted is published when every publisher has published before: then its node knows a way to each tree.
+    """
     users = generate("social", nodes=size.users, seed=1)
     head("router", "nodes", "topics", "links of a node", "3 log2 n", "deliveries to nodes", "relays a delivery")
     with tempfile.TemporaryDirectory() as folder, weft_network(size.nodes, size.port, "--sync", "none") as fleet:
-        master, live, overlay = ("--master", str(fleet.master)), Path(folder, "live"), Path(folder, "overlay")
         load = instance_load(users, fleet.targets)
         with subscribers_of(load):
-            weft("snapshot", *master, "--out", live)
-            weft("design", live, "--overlay", "swico-even", "--seed", 1, "--out", overlay)
-            weft("apply", overlay, *master, "--yes")
-            status = settled(fleet)
-            bound = f"{3 * math.log2(size.nodes):.1f}"
-            links = max(node["links"] for node in status["nodes"])
-            topics = read_instance(live).topics
-            measured = counted(fleet, lambda: publish(load, size))
-            row("Weave, live", size.nodes, topics, links, bound, f"{measured[0]:,}", f"{measured[1]:.4f}")
+            live, overlay = put_in_place(fleet, Path(folder))
+            links = max(node["links"] for node in settled(fleet)["nodes"])
+            same = (size.nodes, live.topics, links, f"{3 * math.log2(size.nodes):.1f}")
+            publish(load, size)
+            delivered, share = counted(fleet, lambda: publish(load, size))
+            row("Weave, live", *same, f"{delivered:,}", f"{share:.4f}")
+            said = as_published(load, live, fleet)
             for router in ("weave", "pie", "scribe"):
-                found = evaluate(read_instance(live), read_overlay(overlay), router, 20_000, seed=1)
-                share = f"{found.routing_overhead / found.deliveries:.4f}"
-                told = f"{router.capitalize()}, simulated"
-                row(told, size.nodes, topics, links, bound, f"{found.deliveries:,}", share)
+                found = evaluate(live, overlay, router, said, seed=1)
+                share = found.routing_overhead / found.deliveries
+                row(f"{router.capitalize()}, simulated", *same, f"{found.deliveries:,}", f"{share:.4f}")
+
+
+def put_in_place(fleet: Fleet, folder: Path) -> tuple[Instance, Overlay]:
+    """A design for what the network subscribes to now."""
+    master, live, overlay = ("--master", str(fleet.master)), folder / "live", folder / "overlay"
+    settled(fleet)
+    weft("snapshot", *master, "--out", live)
+    weft("design", live, "--overlay", "swico-even", "--seed", 1, "--out", overlay)
+    settled(fleet)
+    weft("apply", overlay, *master, "--yes")
+    return read_instance(live), read_overlay(overlay)
+
+
+def as_published(load: Load, live: Instance, fleet: Fleet) -> Publications:
+    """One publication of every stream of a load, at the node where its publisher is."""
+    places = {target: f"node-{n}" for n, target in enumerate(fleet.targets)}
+    pairs = [
+        (live.topic_called(load.names[load.stream_topics[stream]].decode()), live.node_called(places[one.target]))
+        for one in load.publishers
+        for stream in one.streams.tolist()
+    ]
+    topics, nodes = np.array(pairs, np.int32).T
+    return Publications(topics, nodes)
 
 
 @contextlib.contextmanager
@@ -108,14 +133,16 @@ def publish(load: Load, size: argparse.Namespace) -> None:
 
 
 def settled(fleet: Fleet) -> dict[str, Any]:
-    """The status when all links of a design are up, and no others are left."""
-    until = time.monotonic() + 60
+    """The status when all nodes are up, and all links of the design and no others."""
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         status = ask(master_of(fleet), "status")
-        if status["redesign"] == "none" and status["links"] == status["links_up"]:
+        states = [node["state"] for node in status["nodes"]]
+        whole = states == ["up"] * len(fleet.targets) and status["links"] == status["links_up"]
+        if whole and status["redesign"] == "none":
             return dict(status)
         time.sleep(0.2)
-    sys.exit("The design was not put in place.")
+    sys.exit("The network does not settle: not all nodes and links are up.")
 
 
 def master_of(fleet: Fleet) -> Address:
