@@ -31,7 +31,7 @@ from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner, instance_load
-from weft.live.bench.measurement import measure
+from weft.live.bench.measurement import measure as measured
 from weft.live.bench.relays import relays_a_delivery, settled_passages
 from weft.live.operator import ask
 from weft.model.instance import Instance, read_instance
@@ -51,6 +51,13 @@ def weft(*arguments: object) -> dict[str, Any]:
     """What a command of Weft answers."""
     done = subprocess.run([*WEFT, *map(str, arguments), "--json"], stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout))
+
+
+def measure(load: Load, manner: Manner) -> dict[str, Any]:
+    found = measured(load, manner)
+    if found["interrupted"]:
+        sys.exit(1)
+    return found
 
 
 def row(*cells: object) -> None:
