@@ -325,7 +325,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--nodes", type=int, default=32, help="of the network whose relays are counted")
     parser.add_argument("--users", type=int, default=2000, help="and of its social instance: topics and clients")
-    parser.add_argument("--rate", type=float, default=200.0, help="publications a second there")
+    parser.add_argument("--rate", type=float, default=400.0, help="publications a second there")
     parser.add_argument("--fleet", type=int, default=16, help="brokers, beside as many Mosquittos")
     parser.add_argument("--clients", type=int, default=400, help="that subscribe there, and as many that publish")
     parser.add_argument("--calm", type=float, default=50.0, help="publications a second for latencies")

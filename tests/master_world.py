@@ -162,7 +162,7 @@ class MasterWorld:
         if isinstance(frame, w.Peers | w.Tables | w.Filters | w.Way) and node.name not in self.deaf:
             self._todo.append(e.Heard(connection, w.Applied(frame.version)))
         if isinstance(frame, w.Peers):
-            self._link(node)
+            self.link(node)
         if isinstance(frame, w.Leave):
             self._todo.append(e.Heard(connection, w.Leaving()))
             self.nodes.pop(node.name)
@@ -170,7 +170,7 @@ class MasterWorld:
     def by_number(self, number: int) -> FakeNode | None:
         return next((node for node in self.nodes.values() if node.number == number), None)
 
-    def _link(self, node: FakeNode) -> None:
+    def link(self, node: FakeNode) -> None:
         for peer in list(node.links - node.peers.keys()):
             node.links.discard(peer)
             other = self.by_number(peer)
@@ -305,6 +305,7 @@ class MasterWorld:
             held = {w.topic_of(one) for one in up[peer].held if not one.startswith("$share")}
             assert node.interests[peer] == held
             assert node.peers[peer].ring_id == up[peer].ring_id
+            assert node.peers[peer].is_finger == (peer in self.master.network.plan.fingers[number])
             assert node.peers[peer].opens != up[peer].peers[number].opens
         if len(up) > 1:
             after = min(

@@ -557,6 +557,7 @@ def test_the_seam_to_other_nodes() -> None:
     one.say(p.Unsubscribe(1, ("t/+",)))
     kinds = [effect for effect in house.effects if not isinstance(effect, e.Note)]
     (accepted,) = [effect for effect in kinds if isinstance(effect, e.Accepted)]
+    assert [one for one in kinds if isinstance(one, e.FilterAsked)] == [e.FilterAsked("t/+")] * 2
     assert [one for one in kinds if isinstance(one, e.FilterHeld)] == [
         e.FilterHeld("t/+", 1, False),
         e.FilterHeld("t/+", 0, False),

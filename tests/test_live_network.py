@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from live_network import Master, Node, Process, running, weft, weft_json
-from live_node import Paho, free_port, until
+from live_node import Paho, free_port, http, until
 from weft.live.clock import Clock
 from weft.live.identity import FILE as IDENTITY
 from weft.live.link import Wire
@@ -61,6 +61,18 @@ def test_status_in_words_and_for_prometheus(master: Master, nodes: list[Node]) -
         text = b"".join(iter(lambda: one.recv(65536), b"")).decode()
     assert 'weft_master_nodes{state="up"} 4\n' in text
     assert "weft_master_links_up 6\n" in text
+
+
+def test_a_node_tells_prometheus_of_its_network(master: Master, nodes: list[Node]) -> None:
+    port = free_port()
+    node = Node(master, "watched", "--http", f"127.0.0.1:{port}")
+    with running(node):
+        text = http(port, "/metrics")
+        assert "weft_network_master_up 1\n" in text
+        assert "weft_network_relayed_total 0\n" in text
+        assert "weft_connected 0\n" in text
+        assert node.stop()[0] == 0
+    master.await_up("n0", "n1", "n2", "n3")
 
 
 def test_the_loop_from_a_snapshot_to_a_plan_in_place(master: Master, nodes: list[Node], tmp_path: Path) -> None:

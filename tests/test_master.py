@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
+from weft.master.effect import Asked, ClockRead, Closed
 from weft.master.parameters import Parameters
 from weft.wire import frame as w
 
@@ -147,6 +148,32 @@ def test_who_grows_a_tree_is_told_that_it_is_safe():
     assert any(table.topic == w.topic_of("a") and table.safe for table in tables)
 
 
+def test_who_mends_a_tree_is_told_that_it_is_not_safe():
+    world = network(12, "a")
+    tables = {node.number: node.tables[w.topic_of("a")] for node in world.nodes.values()}
+    middle = max(world.nodes.values(), key=lambda node: len(tables[node.number]))
+    for node in world.nodes.values():
+        node.told.clear()
+    world.fail(middle)
+    told = [frame for node in world.nodes.values() for frame in node.told if isinstance(frame, w.Tables)]
+    changed = [table for frame in told for table in frame.tables if table.topic == w.topic_of("a")]
+    assert changed
+    assert not any(table.safe for table in changed)
+
+
+def test_a_link_stays_until_those_that_take_its_place_are_up():
+    world = network(40)
+    world.delay = 0.5
+    before = {name: set(node.links) for name, node in world.nodes.items()}
+    for place in range(40, 60):
+        world.join(f"n{place}", wait=False)
+    world.run(0.4)
+    assert all(before[name] <= world.nodes[name].links for name in before)
+    world.run(10.0)
+    world.check()
+    assert not all(before[name] <= world.nodes[name].links for name in before)
+
+
 def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it():
     world = network(6, "a")
     lost = world.nodes["n3"]
@@ -174,8 +201,6 @@ def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it(
 def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     world = network(4)
     node = world.nodes["n1"]
-    from weft.master.effect import Closed
-
     world.handle(Closed(node.connection))
     world.run(0.5)
     assert all(other.down == {} for other in world.nodes.values())
@@ -183,6 +208,33 @@ def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     world.run(5.0)
     world.check()
     assert not any(isinstance(one, w.Down) for other in world.nodes.values() for one in other.told)
+
+
+def test_trees_in_parts_are_joined_when_a_link_comes_back():
+    world = network(2, "a")
+    one, two = world.nodes.values()
+    for node, peer in ((one, two), (two, one)):
+        node.links.discard(peer.number)
+        world.say(node, w.LinkLost(peer.number))
+    assert world.ask("status")["parted_topics"] == ["a"]
+    assert one.tables[w.topic_of("a")] == frozenset()
+    world.link(one)
+    world.run(1.0)
+    world.check()
+    assert world.ask("status")["parted_topics"] == []
+
+
+def test_a_node_that_comes_back_at_once_without_its_disk_joins_anew():
+    world = network(5, "a")
+    node = world.nodes["n3"]
+    for other in world.nodes.values():
+        other.links.discard(node.number)
+    world.handle(Closed(node.connection))
+    node.incarnation, node.links, node.tables, node.held = 77, set(), {}, {}
+    world.reconnect(node)
+    world.run(5.0)
+    world.check()
+    assert any(isinstance(frame, w.Down) for frame in world.nodes["n1"].told)
 
 
 def test_a_node_goes_back_to_its_place_on_the_ring():
@@ -293,8 +345,6 @@ def test_a_node_of_another_cluster_or_version(hello, sentence):
 
 
 def test_a_clock_that_is_an_hour_off():
-    from weft.master.effect import ClockRead
-
     world = network(2)
     node = world.nodes["n1"]
     for _ in range(2):
@@ -367,6 +417,46 @@ def test_a_design_is_forecast_and_then_put_in_place_link_by_link():
     assert len({each for each in opened if each not in was}) == forecast["links_to_open"]
 
 
+def successors_are_fingers(world):
+    """Whether a publication can go round the ring, as nodes know it."""
+    nodes = list(world.nodes.values())
+    for node in nodes:
+        after = min((one for one in nodes if one is not node), key=lambda one: (one.ring_id - node.ring_id) % 2**62)
+        if after.number not in node.links or not node.peers[after.number].is_finger:
+            return False
+    return True
+
+
+def test_the_ring_is_whole_at_every_step_of_a_design(monkeypatch):
+    monkeypatch.setattr("weft.master.engine.KEEPING", -1.0)  # another ring, whatever that gains
+    world = clusters()
+    world.delay = 0.5
+    places = {name: node.ring_id for name, node in world.nodes.items()}
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    steps = 0
+    while world.master.designing.redesign.stage != "none":
+        assert successors_are_fingers(world)
+        world.run(0.2)
+        steps += 1
+    assert steps > 5
+    assert successors_are_fingers(world)
+    assert {name: node.ring_id for name, node in world.nodes.items()} != places
+
+
+def test_a_restarted_master_keeps_a_design():
+    world = clusters()
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    world.run(20.0)
+    before = {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()}
+    world.restart()
+    for node in list(world.nodes.values()):
+        world.reconnect(node)
+    world.run(20.0)
+    world.check()
+    assert {name: (set(node.links), node.ring_id, dict(node.tables)) for name, node in world.nodes.items()} == before
+    assert world.ask("status")["relays_a_delivery_designed"] == world.ask("status")["relays_a_delivery"]
+
+
 def test_nodes_that_come_and_fail_while_a_design_is_put_in_place():
     world = clusters()
     world.deaf = set()
@@ -432,8 +522,6 @@ def test_a_tree_is_explained_hop_by_hop():
 def test_a_trace_is_told_with_times():
     world = network(3)
     one, two, _ = world.nodes.values()
-    from weft.master.effect import Asked
-
     world.handle(Asked(99, "trace", {"node": "n0", "topic": "a"}))
     token = one.told[-1].token
     world.say(one, w.Traced(token, w.NOBODY, 0, 10.0, 0))

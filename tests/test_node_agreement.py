@@ -55,6 +55,7 @@ class PlannedNetwork:
         tables = [w.Table(topic_of(f"t/{t}"), tuple(sorted(b)), True) for t, b in self.loom.tables(number).items()]
         frames = [
             w.Welcome(number, ids[number], size, "weft"),
+            w.Filters(1, (), whole=True),
             w.Peers(1, ids[number], size, tuple(peers)),
             w.Tables(1, tuple(tables)),
         ]

@@ -7,7 +7,7 @@ import pytest
 
 from weft.node.effect import MASTER
 from weft.sim.cluster.cluster import Cluster
-from weft.sim.cluster.oracle import problems
+from weft.sim.cluster.oracle import Terms, problems
 from weft.wire.mqtt.packet import Version
 
 LEVELS = ["a", "b", "c"]
@@ -72,7 +72,11 @@ class Life:
 
     def subscribe(self):
         client, wanted = self.someone(), self.filter()
-        if client is not None and self.may_subscribe(client) and not any(held.filter == wanted and held.gone is None for held in client.held):
+        if (
+            client is not None
+            and self.may_subscribe(client)
+            and not any(held.filter == wanted and held.gone is None for held in client.held)
+        ):
             client.subscribe(wanted, self.random.randint(0, 2))
 
     def may_subscribe(self, client):
@@ -221,3 +225,12 @@ class Trouble(Life):
             for held in client.held:
                 if held.granted is not None and held.granted >= held.asked + 0.9:
                     held.granted = None  # the node has lost patience with the network: nobody else may know
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_acknowledged_is_lost_in_trouble(seed):
+    """What a client of QoS 2 gets it gets once; the connections of clients to their nodes are not cut."""
+    life = Trouble(nodes=5, clients=8, seed=seed)
+    life.live(200)
+    assert problems(life.world.clients, Terms(travel=40.0, calm=False)) == []
+    life.world.check_invariants()

@@ -185,6 +185,13 @@ class FilterHeld(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class FilterAsked(Effect):
+    """A client has subscribed to a filter, which others may hold already. Only where linked."""
+
+    filter: str
+
+
+@dataclass(frozen=True, slots=True)
 class Connecting(Effect):
     """A client wants in, whose session this node does not have: `Admitted` lets it. Only where linked."""
 

@@ -2,7 +2,7 @@
 
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
-from weft.broker.effect import SessionSubscribed
+from weft.broker.effect import FilterAsked, SessionSubscribed
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
@@ -78,7 +78,10 @@ class Subscribing:
         if session.persistent:
             self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
             self._tell(session, made.filter, made)
-        return self._subscriptions.add(session, made)
+        fresh = self._subscriptions.add(session, made)
+        if self._parameters.linked:
+            self._outbox.add(FilterAsked(made.filter))
+        return fresh
 
     def _tell(self, session: Session, filter_: str, made: Subscription | None) -> None:
         if self._parameters.linked:

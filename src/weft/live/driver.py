@@ -83,6 +83,10 @@ class Driver:
         self._busy = False
         self._arm()
 
+    def network_metrics(self) -> str:
+        """What Prometheus reads of the network that this is part of."""
+        return ""
+
     async def stop(self) -> None:
         """Tell all clients, and wait until they are gone or have had their time."""
         self.handle(Stopping())

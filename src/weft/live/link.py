@@ -9,6 +9,7 @@ more waits the connection is given up: nobody waits for ever for somebody who do
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol, cast
 
 from weft.live.address import Address
@@ -116,11 +117,13 @@ class Wire(asyncio.Protocol):
         self.flush()
 
     def flush(self) -> None:
-        if self._out and self.transport is not None and not self.transport.is_closing():
-            self.transport.write(b"".join(self._out))
-            if self.transport.get_write_buffer_size() > MOST:
-                self.abort(f"{MOST >> 20} MiB wait for it")
-        self._out.clear()
+        out, self._out = self._out, []
+        if not out or self.transport is None or self.transport.is_closing():
+            return
+        with suppress(RuntimeError):  # uvloop's, where a broken transport is closed before it says so
+            self.transport.write(b"".join(out))
+        if self.transport.get_write_buffer_size() > MOST:
+            self.abort(f"{MOST >> 20} MiB wait for it")
 
     def ping(self) -> None:
         self.send(Ping(int(self.clock.now() * 1e6)))
@@ -155,8 +158,9 @@ class Wire(asyncio.Protocol):
             return True
         return False
 
-    def _look_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(SILENCE, self._look)
+    def _look_later(self, silent: float = 0.0) -> None:
+        """Look again after a second, or when the other end has been silent for too long, whichever is first."""
+        self._timer = asyncio.get_running_loop().call_later(min(SILENCE, self.failure - silent), self._look)
 
     def _look(self) -> None:
         now = self.clock.now()
@@ -169,7 +173,7 @@ class Wire(asyncio.Protocol):
             return
         if silent >= 0.9 * SILENCE:
             self.ping()
-        self._look_later()
+        self._look_later(silent)
 
 
 class Dialer:

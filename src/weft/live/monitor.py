@@ -76,7 +76,8 @@ class Monitor(asyncio.Protocol):
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":
-            return _response("200 OK", _metrics(self._driver.broker.figures), method, "text/plain; version=0.0.4")
+            text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
+            return _response("200 OK", text, method, "text/plain; version=0.0.4")
         if path == "/health":
             well = not self._driver.broken.is_set()
             return _response("200 OK", "ok\n", method) if well else _response("503 Broken", "journal\n", method)

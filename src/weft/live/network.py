@@ -13,6 +13,7 @@ from weft.live.driver import Driver
 from weft.live.identity import read_identity, write_identity
 from weft.live.journal import Journal, open_journal
 from weft.live.log import Log
+from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.node.effect import Link, Named, Synced, Tell, Turned, Unlink
@@ -57,6 +58,9 @@ class NodeDriver(Driver):
         )
         self.peering.announce(told, listeners)
         self.peering.dial_master(settings.master)
+
+    def network_metrics(self) -> str:
+        return network_metrics(self.node)
 
     async def stop(self) -> None:
         await super().stop()

@@ -29,13 +29,15 @@ class Applying:
         self._asked.setdefault(node, []).append(asking)
         self._new.append((node, asking))
 
-    def told(self, frames: Mapping[int, list[w.Frame]], version: int) -> None:
+    def told(self, frames: Mapping[int, list[w.Frame]], version: int, present: Set[int]) -> None:
+        """What nodes have been told; others hear of the interest of a node when it is woven in."""
         for node, many in frames.items():
             if any(isinstance(frame, VERSIONED) for frame in many):
                 self._behind[node] = version
         for node, asking in self._new:
-            asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
-        self._new.clear()
+            if node in present:
+                asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
+        self._new = [(node, asking) for node, asking in self._new if asking.waits_for is None]
 
     def applied(self, node: int, version: int) -> None:
         if self._behind.get(node, version + 1) <= version:

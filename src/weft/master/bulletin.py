@@ -117,7 +117,7 @@ class Bulletin:
 
     def _peer(self, node: int, peer: int) -> w.Peer:
         member = self._network.roster[peer]
-        is_finger = peer in self._network.plan.fingers[node]
+        is_finger = peer in self._network.plan.fingers[node] or peer in self._network.old_fingers.get(node, ())
         return w.Peer(peer, member.name, member.address, self._ring_id(peer), is_finger, opens=node < peer)
 
     def _tell_tables(self, changes: Changes, told: Told) -> None:

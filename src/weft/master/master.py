@@ -196,7 +196,7 @@ class Master:
         if changes != Changes():
             self.network.version += 1
             told, records = self._bulletin.issue(changes), records_of(self.network, changes)
-        self._applying.told(told, self.network.version)
+        self._applying.told(told, self.network.version, self.network.woven)
         for node, sequence in self._applying.in_place(self.network.woven):
             told.setdefault(node, []).append(w.InPlace(sequence))
         return self._turn.finish(records, told, self.membership.connection_of)

@@ -51,8 +51,11 @@ class Network:
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
         self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
         self.returning: set[int] = set()  # nodes that others may take to be down
+        self.others: dict[int, tuple[str, ...]] = {}  # of nodes that are down, filters of sessions that are not kept
         self.changed_at = 0.0  # when somebody came or went
+        self.old_fingers: dict[int, set[int]] = {}  # that go with the places on the ring, until these are changed
         self.hold_links = False  # while a re-design is being put in place, no link is given up
+        self._fingers: dict[int, set[int]] = {}  # as they were told
         self._appeared: list[Link] = []  # up, and not known to the loom
         self.changes = Changes()
 
@@ -105,7 +108,8 @@ class Network:
         if expected:
             member = self.roster.change(number, state=State.DOWN)
             self.keep(member)
-            self._announce(w.Down(number, member.ring_id or 0, self.directory.owed(number), others))
+            self.others[number] = others
+            self._announce(self._down(member))
         else:
             self.forget(number)
         self.rewire(now)
@@ -127,6 +131,7 @@ class Network:
         for pattern in self.directory.held.get(number, ()):
             self._touch_filter(number, pattern)
         self.directory.forget(number)
+        self.others.pop(number, None)
         self.traffic.forget(number)
         member = self.roster.remove(number)
         self.changes.records |= {("node", member.name), ("fingers", number), ("cluster", "")}
@@ -169,7 +174,18 @@ class Network:
         for each in sorted(self.links - wanted):
             if not self.hold_links and not (busy & set(each)):
                 self._forget_link(each)
-        self.changes.records |= {("fingers", number) for number in self.changes.rewired}
+        self._note_fingers()
+
+    def _note_fingers(self) -> None:
+        """Nodes are told, and it is kept, who owns a link, also where the link itself stays."""
+        for node, fingers in self.plan.fingers.items():
+            if self._fingers.get(node) != fingers:
+                self._fingers[node] = set(fingers)
+                self.changes.rewired.add(node)
+                self.changes.records.add(("fingers", node))
+        for node in self._fingers.keys() - self.plan.fingers.keys():
+            del self._fingers[node]
+            self.changes.records.add(("fingers", node))
 
     def connect(self) -> None:
         """Let the loom have the links that have come up since it was last told."""
@@ -236,15 +252,15 @@ class Network:
         """Topics that somebody who is there subscribes to, the one of all nodes apart."""
         return sorted({topic for node in self.loom.links for topic in self.directory.interests[node]})
 
-    def rate_of(self, topic: int) -> float:
-        return sum(self.traffic.topic_rate(name) for name in self.directory.names.get(topic, ()))
+    def rates(self, topics: Iterable[int]) -> dict[int, float]:
+        """How often topics are published on; all the same where nothing is known."""
+        measured, names = self.traffic.by_filter(), self.directory.names
+        found = {topic: sum(measured.get(name, 0.0) for name in names.get(topic, ())) for topic in topics}
+        return found if any(found.values()) else dict.fromkeys(found, 1.0)
 
     def trees(self) -> Iterator[Tree]:
-        topics = self.topics()
-        rates = {topic: self.rate_of(topic) for topic in topics}
-        equal = not any(rates.values())
-        for topic in topics:
-            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), 1.0 if equal else rates[topic])
+        for topic, rate in self.rates(self.topics()).items():
+            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate)
 
     def quality(self) -> Quality:
         return quality_of(self.trees(), len(self.loom.links))
@@ -280,6 +296,7 @@ class Network:
                 self.changes.assign(self.loom.subscribe(node, topic))
             member = self.roster.change(node, state=State.UP)
             self.keep(member)
+            self.others.pop(node, None)
             self.changes.woven_in.add(node)
             self.changes.filters |= set(self.directory.held[node])
             self.changes.ways |= set(self.directory.held[node])
@@ -292,7 +309,11 @@ class Network:
     def _tell_who_is_down(self, node: int) -> None:
         for other in self.roster:
             if other.state is State.DOWN:
-                self.changes.tell(node, w.Down(other.number, other.ring_id or 0, self.directory.owed(other.number)))
+                self.changes.tell(node, self._down(other))
+
+    def _down(self, member: Member) -> w.Down:
+        owed = self.directory.owed(member.number)
+        return w.Down(member.number, member.ring_id or 0, owed, self.others.get(member.number, ()))
 
     def _cut(self, between: Link) -> None:
         one, other = between

@@ -111,11 +111,8 @@ def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int
 
 
 def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
-    rates = {topic: network.rate_of(topic) for topic in trees}
-    equal = not any(rates.values())
-    woven = (
-        Tree(tables, network.loom.subscribers(topic), 1.0 if equal else rates[topic]) for topic, tables in trees.items()
-    )
+    rates = network.rates(trees)
+    woven = (Tree(tables, network.loom.subscribers(topic), rates[topic]) for topic, tables in trees.items())
     return quality_of(woven, len(network.loom.links))
 
 
@@ -133,6 +130,7 @@ class Redesign:
             raise WeftError("A re-design is being put in place: wait until it is done.")
         network = self._network
         network.hold_links = True
+        network.old_fingers = {node: set(fingers) for node, fingers in network.plan.fingers.items()}
         self._replace(proposal)
         network.rewire(now)
         self._trees = proposal.trees
@@ -153,6 +151,7 @@ class Redesign:
         """Publications travel by the new plan from now on."""
         network = self._network
         network.connect()
+        network.old_fingers = {}
         network.rename_places(network.plan.ring.id_of)
         for topic, tables in self._trees.items():
             network.adopt(topic, tables)

@@ -36,9 +36,13 @@ class Traffic:
         for between in [each for each in self.round_trips if node in each]:
             del self.round_trips[between]
 
-    def topic_rate(self, pattern: str) -> float:
+    def by_filter(self) -> dict[str, float]:
         """Publications a second of all nodes together."""
-        return sum(rates.get(pattern, 0.0) for rates in self.rates.values())
+        totals: dict[str, float] = {}
+        for rates in self.rates.values():
+            for name, rate in rates.items():
+                totals[name] = totals.get(name, 0.0) + rate
+        return totals
 
     def total(self, name: str) -> int:
         """A counter over all nodes."""

@@ -42,21 +42,27 @@ class Directory:
         self._patience = patience
         self._session_of = session_of
         self.sequence = 0  # of Interest
+        self._unknown: dict[str, int] = {}  # filters that are not in place, and the sequence that they came with
         self._changed: dict[str, Held] = {}  # in this event
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
         self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
         atlas.held.add(EVERYBODY)
 
-    def note_filter(self, effect: FilterHeld) -> bool:
-        """Whether others have to hear of it before it has an effect."""
+    def note_filter(self, effect: FilterHeld) -> None:
         self._changed[effect.filter] = Held(effect.filter, effect.members, effect.persistent)
         topic = topic_of(effect.filter)
-        is_new = topic not in self._atlas.held
-        if is_shared(effect.filter):
-            return effect.members == 1
-        (self._atlas.held.add if effect.members else self._atlas.held.discard)(topic)
-        return is_new and effect.members > 0
+        is_new = effect.members == 1 if is_shared(effect.filter) else topic not in self._atlas.held
+        if not is_shared(effect.filter):
+            (self._atlas.held.add if effect.members else self._atlas.held.discard)(topic)
+        if not effect.members:
+            self._unknown.pop(effect.filter, None)
+        elif is_new:
+            self._unknown[effect.filter] = self.sequence + 1
+
+    def is_unknown(self, filter_: str) -> bool:
+        """Whether others have yet to hear of a filter before it has an effect."""
+        return filter_ in self._unknown
 
     def note_session(self, client: str, session: Session | None) -> None:
         self._sessions[client] = session
@@ -95,6 +101,7 @@ class Directory:
         self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
 
     def in_place(self, sequence: int, now: float) -> None:
+        self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
         ready = [one for one in self._waiting if one[0] <= sequence]
         self._waiting = [one for one in self._waiting if one[0] > sequence]
         for _, action in ready:

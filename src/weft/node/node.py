@@ -492,8 +492,10 @@ class Node:
             elif kind is e.AcceptedRun:
                 self._issuing.issue_run(effect.lead, effect.run, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
-                news |= self._directory.note_filter(effect)  # type: ignore[arg-type]
+                self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()
+            elif kind is e.FilterAsked:
+                news |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
             else:
                 self._digest_one(effect, now)
 
@@ -525,8 +527,8 @@ class Node:
     def _await_network(self, connection: int, now: float) -> None:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
         if self.atlas.node != w.NOBODY:
-            self._outbox.shut(connection)
-            self._directory.wait(lambda _: self._outbox.open(connection), now)
+            gate = self._outbox.shut(connection)
+            self._directory.wait(lambda _: self._outbox.open(connection, gate), now)
 
     def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
         self._happen(e.ArrivedForGroup(publication, filter_), now)

@@ -5,18 +5,28 @@ resumed after the last. What a client is sent may have to wait for the network (
 its connection then waits too.
 """
 
+from collections import deque
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 from weft.broker.effect import Close, Effect, Hold, Note, Resume, Send
 from weft.node.effect import Tell
 from weft.wire.frame import Frame
 
 
+@dataclass(slots=True, eq=False)
+class Gate:
+    """A point in what is sent to a client, which may be passed when the network is ready."""
+
+    waiting: list[Effect] = field(default_factory=list)  # behind it, up to the next
+    is_open: bool = False
+
+
 class Outbox:
     def __init__(self) -> None:
         self._effects: list[Effect] = []
         self._holds: dict[int, set[Hashable]] = {}  # connection -> reasons
-        self._gates: dict[int, list[Effect]] = {}  # connection -> what waits
+        self._gates: dict[int, deque[Gate]] = {}  # by connection, those that are shut, in order
 
     def add(self, effect: Effect) -> None:
         self._effects.append(effect)
@@ -28,8 +38,8 @@ class Outbox:
         self._effects.append(Note(event, 0, client, detail))
 
     def send(self, effect: Send | Close) -> None:
-        waiting = self._gates.get(effect.connection)
-        (self._effects if waiting is None else waiting).append(effect)
+        gates = self._gates.get(effect.connection)
+        (gates[-1].waiting if gates else self._effects).append(effect)
 
     def hold(self, connection: int, reason: Hashable) -> None:
         reasons = self._holds.setdefault(connection, set())
@@ -51,12 +61,19 @@ class Outbox:
         for connection in sorted(one for one, reasons in self._holds.items() if reason in reasons):
             self.resume(connection, reason)
 
-    def shut(self, connection: int) -> None:
-        """Keep what the connection is sent from now on."""
-        self._gates.setdefault(connection, [])
+    def shut(self, connection: int) -> Gate:
+        """Keep what the connection is sent from now on, until the gate is opened, and those before it are."""
+        gate = Gate()
+        self._gates.setdefault(connection, deque()).append(gate)
+        return gate
 
-    def open(self, connection: int) -> None:
-        self._effects += self._gates.pop(connection, [])
+    def open(self, connection: int, gate: Gate) -> None:
+        gate.is_open = True
+        gates = self._gates.get(connection)
+        while gates and gates[0].is_open:
+            self._effects += gates.popleft().waiting
+        if not gates:
+            self._gates.pop(connection, None)
 
     def drop(self, connection: int) -> None:
         """The connection is gone."""

@@ -4,9 +4,10 @@ Payloads tell publications apart. A publication that was accepted (QoS 0: its cl
 acknowledged) must come to every client that held a matching filter before it was said, and for some time afterwards,
 and was connected all that time or has a session that is kept. It may come to who held the filter for a part of that
 time, and to nobody else. How often: once, but with QoS 1 again where it says so (DUP); where something failed, QoS 0
-may be lost and QoS 1 come again without saying so.
+may be lost, and what was said with QoS 1 or 2 come again to who takes it with less than 2.
 
-Of a shared subscription one member must have got it where one was there all the time; two only where something failed.
+Of a shared subscription one member must have got it where one was there all the time. Where something has failed
+nothing is said of these: a member that is cut off with its node is not known to be one.
 """
 
 from collections import Counter
@@ -34,7 +35,8 @@ def problems(clients: Iterable[Client], terms: Terms = CALM) -> list[str]:
     for one in said.values():
         if _was_accepted(one, clients, terms):
             found += _misses(one, clients, terms)
-            found += _shared_misses(one, clients, terms)
+            if terms.calm:
+                found += _shared_misses(one, clients)
     return found
 
 
@@ -54,7 +56,7 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             best[got.payload] = max(got.qos, best.get(got.payload, 0))
     for payload, count in counts.items():
         groups = sum(is_shared(held.filter) and _may(held, said[payload], None, terms) for held in client.held)
-        once = (terms.calm or best[payload] != 1) and not said[payload].repeated
+        once = (terms.calm or min(said[payload].qos, 2) == best[payload] != 1) and not said[payload].repeated
         if count > 1 + groups and once:
             yield f"{client.name} got {payload!r} {count} times with QoS {best[payload]}."
 
@@ -71,21 +73,22 @@ def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
             yield f"{client.name} has not got {one.payload!r} of {one.client} on {one.topic}, QoS {qos}."
 
 
-def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
-    groups: dict[str, list[Held]] = {}
-    for client in clients:
-        for held in client.held:
-            if is_shared(held.filter) and _must(held, one, client, terms) and _was_connected(client, one, terms):
-                groups.setdefault(held.filter, []).append(held)
-    for group, sure in groups.items():
+def _shared_misses(one: Said, clients: list[Client]) -> Iterator[str]:
+    groups = {
+        held.filter
+        for client in clients
+        for held in client.held
+        if is_shared(held.filter) and _must(held, one, client, CALM) and _was_connected(client, one, CALM)
+    }
+    for group in sorted(groups):
         able = [client for client in clients if any(held.filter == group for held in client.held)]
         times = sum(got.payload == one.payload and not got.retain for client in able for got in client.got)
         plain = sum(
-            any(not is_shared(held.filter) and _may(held, one, None, terms) for held in client.held) for client in able
+            any(not is_shared(held.filter) and _may(held, one, None, CALM) for held in client.held) for client in able
         )
-        if times == 0 and (terms.calm or (one.qos and all(held.qos for held in sure))):
+        if times == 0:
             yield f"Nobody of {group} has got {one.payload!r} of {one.client}."
-        if times > _groups_of(one, able) + plain and terms.calm and not one.repeated:
+        if times > _groups_of(one, able) + plain and not one.repeated:
             yield f"{times} members of {group} have got {one.payload!r} of {one.client}."
 
 
