@@ -2,9 +2,10 @@
 
     python benchmarks/broker_mqtt.py [--seconds 5] [--repeat 3] [--cases one-to-one,...]
 
-Load is raw sockets on loopback with payloads of 100 bytes: publishers write prepared blocks of packets, subscribers
-count bytes. Each broker is alone with its load while it is measured; the two take turns, and the median of the ratios
-is what counts. Mosquitto runs with its defaults but for limits (max_queued_messages 0, no persistence, no log).
+Load is that of `weft bench`, which checks every delivery, on loopback with payloads of 100 bytes. With QoS 0 it would
+be the bottleneck: there publishers write prepared blocks of packets, and subscribers count bytes. Each broker is alone
+with its load while it is measured; the two take turns, and the median of the ratios is what counts. Mosquitto runs with
+its defaults but for limits (max_queued_messages 0, no persistence, no log).
 """
 
 import argparse
@@ -15,7 +16,6 @@ import selectors
 import shutil
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -24,14 +24,18 @@ from collections.abc import Callable, Iterator
 from multiprocessing import Event, Pipe, Process
 from pathlib import Path
 
-from weft.wire.mqtt.packet import Connack, Connect, Publish, Request, Subscribe, Version
-from weft.wire.mqtt.parser import Parser
+from weft.live.address import Address
+from weft.live.bench.client import connected, subscribe
+from weft.live.bench.load import Manner, drawn_load
+from weft.live.bench.measurement import measure
+from weft.wire.mqtt.packet import Publish, Version
 from weft.wire.mqtt.writer import encode
 
-V = Version.V311
+PORT = 21883
+TARGET = Address("127.0.0.1", PORT)
 PAYLOAD = bytes(100)
 BLOCK = 64 * 1024  # bytes that a publisher writes at once
-PORT = 21883
+WAIT = 1.0  # seconds for what is still under way
 
 
 # Brokers
@@ -83,26 +87,11 @@ def await_port(port: int) -> None:
     sys.exit(f"Nobody listens on port {port}.")
 
 
-# Clients
-
-
-def connected(name: str, clean: bool = True) -> socket.socket:
-    one = socket.create_connection(("127.0.0.1", PORT))
-    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    one.sendall(encode(Connect(name, V, clean), V))
-    assert isinstance(next(iter(Parser(version=V).feed(one.recv(1000)))), Connack)
-    return one
-
-
-def subscribed(name: str, topics: list[str], qos: int = 0, clean: bool = True) -> socket.socket:
-    one = connected(name, clean)
-    one.sendall(encode(Subscribe(1, tuple(Request(topic, qos) for topic in topics)), V))
-    one.recv(1000)
-    return one
+# Load
 
 
 def block_of(topics: list[str]) -> bytes:
-    packets = [encode(Publish(topic, PAYLOAD), V) for topic in topics]
+    packets = [encode(Publish(topic, PAYLOAD), Version.V311) for topic in topics]
     return b"".join(packets * max(1, BLOCK // sum(map(len, packets))))
 
 
@@ -110,7 +99,7 @@ def flood(lines: list[tuple[str, list[str]]], go: object, stop: object) -> None:
     """Publishers, each with its topics in turn, as fast as they are read."""
     wire = selectors.DefaultSelector()
     for name, topics in lines:
-        one = connected(name)
+        (one,) = connected([(name, TARGET)], Manner())
         one.setblocking(False)
         block = block_of(topics) if len(lines) == 1 else block_of(topics)[: 8192 // len(block_of(topics)) or None]
         wire.register(one, selectors.EVENT_WRITE, [block, 0])
@@ -127,7 +116,8 @@ def drain(lines: list[tuple[str, list[str]]], size: int, seconds: float, ready: 
     """Subscribers: deliveries a second, after a tenth of the time to warm up."""
     wire = selectors.DefaultSelector()
     for name, topics in lines:
-        one = subscribed(name, topics)
+        (one,) = connected([(name, TARGET)], Manner())
+        subscribe([(one, TARGET, [topic.encode() for topic in topics])], 0)
         one.setblocking(False)
         wire.register(one, selectors.EVENT_READ)
     buffer = bytearray(1 << 20)
@@ -152,7 +142,7 @@ def drain(lines: list[tuple[str, list[str]]], size: int, seconds: float, ready: 
 def throughput(
     publishers: list[tuple[str, list[str]]], subscribers: list[tuple[str, list[str]]], seconds: float
 ) -> float:
-    size = len(encode(Publish(publishers[0][1][0], PAYLOAD), V))
+    size = len(encode(Publish(publishers[0][1][0], PAYLOAD), Version.V311))
     ready, stop, (mine, theirs) = Event(), Event(), Pipe()
     reader = Process(target=drain, args=(subscribers, size, seconds, ready, theirs))
     writer = Process(target=flood, args=(publishers, ready, stop))
@@ -165,99 +155,22 @@ def throughput(
     return rate
 
 
-def window(qos_packets: int, seconds: float, clean: bool) -> float:
-    """QoS 1: one publisher with so many open, one subscriber that acknowledges; deliveries a second."""
-    ready, (mine, theirs) = Event(), Pipe()
-    reader = Process(target=acknowledge, args=(seconds, clean, ready, theirs))
-    reader.start()
-    ready.wait()
-    writer = Process(target=publish_window, args=(qos_packets,))
-    writer.start()
-    rate: float = mine.recv()
-    writer.terminate()
-    writer.join()
-    reader.join()
-    return rate
-
-
-def publish_window(count: int) -> None:
-    one = connected("publisher")
-    packet = encode(Publish("t/00", PAYLOAD, 1, packet_id=1), V)
-    at = packet.index(b"t/00") + 4
-    packets = [packet[:at] + struct.pack(">H", n) + packet[at + 2 :] for n in range(1, count + 1)]
-    one.sendall(b"".join(packets))
-    rest = 0
-    while data := one.recv(65536):
-        rest += len(data)
-        acknowledged, rest = divmod(rest, 4)  # PUBACKs come in order
-        one.sendall(b"".join(packets[:acknowledged]))
-        packets = packets[acknowledged:] + packets[:acknowledged]
-
-
-def acknowledge(seconds: float, clean: bool, ready: object, out: object) -> None:
-    one = subscribed("subscriber", ["t/00"], 1, clean)
-    size = len(encode(Publish("t/00", PAYLOAD, 1, packet_id=1), V))
-    at = encode(Publish("t/00", PAYLOAD, 1, packet_id=1), V).index(b"t/00") + 4
-    ready.set()  # type: ignore[attr-defined]
-    got, rest, begin = 0, b"", 0.0
-    while not begin or time.perf_counter() - begin < seconds:
-        data = rest + one.recv(1 << 18)
-        begin = begin or time.perf_counter()
-        whole = len(data) // size
-        acks = [b"\x40\x02" + data[place : place + 2] for place in range(at, whole * size, size)]
-        one.sendall(b"".join(acks))
-        rest = data[whole * size :]
-        got += whole
-    out.send(got / (time.perf_counter() - begin))  # type: ignore[attr-defined]
+def window(seconds: float, persistent: bool = False) -> float:
+    """QoS 1: one publisher with 100 open, one subscriber that acknowledges; deliveries a second."""
+    manner = Manner(1, seconds=seconds, window=100, persistent=persistent, wait=WAIT)
+    return float(measure(drawn_load([TARGET], topics=1), manner)["deliveries_per_second"])
 
 
 def latencies(rate: float, seconds: float) -> tuple[float, float]:
     """Median and 99th percentile in microseconds, with so many publications a second on one topic."""
-    ready, (mine, theirs) = Event(), Pipe()
-    reader = Process(target=watch, args=(seconds, ready, theirs))
-    reader.start()
-    ready.wait()
-    writer = Process(target=tick, args=(rate,))
-    writer.start()
-    times: list[float] = mine.recv()
-    writer.terminate()
-    writer.join()
-    reader.join()
-    times.sort()
-    return times[len(times) // 2] * 1e6, times[len(times) * 99 // 100] * 1e6
-
-
-def tick(rate: float) -> None:
-    one = connected("publisher")
-    begin, sent = time.perf_counter(), 0
-    while True:
-        due = begin + sent / rate
-        while (wait := due - time.perf_counter()) > 0:
-            time.sleep(max(0.0, wait - 50e-6))
-        one.sendall(encode(Publish("t/00", struct.pack("d", time.perf_counter()) + PAYLOAD[8:]), V))
-        sent += 1
-
-
-def watch(seconds: float, ready: object, out: object) -> None:
-    one = subscribed("subscriber", ["t/00"])
-    size = len(encode(Publish("t/00", PAYLOAD), V))
-    ready.set()  # type: ignore[attr-defined]
-    times: list[float] = []
-    rest, begin = b"", 0.0
-    while not begin or time.perf_counter() - begin < seconds:
-        data = rest + one.recv(65536)
-        now = time.perf_counter()
-        begin = begin or now
-        whole = len(data) // size
-        times += [now - struct.unpack_from("d", data, n * size + size - 100)[0] for n in range(whole)]
-        rest = data[whole * size :]
-    out.send(times[len(times) // 10 :])  # type: ignore[attr-defined]
+    found = measure(drawn_load([TARGET], topics=1), Manner(rate=rate, seconds=seconds, wait=WAIT))["latency_ms"]
+    return found["p50"] * 1e3, found["p99"] * 1e3
 
 
 def idle_bytes(pid: int, count: int) -> float:
     """Resident bytes a connection."""
     before = resident(pid)
-    held = [connected(f"idle-{n}") for n in range(count)]
+    held = connected([(f"idle-{n}", TARGET) for n in range(count)], Manner())
     time.sleep(0.5)
     after = resident(pid)
     for one in held:
@@ -283,38 +196,31 @@ def pairs(count: int) -> list[tuple[str, list[str]]]:
     return [(f"pair-{n}", [f"t/{n:02}"]) for n in range(count)]
 
 
-Measure = Callable[[int, float], dict[str, float]]
-
-
-def rates(measure: Callable[[float], float]) -> Measure:
-    return lambda _, seconds: {"deliveries/s": measure(seconds)}
-
-
 def overlapping(count: int, of: int) -> list[tuple[str, list[str]]]:
     """Subscribers of which each has half of the topics, every one another half."""
     return [(f"s{n}", [f"t/{(n + k) % of:02}" for k in range(of // 2)]) for n in range(count)]
 
 
-CASES: dict[str, tuple[str, Measure]] = {
+CASES: dict[str, tuple[str, Callable[[float], float]]] = {
     "one-to-one": (
         "QoS 0, 1 publisher, 1 subscriber, 50 topics in turn",
-        rates(lambda s: throughput([("p", topics(50))], [("s", topics(50))], s)),
+        lambda s: throughput([("p", topics(50))], [("s", topics(50))], s),
     ),
     "one-to-fifty": (
         "QoS 0, 1 publisher, 50 subscribers, 20 topics in turn",
-        rates(lambda s: throughput([("p", topics(20))], [(f"s{n}", topics(20)) for n in range(50)], s)),
+        lambda s: throughput([("p", topics(20))], [(f"s{n}", topics(20)) for n in range(50)], s),
     ),
     "one-to-fifty-mixed": (
         "the same, each subscriber to another half of the topics",
-        rates(lambda s: throughput([("p", topics(20))], overlapping(50, 20), s)),
+        lambda s: throughput([("p", topics(20))], overlapping(50, 20), s),
     ),
     "fifty-to-fifty": (
         "QoS 0, 50 publishers, 50 subscribers, each on its own topic",
-        rates(lambda s: throughput(pairs(50), [(f"s{name}", own) for name, own in pairs(50)], s)),
+        lambda s: throughput(pairs(50), [(f"s{name}", own) for name, own in pairs(50)], s),
     ),
     "qos-1": (
         "QoS 1, 1 publisher (window of 100), 1 subscriber",
-        rates(lambda s: window(100, s, clean=True)),
+        window,
     ),
 }
 
@@ -325,13 +231,13 @@ def compare(names: list[str], seconds: float, repeat: int, idle: int) -> None:
     for name in names:
         if name not in CASES:
             continue
-        told, measure = CASES[name]
+        told, rate = CASES[name]
         theirs, ours = [], []
         for _ in range(repeat):
-            with mosquitto() as pid:
-                theirs.append(measure(pid, seconds)["deliveries/s"])
-            with weft() as pid:
-                ours.append(measure(pid, seconds)["deliveries/s"])
+            with mosquitto():
+                theirs.append(rate(seconds))
+            with weft():
+                ours.append(rate(seconds))
         ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
         mine, other = statistics.median(ours), statistics.median(theirs)
         print(f"| {told}: deliveries/s | {other:,.0f} | {mine:,.0f} | {ratio:.2f} |", flush=True)
@@ -347,10 +253,10 @@ def compare(names: list[str], seconds: float, repeat: int, idle: int) -> None:
 
 def compare_durable(seconds: float) -> None:
     with mosquitto():
-        base = window(100, seconds, clean=False)
+        base = window(seconds, persistent=True)
     for sync in ("none", "process", "disk"):
         with weft(sync):
-            ours = window(100, seconds, clean=False)
+            ours = window(seconds, persistent=True)
         told = f"QoS 1 to a persistent session, --sync {sync} (Mosquitto: nothing synced): deliveries/s"
         print(f"| {told} | {base:,.0f} | {ours:,.0f} | {ours / base:.2f} |", flush=True)
 

@@ -22,7 +22,7 @@ from weft.workloads.catalog import generate
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-PARTS = {"measure", "snap", "textbook"}  # what benchmarks share
+PARTS = {"bridged", "measure", "snap", "textbook"}  # what benchmarks share
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {
@@ -88,7 +88,7 @@ RUNS = {
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
     "weave": ("--toy",),
 }
-IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "pipeline", "social_calibration", "weave_picture"}
+IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "network", "pipeline", "social_calibration", "weave_picture"}
 
 
 def test_every_benchmark_is_tried() -> None:
@@ -102,20 +102,34 @@ def test_a_benchmark_prints_the_tables_of_the_docs(bench: Bench, name: str, tmp_
     assert_tables_of_the_docs(bench(name, *RUNS[name], *where))
 
 
-@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
+needs_mosquitto = pytest.mark.skipif(
+    shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="mosquitto is not installed"
+)
+
+
+@needs_mosquitto
 def test_the_node_is_measured_beside_mosquitto() -> None:
     toy = ["--seconds", "0.1", "--repeat", "1", "--idle", "20"]
     command = [sys.executable, str(BENCHMARKS / "broker_mqtt.py"), *toy]
     assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
-@pytest.mark.skipif(shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") is None, reason="no mosquitto")
+@needs_mosquitto
 def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
     systems = ("--only", "plan", "--only", "star, everything")
     printed = bench("fleet", "--brokers", 3, "--publications", 120, "--rounds", 1, *systems)
     assert_tables_of_the_docs(printed)
     for row in map(cells, printed.splitlines()[2:]):
         assert row[3] == row[4], "Mosquitto sent another number of messages than the score counts"
+
+
+@needs_mosquitto
+def test_the_network_is_measured_beside_bridged_mosquittos() -> None:
+    toy = {"nodes": 4, "users": 30, "fleet": 2, "clients": 20, "seconds": 0.3, "repeat": 1, "trials": 2, "failures": 1}
+    toy |= {"after": 0.2, "calm": 30, "port": 20_000 + os.getpid() % 10_000}
+    options = [word for name, value in toy.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, str(BENCHMARKS / "network.py"), *options]
+    assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
 
 
 def test_a_broker_measured_is_what_the_simulation_reads(bench: Bench, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Framed connections over real sockets, with a clock that the test sets."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from weft.live import link
+from weft.live import link, peering
+from weft.live.address import Address
 from weft.live.link import Wire
+from weft.node.effect import MASTER
 from weft.wire import frame as w
 
 
@@ -113,6 +115,40 @@ def test_silence_is_a_ping_and_then_a_failure(monkeypatch: pytest.MonkeyPatch) -
         assert here.reasons == ["nothing was heard for 3 s"]
 
     asyncio.run(main())
+
+
+def test_a_connection_may_be_more_patient() -> None:
+    async def main() -> None:
+        (one, other), (here, _), (clock, _) = await pair()
+        one.failure = 15.0
+        other.transport.pause_reading()
+        for _ in range(14):
+            clock.time += 1.0
+            one._look()
+        assert here.reasons == []
+        clock.time += 1.0
+        one._look()
+        await here.until(lambda: here.reasons)
+        assert here.reasons == ["nothing was heard for 15 s"]
+
+    asyncio.run(main())
+
+
+def test_a_node_is_more_patient_with_its_master_than_with_a_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialled: list[Callable[[], Wire]] = []
+
+    class Dialler:
+        def __init__(self, _: Address, make: Callable[[], Wire], failed: object) -> None:
+            dialled.append(make)
+
+        def start(self) -> None:
+            pass
+
+    monkeypatch.setattr(peering, "Dialer", Dialler)
+    one = peering.Peering(None, SetClock(), None, lambda _: None)  # type: ignore[arg-type]
+    for number in (MASTER, 7):
+        one._dial(number, Address("127.0.0.1", 1))
+    assert [make().failure for make in dialled] == [15.0, 3.0]
 
 
 def test_a_process_that_stood_still_does_not_blame_the_other() -> None:

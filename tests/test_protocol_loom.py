@@ -120,6 +120,20 @@ class Changes(RuleBasedStateMachine):
         if node != peer:
             self.hand_out(self.loom.connect(node, peer))
 
+    @rule(data=st.data(), topic=st.integers(0, TOPICS - 1))
+    def adopt(self, data, topic):
+        """A tree from elsewhere, with nodes and links that are not there, or not whole."""
+        pairs = [(node, peer) for node in sorted(self.nodes) for peer in sorted(self.loom.links[node])]
+        tree = nx.Graph(data.draw(st.lists(st.sampled_from(pairs), max_size=6)) if pairs else [])
+        tree = nx.Graph(nx.minimum_spanning_edges(tree, data=False))
+        tree.add_edge(data.draw(st.sampled_from(sorted(self.nodes))), 10**6)
+        self.hand_out(self.loom.adopt(topic, {node: set(tree[node]) for node in tree}))
+
+    @rule(data=st.data())
+    def connect_all(self, data):
+        pairs = [(one, other) for one in sorted(self.nodes) for other in sorted(self.nodes) if one < other]
+        self.hand_out(self.loom.connect_all(data.draw(st.lists(st.sampled_from(pairs), max_size=3)) if pairs else []))
+
     @invariant()
     def tables_are_those_of_the_loom(self):
         for node, router in getattr(self, "nodes", {}).items():

@@ -9,6 +9,7 @@ import weft
 from weft import ending
 from weft.cli import (
     apply,
+    bench,
     compare,
     demo,
     design,
@@ -80,6 +81,7 @@ for module in (
     snapshot,
     apply,
     leave,
+    bench,
     warm,
 ):
     name = module.__name__.rpartition(".")[2]

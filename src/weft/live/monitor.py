@@ -28,6 +28,7 @@ COUNTERS = {
 GAUGES = {
     "connections": "Open connections.",
     "connected": "Connected clients.",
+    "most_connected": "Connected clients at a time, at most.",
     "sessions": "Sessions, with those of clients that are away.",
     "subscriptions": "Subscriptions.",
     "shared_subscriptions": "Shared subscriptions.",

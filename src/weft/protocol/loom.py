@@ -112,13 +112,15 @@ class Loom:
 
         What it leaves in parts, or leaves out, is joined as after any change.
         """
-        members = {node: peers for node, peers in tables.items() if node in self.links}
-        linked = {node: {peer for peer in peers if peer in self.links[node]} for node, peers in members.items()}
+        there = {node: peers for node, peers in tables.items() if node in self.links}
+        linked = {node: {peer for peer in peers if peer in self.links[node]} for node, peers in there.items()}
         tree = self._tree(topic)
         tree.replace(linked)
         for node in sorted(self.subscribers(topic)):
             tree.add(node)
-        return self._mended(topic, min(tree.tables)) if tree.tables else []
+        tree.trim(self.subscribers(topic))  # a part without subscribers need not be joined
+        members = list(tree.tables) or list(self.links)
+        return self._mended(topic, min(members)) if members else []
 
     def subscribe(self, node: int, topic: int) -> list[Assignment]:
         self._require_known(node)

@@ -73,6 +73,8 @@ class SharedTree:
         ends = [node for node in self._before if self._is_idle(node, subscribers)]
         while ends:
             node = ends.pop()
+            if not self._is_idle(node, subscribers):
+                continue  # dropped already, where two relays were each other's last neighbours
             peers = self.tables[node].copy()
             self.drop(node)
             ends += [peer for peer in peers if self._is_idle(peer, subscribers)]

@@ -1,0 +1,98 @@
+"""What deploy/ starts is what the command line takes."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from weft import cli
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+
+
+def options_of(words: list[str]) -> dict[str, Any]:
+    """The options of a command as the command line reads them; an unknown one is an error."""
+    name, *rest = words
+    with COMMANDS[name].make_context(name, rest) as context:
+        return dict(context.params)
+
+
+def exec_start(unit: Path) -> list[str]:
+    (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.M)
+    return shlex.split(line.replace("%i", "one"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_units_start_commands_that_there_are(unit: Path) -> None:
+    program, *words = exec_start(unit)
+    assert program == "/opt/weft/bin/weft"
+    options = options_of(words)
+    (state,) = re.findall(r"^StateDirectory=(.*)$", unit.read_text(), re.M)
+    assert str(options["data"]) == f"/var/lib/{state}".replace("%i", "one")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_systemd_understands_the_units(unit: Path, tmp_path: Path) -> None:
+    copy = tmp_path / unit.name.replace("@", "@one")
+    copy.write_text(unit.read_text().replace("/opt/weft/bin/weft", "/bin/true"))  # it looks whether it is there
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["master", "node"])
+def test_files_of_options_have_options_that_there_are(command: str) -> None:
+    given = tomllib.loads((DEPLOY / "systemd" / f"{command}.toml").read_text())
+    words = [word for name, value in given.items() for word in flags(name, value)]
+    assert given.keys() <= {name.replace("_", "-") for name in options_of([command, *words])}
+
+
+def flags(name: str, value: object) -> list[str]:
+    many = value if isinstance(value, list) else [value]
+    return [word for one in many for word in (f"--{name}", str(one))]
+
+
+@pytest.fixture
+def services() -> dict[str, dict[str, Any]]:
+    yaml = pytest.importorskip("yaml")
+    return dict(yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"])
+
+
+def test_a_master_and_three_nodes_are_composed(services: dict[str, dict[str, Any]]) -> None:
+    options = {name: options_of(service["command"]) for name, service in services.items()}
+    master = options.pop("master")
+    (port,) = {str(master["listen"]).rpartition(":")[2].rstrip("']")}
+    assert len(options) == 3
+    assert len({one["name"] for one in options.values()}) == 3
+    assert {one["master"] for one in options.values()} == {f"master:{port}"}
+    assert {str(one["data"]) for one in (master, *options.values())} == {"/data"}
+
+
+def test_what_is_composed_fits_together(services: dict[str, dict[str, Any]]) -> None:
+    yaml = pytest.importorskip("yaml")
+    volumes = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
+    used = [volume.split(":")[0] for service in services.values() for volume in service["volumes"]]
+    assert sorted(used) == sorted(volumes)
+    outside = [port.split(":")[0] for service in services.values() for port in service.get("ports", [])]
+    assert len(set(outside)) == len(outside) == 3
+    for service in services.values():
+        assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+        assert set(service.get("depends_on", [])) <= services.keys()
+
+
+def test_the_container_is_built_of_files_that_there_are() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    root = DEPLOY.parent
+    kept = [line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for line in re.findall(r"^COPY (?!--from)(.*)$", text, re.M):
+        for source in line.split()[:-1]:
+            assert (root / source).exists()
+            assert source in kept
