@@ -67,8 +67,8 @@ def test_paho_publishes_and_subscribes(version: int) -> None:
             sender.publish(f"t/{qos}", f"q{qos}", qos)
         sender.publish("t/large", "x" * 1_000_000, 1)
         until(lambda: len(receiver.heard) == 4, "delivery")
-        assert receiver.payloads() == ["q0", "q1", "q2", "x" * 1_000_000]
-        assert [message.qos for message in receiver.heard] == [0, 1, 2, 1]
+        heard = sorted(zip(receiver.payloads(), (message.qos for message in receiver.heard), strict=True))
+        assert heard == [("q0", 0), ("q1", 1), ("q2", 2), ("x" * 1_000_000, 1)]  # paho tells QoS 2 when all is said
 
 
 @needs_mosquitto

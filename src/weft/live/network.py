@@ -113,7 +113,7 @@ class NodeDriver(Driver):
 
 def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str) -> NodeDriver:
     """A node that knows who it is and what its journal had; it joins when it listens."""
-    identity = read_identity(settings.data, settings.name or default_name(settings))
+    identity = read_identity(settings.data, settings.name or _default_name(settings))
     recovery = Recovery(identity.incarnation)
     journal = None
     if settings.data is not None:
@@ -134,5 +134,5 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
     return driver
 
 
-def default_name(settings: Settings) -> str:
+def _default_name(settings: Settings) -> str:
     return f"{gethostname()}-{settings.listen[0].port}"

@@ -24,7 +24,9 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
     return {
         "cluster": network.cluster,
         "version": network.version,
-        "nodes": [_node(network, member) for member in sorted(network.roster, key=lambda member: natural(member.name))],
+        "nodes": [
+            _node(network, member) for member in sorted(network.roster, key=lambda member: _natural(member.name))
+        ],
         "links": len(network.links),
         "links_up": len(network.made),
         "links_bound": network.plan.bound,
@@ -77,7 +79,7 @@ def _totals(network: Network) -> dict[str, int]:
     return {name: network.traffic.total(name) for name in names}
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def _natural(name: str) -> list[tuple[int, str]]:
     """A key that sorts node-10 behind node-9."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 

@@ -116,7 +116,7 @@ class Membership:
     def _problem_with(self, join: w.Join, known: Member | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
-        if not is_address(join.address):
+        if not _is_address(join.address):
             return f"{join.name} takes links at {join.address!r}, which is no HOST:PORT: give it such an address."
         if known is None or known.number not in self.connection_of:
             return ""
@@ -223,7 +223,7 @@ class Membership:
         network = self._network
         late = network.overdue(self._turn.now)
         for one, other in late:
-            sentence = unreachable_sentence(network.roster[one], network.roster[other])
+            sentence = _unreachable_sentence(network.roster[one], network.roster[other])
             if (one, other) not in self.unreachable:
                 self._turn.note("unreachable", self._name(other), sentence)
             self.unreachable[one, other] = sentence
@@ -339,12 +339,12 @@ class Membership:
         return self._network.roster[number].name
 
 
-def is_address(text: str) -> bool:
+def _is_address(text: str) -> bool:
     host, _, port = text.rpartition(":")
     return bool(host) and port.isdecimal() and 0 < int(port) < 65_536
 
 
-def unreachable_sentence(one: Member, other: Member) -> str:
+def _unreachable_sentence(one: Member, other: Member) -> str:
     return f"{one.name} has no link with {other.name} at {other.address}: see whether it can reach that address."
 
 

@@ -30,7 +30,7 @@ from weft.wire.frame import EVERYBODY, topic_of
 from weft.wire.mqtt.topic import is_shared
 
 
-def empty_loom(fan_out: int) -> Loom:
+def _empty_loom(fan_out: int) -> Loom:
     nothing = Csr(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
     trees = Trees(0, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     return Loom(Instance(nothing), nothing, trees, fan_out)
@@ -45,7 +45,7 @@ class Network:
         self.directory = Directory()
         self.traffic = Traffic()
         self.plan = Plan()
-        self.loom = empty_loom(parameters.fan_out)
+        self.loom = _empty_loom(parameters.fan_out)
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order

@@ -62,10 +62,10 @@ class Operating:
         self._turn.answer(ticket, status(self._network, self._membership, self._designing))
 
     def _explain(self, ticket: int, options: Options) -> None:
-        self._turn.answer(ticket, explained(self._network, given(options, "topic")))
+        self._turn.answer(ticket, explained(self._network, _given(options, "topic")))
 
     def _trace(self, ticket: int, options: Options) -> None:
-        member, topic = self._network.roster.named(given(options, "node")), given(options, "topic")
+        member, topic = self._network.roster.named(_given(options, "node")), _given(options, "topic")
         if member.number not in self._membership.connection_of:
             raise WeftError(f"{member.name} is not connected: trace from another node.")
         self._tokens += 1
@@ -93,7 +93,7 @@ class Operating:
         self._turn.answer(ticket, snapshot_value(value))
 
     def _leave(self, ticket: int, options: Options) -> None:
-        member, forget = self._network.roster.named(given(options, "node")), bool(options.get("forget", False))
+        member, forget = self._network.roster.named(_given(options, "node")), bool(options.get("forget", False))
         owed = self._membership.dismiss(member, forget)
         self._turn.answer(ticket, {"node": member.name, "forgotten": forget, "filters_owed": owed})
 
@@ -109,7 +109,7 @@ class Operating:
     requests = tuple(_REQUESTS)
 
 
-def given(options: Options, name: str) -> str:
+def _given(options: Options, name: str) -> str:
     value = options.get(name)
     if not isinstance(value, str) or not value:
         raise WeftError(f"The request has no {name}: give one.")

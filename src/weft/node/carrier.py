@@ -56,7 +56,7 @@ class Carried(Publication):
         return self.issuer, self.incarnation, self.count, self.attempt
 
 
-def carried(message: Message) -> Carried:
+def _carried(message: Message) -> Carried:
     number = message.incarnation << 80 | message.count << 16 | message.attempt
     return Carried(
         message.issuer,
@@ -96,7 +96,7 @@ class Carrier:
 
     def issue(self, message: Message, way: tuple[int, ...] | None, now: float) -> None:
         """Send a publication of this node's on one topic; without a way and a table, over the whole ring."""
-        publication = carried(message)
+        publication = _carried(message)
         if publication.topic in self.router.tables:
             self._route(Published(publication), publication, now)
         elif way:
@@ -116,7 +116,7 @@ class Carrier:
         if message.topic not in self._atlas.held:
             self._figures.relayed += span
         if message.hops >= MOST_HOPS:
-            self._fail(carried(message))
+            self._fail(_carried(message))
         else:
             self._pass_on(peer, message, now)
         return self._is_first(message, now)
@@ -127,7 +127,7 @@ class Carrier:
             return True
         here = [one.node for one in self._atlas.peers.values() if one.ring_id == message.low]
         peer = self._atlas.towards(here[0] if here else STRANGER, message.low)
-        publication = carried(message)
+        publication = _carried(message)
         if peer is None or message.hops >= MOST_HOPS:
             self._fail(publication)
         else:
@@ -152,7 +152,7 @@ class Carrier:
         return [(peer, tuple(messages)) for peer, messages in out.items()]
 
     def _pass_on(self, peer: int, message: Message, now: float) -> None:
-        publication = carried(message)
+        publication = _carried(message)
         if message.form is Form.WOVEN:
             self._route(Received(peer, Woven(publication, message.hops)), publication, now)
         elif message.form is Form.RANGED:

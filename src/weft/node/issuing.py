@@ -214,7 +214,7 @@ class Issuing:
         """It is known now how to get into a tree, or that nobody is in it."""
         leads_on = self._leads_on(filter_, topic_of(filter_))
         for message in waiting:
-            key = debt_key(message)
+            key = _debt_key(message)
             if message.kept and not self._custody.is_engaged(key):
                 continue  # another attempt has been made
             if leads_on:
@@ -230,7 +230,7 @@ class Issuing:
         if entry.is_held is not None or entry.gave_up:
             return False
         if message.kept:
-            self._custody.hold(debt_key(message))
+            self._custody.hold(_debt_key(message))
             entry.waiting.append(message)
         elif len(entry.waiting) < WAITING:
             entry.waiting.append(message)
@@ -274,7 +274,7 @@ class Issuing:
         elif debt.targets:
             self._to_targets(debt, message)
         else:
-            self._custody.owe(debt_key(message), plan.owed)
+            self._custody.owe(_debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
             if debt.with_groups:
                 debt.with_groups = False
@@ -288,15 +288,15 @@ class Issuing:
         self._tick(now)
         message = self._message(debt.publication, now)
         message.kept, message.attempt, message.floor = True, debt.attempt, self._debts.floor(debt.count)
-        self._custody.begin(debt_key(message))
+        self._custody.begin(_debt_key(message))
         return message
 
     def _to_targets(self, debt: Debt, message: Message) -> None:
         """Nodes that were down when everybody else got it; some may be again."""
-        self._custody.owe(debt_key(message), debt.owed)
+        self._custody.owe(_debt_key(message), debt.owed)
         for node in sorted(debt.targets):
             if node in self._atlas.down or node not in self._atlas.places:
-                self._custody.owe(debt_key(message), (node,))
+                self._custody.owe(_debt_key(message), (node,))
             else:
                 self._carrier.direct(self._for_one(message, self._atlas.places[node], DIRECT))
 
@@ -431,7 +431,7 @@ class Issuing:
             self._tick(now)
 
 
-def debt_key(message: Message) -> Key:
+def _debt_key(message: Message) -> Key:
     return message.issuer, message.incarnation, message.count, message.attempt
 
 

@@ -23,7 +23,7 @@ class Passages:
     relayed: int
 
 
-def passages(master: Address) -> Passages:
+def _passages(master: Address) -> Passages:
     counters = ask(master, "status")["counters"]
     return Passages(counters.get("delivered", 0), counters.get("relayed", 0))
 
@@ -31,10 +31,10 @@ def passages(master: Address) -> Passages:
 def settled_passages(master: Address) -> Passages:
     """Passages when they do not grow any more."""
     end = time.monotonic() + PATIENCE
-    found, since = passages(master), time.monotonic()
+    found, since = _passages(master), time.monotonic()
     while (now := time.monotonic()) < min(since + STILL, end):
         time.sleep(LOOK)
-        if (latest := passages(master)) != found:
+        if (latest := _passages(master)) != found:
             found, since = latest, now
     return found
 
