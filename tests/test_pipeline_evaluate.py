@@ -67,8 +67,9 @@ def test_spark_gives_the_same_times(
 
 
 def test_spark_weaves_the_same_trees_by_latency_and_fan_out(
-    spark: SparkSession, folders: tuple[Path, Path], tmp_path: Path
+    spark: SparkSession, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("weft.pipeline.weave.FEW", 0)
     (tmp_path / "hosts.txt").write_text(HOSTS)
     instance, overlay = Instance.read(folders[0]), Overlay.read(folders[1])
     latency, file = placed_latency(tmp_path / "hosts.txt", instance.nodes, 3), str(tmp_path / "hosts.txt")
@@ -116,7 +117,12 @@ def test_no_publications_cost_nothing(spark: SparkSession, folders: tuple[Path, 
     assert (result.publications, result.messages, result.load.sent.maximum) == (0, 0, 0)
 
 
-def test_spark_weaves_the_same_trees(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize("few", [0, 60, 10**6])
+def test_spark_weaves_the_same_trees(
+    spark: SparkSession, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """All batches on Spark, some, or none."""
+    monkeypatch.setattr("weft.pipeline.weave.FEW", few)
     instance, overlay = Instance.read(folders[0]), Overlay.read(folders[1])
     here, there = weave(instance, overlay), weave_on_spark(spark, *folders)
     for name in ("indptr", "members", "parents"):

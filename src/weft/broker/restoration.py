@@ -79,7 +79,7 @@ class Restoration:
         had -= {one.publication.origin for one in waiting if one.publication.origin in skip}
         waiting = [one for one in waiting if one.publication.origin not in skip]
         had |= {one.publication.origin for one in waiting if one.publication.origin is not None}
-        session.skip |= skip
+        session.skip |= dict.fromkeys(skip)
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept):

@@ -52,7 +52,7 @@ class Session:
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
         self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
         self.next_id = 1
-        self.skip: set[Origin] = set()  # in a network: what it had at another node, and may come here still
+        self.skip: dict[Origin, None] = {}  # in a network: what it had at another node, and may come here still
         self.recorded = False  # the journal knows of it
         self.counted = False  # in a network: other nodes have been told that it is persistent
         self.last = 0  # the highest number of a publication that it was given

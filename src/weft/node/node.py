@@ -327,7 +327,7 @@ class Node:
                 publication = publication_of(content.decode(message.content), origin, now)
                 publication.origin = None  # that this node has had it is not said
                 self._happen(e.ArrivedForSession(publication, client), now)
-                session.skip.add(origin)
+                session.skip[origin] = None
         elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
             self._issuing.send_after(message, client, trail.ring_id)
 

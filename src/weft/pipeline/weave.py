@@ -1,7 +1,8 @@
 """Weave's trees on Spark: a task weaves ranges of topics, by the same kernels as `weft.trees.weave`.
 
-A job is a batch of topics, with the prices of all nodes; a task is told two numbers for each of its ranges. Instance,
-overlay, rates and latencies a worker reads from where they are, and keeps for all its tasks.
+A job is a batch of topics, with the prices of all nodes; small batches the driver weaves itself. A task is told two
+numbers for each of its ranges. Instance, overlay, rates and latencies a worker reads from where they are, and keeps for
+all its tasks.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from weft.trees.load import LOAD_WEIGHT, Agenda, Range, agenda_of
 from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, strand, woven
 
 TASKS = 16  # at most; each weaves some of the ranges of a batch, one after the other
+FEW = 100_000  # subscriptions of a batch that the driver weaves in less time than a job takes to start
 
 _ARRAYS = ("sizes", "parts", "members", "parents")
 _SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
@@ -60,6 +62,10 @@ def weave(
     made = _given(*given)
 
     def strands(topics: list[Range], prices: Floats) -> list[Strand]:
+        indptr = made.agenda.subscribers.indptr
+        if indptr[topics[-1][1]] - indptr[topics[0][0]] < FEW:
+            return [strand(made.mesh, made.agenda, prices, fan_out, each) for each in topics]
+
         def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for row in (row for batch in batches for row in batch.to_pylist()):
                 own = _given(*given)
