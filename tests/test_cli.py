@@ -563,7 +563,7 @@ def test_all_commands_that_read_and_write_are_known_here() -> None:
         for command in cli.app.registered_commands
         if command.callback and places & set(signature(command.callback).parameters)
     }
-    read_nothing, below = {"generate", "demo"}, {"experiment"}
+    read_nothing, below = {"generate", "demo", "snapshot"}, {"experiment"}
     assert writing - read_nothing - below == set(OUTPUTS) - {"union", "evaluate"}
 
 
