@@ -227,6 +227,7 @@ def test_a_run_weaves_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from weft.trees import weave as module
 
     run("generate", "social", "--nodes", 60, "--out", "i")
+    monkeypatch.setattr("weft.pipeline.weave.FEW", 0)
     monkeypatch.setattr(module, "weave_topics", None)  # in this process nobody weaves; the executors do
     options = ("run", "i", "--publications", 100, "--out", "r")
     first = run(*options, "--json")
