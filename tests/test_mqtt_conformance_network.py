@@ -37,6 +37,7 @@ TICK = 0.001  # seconds of virtual time
 AT_ONE_NODE_ONLY = {
     "test_the_last_retained_message_is_sent_to_new_subscribers",
     "test_a_retained_message_with_qos_0_replaces_one_with_more",
+    "test_retain_handling_says_when_retained_messages_come",
 }
 
 
