@@ -32,7 +32,7 @@ class Memory:
     again: set[int] = field(default_factory=set)  # that may come more often than that
     must: set[int] = field(default_factory=set)
     got: Counter[int] = field(default_factory=Counter)
-    latest: dict[tuple[str, str, int], int] = field(default_factory=lambda: defaultdict(int))
+    latest: dict[tuple[str, str, int, int], int] = field(default_factory=lambda: defaultdict(int))
 
     def wants(self, topic: str) -> int | None:
         """The QoS of its subscriptions to a topic."""
@@ -91,8 +91,8 @@ class Oracle:
         memory.got[number] += 1
         if qos != 1 and number not in memory.again:
             assert memory.got[number] <= memory.may[number], f"{client} got publication {number} too often"
-        if memory.got[number] == 1 and not retain and said.attempts == 1:
-            line = said.publisher, topic, qos
+        if memory.got[number] == 1 and not retain:
+            line = said.publisher, topic, qos, said.attempts  # those said again are in order among themselves
             assert number > memory.latest[line], f"{client} got publication {number} out of order"
             memory.latest[line] = number
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
-from weft.cli.operator import MasterAddress, Yes, asked, print_forecast
-from weft.cli.output import ConsoleProgress, print_result
+from weft.cli.operator import DryRun, MasterAddress, Yes, asked, put_in_place
+from weft.cli.output import ConsoleProgress
 
 EXAMPLE = "weft apply run/overlay --master 127.0.0.1:7883 --yes"
 
@@ -20,7 +20,7 @@ def apply(
     ] = None,
     master: MasterAddress = None,
     yes: Yes = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would change and gain.")] = False,
+    dry_run: DryRun = False,
     json: o.Json = False,
 ) -> None:
     """Put an overlay in place in a running network; it is of a snapshot of that network, and has a ring."""
@@ -39,12 +39,4 @@ def apply(
     }
     with ConsoleProgress().step("Weaving its trees"):
         forecast = asked(master, "apply", patient=True, **options)
-    if not json:
-        print_forecast(forecast)
-    wanted = not dry_run and (yes or (not json and typer.confirm("Put it in place?")))
-    if wanted:
-        forecast = asked(master, "redesign", proposal=forecast["proposal"])
-    if json:
-        print_result(forecast, json)
-    elif wanted:
-        typer.echo("It is being put in place, link by link; `weft status` shows when it is done.")
+    put_in_place(master, forecast, yes, dry_run, json)

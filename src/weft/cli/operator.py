@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from weft.cli.output import print_result
+
 if TYPE_CHECKING:
     from weft.live.address import Address
 
@@ -32,8 +34,23 @@ def asked(master: str | None, request: str, patient: bool = False, **options: An
     return ask(address_of(master), request, options, patient=patient)
 
 
-def print_forecast(forecast: dict[str, Any]) -> None:
-    """What a design would change, and gain."""
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what it would change and gain.")]
+
+
+def put_in_place(master: str | None, forecast: dict[str, Any], yes: bool, dry_run: bool, json: bool) -> None:
+    """Tell what a proposed design would change and gain, and have it put in place by who agrees."""
+    if not json:
+        _print_forecast(forecast)
+    wanted = not dry_run and (yes or (not json and typer.confirm("Put it in place?")))
+    if wanted:
+        forecast = asked(master, "redesign", proposal=forecast["proposal"])
+    if json:
+        print_result(forecast, json)
+    elif wanted:
+        typer.echo("It is being put in place, link by link; `weft status` shows when it is done.")
+
+
+def _print_forecast(forecast: dict[str, Any]) -> None:
     relays, busiest = forecast["relays_a_delivery"], forecast["busiest_node"]
     typer.echo(
         f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of "

@@ -90,6 +90,7 @@ class Driver:
     async def stop(self) -> None:
         """Tell all clients, and wait until they are gone or have had their time."""
         self.handle(Stopping())
+        await self.part()
         if self._journal is not None:
             await self._journal.close()
             self._release()
@@ -99,6 +100,9 @@ class Driver:
             await asyncio.sleep(0.02)
         for client in list(self._clients.values()):
             client.abort()
+
+    async def part(self) -> None:
+        """Wait until others have what they are owed; a node alone owes nobody."""
 
     def _carry_out(self, effects: list[Effect]) -> None:
         synced = self._journal.synced if self._journal is not None else 0

@@ -16,13 +16,12 @@ from weft.live.log import Log
 from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
-from weft.node.effect import Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.node import Node
 from weft.node.recovery import Recovery
 from weft.wire.frame import NOBODY
 
 ALONE = 5.0  # seconds that a node which was in the network waits for the master before it serves without
-DRAINING = 2.0  # seconds that a node which ends waits for others to have what its clients said
 
 
 class NodeDriver(Driver):
@@ -31,6 +30,7 @@ class NodeDriver(Driver):
         self.node = node
         self.peering = Peering(node, clock, log, self.handle)
         self.turned = asyncio.Event()  # the master refuses this node
+        self._left = asyncio.Event()  # nothing is left to be said
         self.reason = ""
         self.ends += [self.turned, self.peering.dismissed]
         self._data = data
@@ -40,6 +40,7 @@ class NodeDriver(Driver):
             Unlink: self._unlink,
             Named: self._name,
             Turned: self._turn,
+            Left: lambda _: self._left.set(),
         }
 
     @property
@@ -62,12 +63,11 @@ class NodeDriver(Driver):
     def network_metrics(self) -> str:
         return network_metrics(self.node)
 
+    async def part(self) -> None:
+        await self._left.wait()
+
     async def stop(self) -> None:
         await super().stop()
-        for _ in range(int(DRAINING / 0.02)):
-            if self.node.is_drained():
-                break
-            await asyncio.sleep(0.02)
         self.peering.close()
         await asyncio.sleep(0.02)  # for the last words
 
