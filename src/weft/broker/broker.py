@@ -293,7 +293,7 @@ class Broker:
             self._take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        for session in self._restoration.take_in(event.records, event.had, event.skip, now):
+        for session in self._restoration.take_in(event, now):
             self._outbound.fill(session, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
@@ -306,7 +306,7 @@ class Broker:
             self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
             self._end(session.connection, now, will=False)
         if self._sessions.get(event.client) is session:
-            self._sessions.end(session, now)
+            self._sessions.end(session, now, bequeath=event.ended)
 
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True
@@ -401,11 +401,15 @@ class Broker:
         except PacketError as error:
             self._refuse(connection, packet.version, error, now)
             return
-        if self.parameters.linked and packet.client and self._sessions.get(packet.client) is None:
+        if self.parameters.linked and packet.client and self._may_be_elsewhere(packet.client):
             connection.waiting = packet
             self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)
+
+    def _may_be_elsewhere(self, client: str) -> bool:
+        session = self._sessions.get(client)
+        return session is None or session.unsure
 
     def _enter(self, connection: Connection, packet: p.Connect, now: float) -> None:
         former = self._sessions.get(packet.client) if packet.client else None

@@ -108,8 +108,8 @@ class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""
 
     records: tuple[bytes, ...]
-    had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
-    skip: frozenset[Origin] = frozenset()  # and those that it had there, which may come here still
+    had: frozenset[Origin] = frozenset()  # publications that it was given there, and that may come here still
+    known: frozenset[str] | None = None  # filters that, missing here, were given up here; None: take those of the records
 
 
 @dataclass(frozen=True, slots=True)

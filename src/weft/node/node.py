@@ -5,6 +5,7 @@ events, same effects.
 """
 
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, ClassVar
 
 from weft.broker import effect as e
@@ -159,10 +160,10 @@ class Node:
         self._issuer.count = recovery.next_count
         self._keep(record.Started(self.identity.incarnation, recovery.next_count))
         self._ready = self.broker.position
-        for (issuer, incarnation), counts in recovery.taken.items():
-            self._seen.restore(issuer, incarnation, counts, now)
-        self._moving.restore(recovery.fetching, recovery.had, recovery.given, now)
+        self._moving.restore(recovery.fetching, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
+        for session in self.broker.sessions():
+            session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
         for count, publication in recovery.owed.items():
             self._issuing.restore(publication, recovery.owing.get(count, ()), now)
         return self._finish(now)
@@ -170,13 +171,12 @@ class Node:
     def records(self) -> Iterator[bytes]:
         """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
         own: list[record.Record] = [record.Started(self.identity.incarnation, self._issuer.count)]
-        own += [record.Taken(issuer, incarnation, tuple(counts)) for issuer, incarnation, counts in self._seen.taken()]
-        own += self._moving.records()
-        debts = [debt.publication for debt in self.debts]
-        for debt in self.debts:
+        debts = sorted((debt for debt in self.debts if not debt.group), key=lambda debt: debt.count)
+        for debt in debts:
             if nodes := sorted(debt.owed | debt.targets):
                 own.append(record.Owing(debt.count, tuple((node, self.atlas.places[node]) for node in nodes)))
-        return _snapshot(self.broker.records(), debts, own)
+        own += self._moving.records()
+        return _snapshot([debt.publication for debt in debts], own, self.broker.records())
 
     def is_drained(self) -> bool:
         """Whether everybody has what this node's clients have published, as far as that can be."""
@@ -279,12 +279,10 @@ class Node:
                 continue
             if message.kept:
                 key = (message.issuer, message.incarnation, message.count, message.attempt)
-                kept.append((key, content.name_of(message.content)))
+                kept.append((key, b"" if message.group else content.name_of(message.content)))
             if not first:
                 continue
             self.traffic.arrived += content.count_of(message.content)
-            if message.group in ("", DIRECT):
-                self._moving.note((message.issuer, message.incarnation, message.count))
             if message.kept and message.group in ("", DIRECT):
                 for trail in self._moving.trails(content.name_of(message.content).decode()):
                     self._issuing.send_after(message, trail.client, trail.ring_id)
@@ -306,7 +304,7 @@ class Node:
         for key, name in kept:
             if self.custody.is_engaged(key):
                 self.custody.keep(key, self.broker.position)
-                if self.atlas.down:
+                if name and self.atlas.down:
                     self.custody.owe(key, self.atlas.owed(name.decode()))
         kept.clear()
 
@@ -321,13 +319,9 @@ class Node:
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
         origin = (message.issuer, message.incarnation, message.count)
-        session = self.broker.session(client)
-        if session is not None:
-            if not self._moving.has_had(client, origin):
-                publication = publication_of(content.decode(message.content), origin, now)
-                publication.origin = None  # that this node has had it is not said
-                self._happen(e.ArrivedForSession(publication, client), now)
-                session.skip[origin] = None
+        if self.broker.session(client) is not None:
+            publication = publication_of(content.decode(message.content), origin, now)
+            self._happen(e.ArrivedForSession(publication, client), now)
         elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
             self._issuing.send_after(message, client, trail.ring_id)
 
@@ -373,7 +367,9 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.replan()
         self._issuing.ask_again()
-        self._moving.join(now)
+        self._moving.join()
+        for session in self.broker.sessions():
+            session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -454,6 +450,7 @@ class Node:
         self.atlas.places.pop(frame.node, None)
         self._issuing.replan()
         self.debts.forgive(frame.node)
+        self._moving.remove(frame.node)
 
     def _session_at(self, peer: int, frame: w.SessionAt, now: float) -> None:
         self._moving.answer(frame, now)
@@ -503,8 +500,7 @@ class Node:
 
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
-        self._seen.is_first(publication.origin, publication.topic, now)
-        self._moving.note(publication.origin)
+        self._seen.is_first(publication.origin, now)
         self._issuing.issue(publication, self._source, now)
 
     def _digest_one(self, effect: e.Effect, now: float) -> None:
@@ -518,6 +514,7 @@ class Node:
             case e.SessionHere(client):
                 self._directory.note_session(client, self.broker.session(client))
             case e.SessionGone(client):
+                self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
             case e.SessionSubscribed():
                 self._directory.note_subscription(effect)
@@ -615,6 +612,8 @@ class Node:
     def _gossip(self, now: float) -> None:
         self._deadlines.at(now + self.network.gossip, self._gossip)
         self._retention.compare()
+        self._seen.raise_floor(self._carrier.own, self.debts.floor(self._issuer.count), now)
+        self._moving.prune(now)
 
     def _bury(self, now: float) -> None:
         self._deadlines.at(now + BURIAL, self._bury)
@@ -652,9 +651,10 @@ class Node:
     }
 
 
-def _snapshot(broker: Iterator[bytes], debts: list[Publication], own: list[record.Record]) -> Iterator[bytes]:
-    yield from broker
+def _snapshot(debts: list[Publication], own: list[record.Record], broker: Iterator[bytes]) -> Iterator[bytes]:
+    """What is owed comes first, and then the count: own publications behind that are of sessions (recovery.py)."""
     for publication in debts:
         yield r.encode(r.Queued(publication, ()))
     for one in own:
         yield record.encode(one)
+    yield from broker

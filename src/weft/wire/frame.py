@@ -430,7 +430,8 @@ class SessionMoved(Frame):
     part: int  # from 0
     last: bool
     records: tuple[bytes, ...]
-    had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, and more of them
+    had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, of late
+    rest: tuple[tuple[int, int, tuple[str, ...]], ...] = ()  # nodes where more of it waits, ring ids, filters known
 
 
 @dataclass(frozen=True, slots=True)
