@@ -265,6 +265,11 @@ class Network:
     def quality(self) -> Quality:
         return quality_of(self.trees(), len(self.loom.links))
 
+    @property
+    def is_parted(self) -> bool:
+        """Whether the links that are up do not join all nodes."""
+        return EVERYBODY in self.loom.parted
+
     def parted(self) -> list[str]:
         """Topics whose subscribers no links join at the moment."""
         return sorted(self.directory.name_of(topic) for topic in self.loom.parted if topic != EVERYBODY)

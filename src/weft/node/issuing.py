@@ -21,6 +21,7 @@ from weft.node.debt import Debt, Debts
 from weft.node.effect import MASTER
 from weft.node.entry import Entries, Entry
 from weft.node.figure import Figures
+from weft.node.lease import Lease
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.protocol.custody import Conclusion, Custody
@@ -82,6 +83,8 @@ class Issuing:
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
         self.is_informed = False  # the master has told this node, since it started, who wants what
+        self.lease = Lease(parameters.lease)
+        self._is_sure = False  # the lease ran when that was last looked at
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
         self._ticking = False
         self.rates: dict[str, list[int]] = {}  # publications and bytes by name, since last asked
@@ -90,8 +93,10 @@ class Issuing:
 
     def is_wanted(self, publication: Publication) -> bool:
         """Whether the network is to have it; while this node does not know, what it answers for waits."""
+        if publication.qos and not (self.is_informed and self._is_sure):
+            return True
         if not self.is_informed:
-            return publication.qos > 0
+            return False
         if publication.retain and (self._atlas.peers or self._atlas.down):
             return True
         return self.plan(publication.topic).is_wanted()
@@ -113,7 +118,7 @@ class Issuing:
     def lead(self, name: bytes) -> Lead:
         """Trees that publications of QoS 0 go on, if that is all there is to say."""
         plan = self.plan(name)
-        if plan.groups:
+        if plan.groups or not self._is_sure:
             return UNSURE
         for filter_, topic in plan.trees:
             entry = self.entries.get(filter_)
@@ -140,6 +145,32 @@ class Issuing:
             return bool(self._atlas.peers)
         return entry.is_held
 
+    # The lease
+
+    def look_at_lease(self, now: float) -> None:
+        """Before anything else happens: this process may have stood still."""
+        if self._is_sure and not self.lease.runs(now):
+            self._is_sure = False
+            self._reroute()
+
+    def take_lease(self, token: int, now: float) -> None:
+        until = self.lease.grant(token)
+        if self.lease.runs(now) and self.is_informed and not self._is_sure:
+            self._is_sure = True
+            self._reroute()
+            self._deadlines.at(now + self._parameters.doubt, self._dispel)
+        self._deadlines.at(until, self.look_at_lease)
+
+    def lose_lease(self, now: float) -> None:
+        self.lease.lose()
+        self.look_at_lease(now)
+
+    def _dispel(self, now: float) -> None:
+        """Issue again what was issued in doubt, as much at a time as may be under way."""
+        while self._is_sure and self._debts.has_room() and (debts := self._debts.doubted(SLICE)):
+            for debt in debts:
+                self._attempt(debt, now)
+
     # Out
 
     def issue(self, publication: Publication, source: int | None, now: float) -> None:
@@ -150,8 +181,6 @@ class Issuing:
         rate[1] += len(publication.payload)
         if publication.qos:
             self._attempt(self._debts.add(publication, now), now)
-            for group in self.plan(publication.topic).groups:
-                self.reissue(group, self._numbered(replace(publication)), now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
@@ -178,7 +207,7 @@ class Issuing:
     def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
         """What was owed when this node ended, to everybody or to some nodes."""
         debt = self._debts.add(publication, now)
-        debt.due, debt.targets, debt.with_groups = now, {node for node, _ in nodes}, True
+        debt.due, debt.targets = now, {node for node, _ in nodes}
         for node, ring_id in nodes:
             self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
@@ -276,15 +305,22 @@ class Issuing:
         else:
             self._custody.owe(_debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
-            if debt.with_groups:
-                debt.with_groups = False
-                for group in plan.groups:
-                    self.reissue(group, self._numbered(replace(publication)), now)
+            self._to_groups(debt, plan, now)
+
+    def _to_groups(self, debt: Debt, plan: Plan, now: float) -> None:
+        """Each shared subscription has a debt of its own, without which the first is not settled."""
+        for group in plan.groups:
+            if group not in debt.groups:
+                copy = self._numbered(replace(debt.publication))
+                one = self._debts.add(copy, now, group)
+                debt.groups[group], one.parent = one.count, debt
+                self._attempt(one, now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
         debt.attempt += 1
         debt.is_under_way, debt.due = True, now + self._parameters.attempt
+        debt.is_sound, debt.is_over = self.lease.runs(now), False
         self._tick(now)
         message = self._message(debt.publication, now)
         message.kept, message.attempt, message.floor = True, debt.attempt, self._debts.floor(debt.count)
@@ -374,6 +410,11 @@ class Issuing:
             owed.update(self._atlas.owed(debt.publication.topic.decode()))
         absent = {node for node in owed if node in self._atlas.down}
         again = conclusion.failed or absent != owed
+        if not again and not (debt.is_sound and self._is_sure) and not debt.targets and not debt.group:
+            if not self._is_sure:
+                self._debts.doubt(debt, now)
+                return
+            again = True
         if debt.targets:
             left = debt.targets - absent if conclusion.failed else set()
             debt.owed, debt.targets = absent, left | (owed - absent)
@@ -387,11 +428,20 @@ class Issuing:
             places = tuple((node, self._atlas.places[node]) for node in sorted(absent))
             self._keep(record.Owing(debt.count, places))
         else:
-            self._figures.settled += 1
-            self._debts.settle(debt)
+            self._finish(debt)
         if self._debts.has_room():
             self._outbox.release(ROOM)
             self._pay(now)
+
+    def _finish(self, debt: Debt) -> None:
+        """All have it; but for its groups perhaps."""
+        debt.is_over, debt.due = True, None
+        if any(self._debts.get(count) is not None for count in debt.groups.values()):
+            return
+        self._figures.settled += 1
+        self._debts.settle(debt)
+        if debt.parent is not None and debt.parent.is_over:
+            self._finish(debt.parent)
 
     def hurry(self, now: float) -> None:
         """Tables or links have changed: what has failed may go well now."""

@@ -330,7 +330,7 @@ class Moving:
         if session is not None and not arrival.clean:
             self._make(session, known, now)
         if news.is_up:
-            self._directory.wait(lambda then: self._fetch(fetch, then), now)
+            self._directory.wait(lambda then, _: self._fetch(fetch, then), now)
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""

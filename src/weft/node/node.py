@@ -26,7 +26,7 @@ from weft.node.figure import Figures
 from weft.node.identity import Identity
 from weft.node.issuing import Issuing
 from weft.node.moving import Moving
-from weft.node.outbox import Outbox
+from weft.node.outbox import Gate, Outbox
 from weft.node.parameters import DEFAULT, Parameters
 from weft.node.recovery import Recovery
 from weft.node.retention import Retention, publication_of
@@ -87,7 +87,8 @@ class Node:
             self._issuer.numbered,
             self._keep,
         )
-        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
+        alone = network.lease * 1.2  # seconds; the leases of others have ended by then
+        self._directory = Directory(self.atlas, self._outbox, self._deadlines, alone, self.broker.session)
         self._moving = Moving(
             self.broker,
             self._seen,
@@ -131,6 +132,7 @@ class Node:
     # Events
 
     def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        self._issuing.look_at_lease(now)
         handler = self._EVENTS.get(type(event))
         if handler is not None:
             handler(self, event, now)
@@ -207,6 +209,8 @@ class Node:
             return
         self.atlas.up.discard(event.peer)
         if event.peer == MASTER:
+            self._issuing.lose_lease(now)
+            self._directory.lose_master(now)
             self._moving.lose_master(now)
             return
         self._carrier.rewire(now)
@@ -403,7 +407,10 @@ class Node:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
             if not frame.whole or router.tables.get(one.topic) != neighbours:
                 router.handle(Assigned(one.topic, neighbours, one.safe), now * 1000)
-        self._issuing.is_informed |= self._is_listed
+        if self._is_listed and not self._issuing.is_informed:
+            self._issuing.is_informed = True
+        if frame.whole:
+            self._outbox.tell(MASTER, w.Confirm(self._issuing.lease.ask(now)))
         self._changed(frame.version, now)
 
     def _directed(self, peer: int, frame: w.Way, now: float) -> None:
@@ -451,6 +458,12 @@ class Node:
         self._issuing.replan()
         self.debts.forgive(frame.node)
         self._moving.remove(frame.node)
+
+    def _confirmed(self, peer: int, frame: w.Confirmed, now: float) -> None:
+        self._issuing.take_lease(frame.token, now)
+
+    def _parted(self, peer: int, frame: w.Parted, now: float) -> None:
+        self._issuing.lose_lease(now)
 
     def _session_at(self, peer: int, frame: w.SessionAt, now: float) -> None:
         self._moving.answer(frame, now)
@@ -527,7 +540,12 @@ class Node:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
         if self.atlas.node != w.NOBODY:
             gate = self._outbox.shut(connection)
-            self._directory.wait(lambda _: self._outbox.open(connection, gate), now)
+            self._directory.wait(lambda _, alone: self._open_gate(connection, gate, alone), now)
+
+    def _open_gate(self, connection: int, gate: Gate, alone: bool) -> None:
+        if alone:
+            self._outbox.add(e.Note("subscribed_alone", connection))
+        self._outbox.open(connection, gate)
 
     def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
         self._happen(e.ArrivedForGroup(publication, filter_), now)
@@ -595,6 +613,7 @@ class Node:
         rates, self._issuing.rates = self._issuing.rates, {}
         if MASTER not in self.atlas.up:
             return
+        self._outbox.tell(MASTER, w.Confirm(self._issuing.lease.ask(now)))
         told = tuple((name, rate[0], rate[1]) for name, rate in rates.items())
         figures = self.broker.figures
         more = (
@@ -646,6 +665,8 @@ class Node:
         w.Removed: _removed,
         w.SessionAt: _session_at,
         w.InPlace: _in_place,
+        w.Confirmed: _confirmed,
+        w.Parted: _parted,
         w.Leave: _leave,
         w.Trace: _trace,
     }

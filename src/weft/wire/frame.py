@@ -136,6 +136,13 @@ class Applied(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Confirm(Frame):
+    """Question of a node whether it knows all that it should."""
+
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOwned(Frame):
     """A session has come or changed: its subscriptions as they are now where `whole`, else those added."""
 
@@ -250,6 +257,18 @@ class InPlace(Frame):
     """What Interest up to a sequence asked for has been applied by every node that it concerns."""
 
     sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed(Frame):
+    """Answer to Confirm, behind all that the master had to tell: the node has a lease from when it asked."""
+
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parted(Frame):
+    """The links that are up do not join all nodes: no lease runs any more, until Confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
