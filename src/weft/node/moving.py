@@ -413,8 +413,8 @@ class Moving:
         kept.replay(given.records)
         filters: FilterIndex[bool] = FilterIndex()
         for one in kept.sessions.values():
-            for pattern in one.subscriptions:
-                if not is_shared(pattern):
+            for pattern, subscription in one.subscriptions.items():
+                if subscription.qos and not is_shared(pattern):
                     filters.setdefault(pattern, lambda: True)
         trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had))
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))

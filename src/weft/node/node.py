@@ -371,7 +371,6 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.replan()
         self._issuing.ask_again()
-        self._moving.join()
         for session in self.broker.sessions():
             session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
@@ -410,6 +409,7 @@ class Node:
         if self._is_listed and not self._issuing.is_informed:
             self._issuing.is_informed = True
         if frame.whole:
+            self._moving.join()
             self._outbox.tell(MASTER, w.Confirm(self._issuing.lease.ask(now)))
         self._changed(frame.version, now)
 
