@@ -178,6 +178,11 @@ class Broker:
         self._retained.keep(publication)
         return self._outbox.flush(None)
 
+    def retained(self) -> dict[str, Publication]:
+        """Retained messages by name, the broker's own ($SYS) among them."""
+        by_name = self._retained.by_name
+        return {name: one for name in by_name if (one := by_name.get(name)) is not None}
+
     def groups(self, name: str) -> list[str]:
         """Shared filters with members here that match a name."""
         return self._distribution.groups(name)

@@ -32,6 +32,7 @@ class Debt:
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups
+    answer: Callable[[], None] | None = None  # tells the publisher, who waits for it (acknowledge = tree)
 
     def size(self) -> int:
         return self.publication.size() + 100
@@ -96,6 +97,7 @@ class Debts:
             for node in debt.owed:
                 self._by_node.get(node, {}).pop(debt.count, None)
         self._settled.append(debt.count)
+        _tell(debt)
 
     def drop(self, debt: Debt) -> None:
         """It has been owed for too long."""
@@ -111,6 +113,7 @@ class Debts:
         self.owed_bytes += debt.size()
         for node in debt.owed:
             self._by_node.setdefault(node, {})[debt.count] = None
+        _tell(debt)
         self._bound(now)
 
     def doubt(self, debt: Debt, now: float) -> None:
@@ -181,3 +184,10 @@ class Debts:
             if not too_much and debt.since + limits.owed_age > now:
                 return
             self.drop(debt)
+
+
+def _tell(debt: Debt) -> None:
+    """All nodes that are there have it."""
+    if debt.answer is not None:
+        answer, debt.answer = debt.answer, None
+        answer()

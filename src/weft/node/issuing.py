@@ -173,14 +173,18 @@ class Issuing:
 
     # Out
 
-    def issue(self, publication: Publication, source: int | None, now: float) -> None:
-        """What a client of this node has published."""
+    def issue(
+        self, publication: Publication, source: int | None, now: float, answer: Callable[[], None] | None = None
+    ) -> None:
+        """What a client of this node has published. The answer is due when all nodes that are there have it."""
         self._figures.issued += 1
         rate = self.rates.setdefault(publication.topic.decode(), [0, 0])
         rate[0] += 1
         rate[1] += len(publication.payload)
         if publication.qos:
-            self._attempt(self._debts.add(publication, now), now)
+            debt = self._debts.add(publication, now)
+            debt.answer = answer
+            self._attempt(debt, now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:

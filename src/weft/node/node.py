@@ -514,7 +514,16 @@ class Node:
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
         self._seen.is_first(publication.origin, now)
-        self._issuing.issue(publication, self._source, now)
+        self._issuing.issue(publication, self._source, now, self._answer_to(publication))
+
+    def _answer_to(self, publication: Publication) -> Callable[[], None] | None:
+        """The acknowledgement, and all that the client is sent behind it, waits (acknowledge = tree)."""
+        session = self.broker.session(publication.publisher)
+        if self.network.acknowledge == "disk" or not publication.qos or session is None or session.connection is None:
+            return None
+        connection = session.connection.number
+        gate = self._outbox.shut(connection)
+        return lambda: self._outbox.open(connection, gate)
 
     def _digest_one(self, effect: e.Effect, now: float) -> None:
         match effect:
