@@ -10,6 +10,7 @@ from weft import ending
 from weft.cli import (
     apply,
     bench,
+    chaos,
     compare,
     demo,
     design,
@@ -82,6 +83,7 @@ for module in (
     apply,
     leave,
     bench,
+    chaos,
     warm,
 ):
     name = module.__name__.rpartition(".")[2]

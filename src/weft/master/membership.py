@@ -246,6 +246,7 @@ class Membership:
             "that they can reach, and open its port."
         )
         connection = self.connection_of.pop(number, None)
+        self._gone.pop(number, None)
         network.remove(number, self._turn.now, expected=bool(network.directory.owed(number)))
         if connection is not None:
             self.refuse(connection, reason)
@@ -307,6 +308,7 @@ class Membership:
         elif number in network.placed:
             self._part_with(number, expected=False, in_order=False)
         else:
+            self._gone.pop(number, None)
             network.forget(number)
         return owed
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 
 from weft.errors import WeftError
 
-
 LEASE = 2.5  # seconds
 
 

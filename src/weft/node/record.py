@@ -88,7 +88,10 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
     131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, many(TEXT))),
     132: (Fetched, record_of(Fetched, TEXT, NODE)),
-    133: (Given, record_of(Given, TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT))))),
+    133: (
+        Given,
+        record_of(Given, TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT)))),
+    ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
     135: (Owing, record_of(Owing, NUMBER, many(_PLACE))),
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),

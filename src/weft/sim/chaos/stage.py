@@ -86,7 +86,9 @@ class Stage:
         notes = [(at, f"{who}: {what}") for at, who, what in self.world.story]
         for client in self.world.clients:
             acts += [(held.granted, f"{client.name} is granted {held.filter}") for held in client.held if held.granted]
-            notes += [(got.at, f"{client.name} gets {got.payload!r} on {got.topic}, QoS {got.qos}") for got in client.got]
+            notes += [
+                (got.at, f"{client.name} gets {got.payload!r} on {got.topic}, QoS {got.qos}") for got in client.got
+            ]
         return [f"{at - self._begun:8.3f} s  {what}" for at, what in sorted([*acts, *notes], key=lambda one: one[0])]
 
     # What clients do
