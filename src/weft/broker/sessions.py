@@ -87,7 +87,7 @@ class Sessions:
             self._deadlines.at(expires, lambda now: self._expire(session, expires, now))
 
     def end(self, session: Session, now: float, bequeath: bool = True) -> None:
-        """No more of it here; where it goes on at another node, so does what it should have had of a shared subscription."""
+        """Where it goes on at another node, it takes along what it should have had of shared subscriptions."""
         self._wills.publish(session, now)
         for pattern in list(session.subscriptions):
             self._subscriptions.remove(session, pattern)

@@ -271,12 +271,12 @@ class Stage:
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""
-        first, *others = [_retained(node) for node in self.world.nodes]
-        names = {name for one in [first, *others] for name in one}
+        kept = [_retained(node) for node in self.world.nodes]
+        found = {name: {one.get(name) for one in kept} for one in kept for name in one}
         return [
-            f"Nodes do not agree on what is retained on {name}: {sorted({repr(one.get(name)) for one in [first, *others]})}."
-            for name in sorted(names)
-            if any(one.get(name) != first.get(name) for one in others)
+            f"Nodes do not agree on what is retained on {name}: {sorted(map(str, values))}."
+            for name, values in sorted(found.items())
+            if len(values) > 1
         ]
 
 
