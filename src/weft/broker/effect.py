@@ -109,9 +109,7 @@ class SessionArrived(Event):
 
     records: tuple[bytes, ...]
     had: frozenset[Origin] = frozenset()  # publications that it was given there, and that may come here still
-    known: frozenset[str] | None = (
-        None  # filters that, missing here, were given up here; None: take those of the records
-    )
+    known: frozenset[str] | None = None  # filters that, missing here, were given up here; None: the records' are right
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class _Drawing:
         """What clients do."""
         random = self._random
         kind = random.choice(["subscribe", "publish", "publish", "publish", "unsubscribe"])
-        text = {"subscribe": self._filter, "publish": self._name, "unsubscribe": str}[kind]()
+        text = self._filter() if kind == "subscribe" else self._name() if kind == "publish" else ""
         return self._act(
             kind, random.randrange(self._clients), text=text, qos=random.randint(0, 2), flag=random.random() < 0.1
         )

@@ -67,7 +67,7 @@ class Stage:
 
     def judge(self) -> list[str]:
         found = problems(self.world.clients, self._terms())
-        found += [f"{node.name} still owes {len(node.node.debts)}." for node in self.world.nodes if _owes(node)]
+        found += [f"{node.name} still owes {owed}." for node in self.world.nodes if (owed := _owed_by(node))]
         found += self._differences()
         self.world.check_invariants()
         return found
@@ -170,10 +170,11 @@ class Stage:
 
     def _cut(self, act: Act) -> None:
         one, other = self._way(act)
-        ways = [(one, other), (other, one)] if act.flag else [(one, other)]
-        for way in ways:
-            self.world.wires.cut(*way)
-        self._later(act, lambda: [self.world.wires.mend(*way) for way in ways])
+        if act.flag:
+            self._later(act, self.world.part([one], [other]))
+            return
+        self.world.wires.cut(one, other)
+        self._later(act, lambda: self.world.wires.mend(one, other))
 
     def _part(self, act: Act) -> None:
         random, names = Random(act.other), self._places()
@@ -285,8 +286,8 @@ def without(case: Case, numbers: frozenset[int]) -> Case:
     return replace(case, acts=tuple(act for act in case.acts if act.number not in numbers))
 
 
-def _owes(node: NodeProcess) -> bool:
-    return node.node is not None and bool(len(node.node.debts))
+def _owed_by(node: NodeProcess) -> int:
+    return len(node.node.debts) if node.node is not None else 0
 
 
 def _retained(node: NodeProcess) -> dict[str, bytes]:

@@ -134,7 +134,7 @@ def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client
     for row in rows.values():
         for before, after in pairwise(row):
             if after.order < before.order:
-                yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}, on {after.topic}."
+                yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}."
 
 
 def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
