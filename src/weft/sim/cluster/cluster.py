@@ -136,8 +136,7 @@ class Cluster:
 
     def leave_alone(self, wire: Wire) -> None:
         for client in self.clients:
-            if self.direction.master is not None:  # else all nodes are alone, and know it
-                client.leave_alone(wire)
+            client.leave_alone(wire)
 
     def carried(self, process: NodeProcess, peer: int, frames: list[w.Frame]) -> None:
         if self.tracer is not None:
