@@ -84,6 +84,10 @@ class Debts:
         self.open_bytes += debt.size()
         return debt
 
+    def kept(self, count: int) -> Debt | None:
+        """A debt that is under way or owed."""
+        return self._open.get(count) or self._owed.get(count)
+
     def get(self, count: int) -> Debt | None:
         return self._open.get(count)
 

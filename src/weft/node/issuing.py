@@ -66,6 +66,7 @@ class Issuing:
         reroute: Callable[[], None],  # routes of names may lead elsewhere
         numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
+        offer: Callable[[Publication, float], None],  # again, to sessions that have come to this node since
     ) -> None:
         self._atlas = atlas
         self._carrier = carrier
@@ -80,6 +81,7 @@ class Issuing:
         self._reroute = reroute
         self._numbered = numbered
         self._keep = keep
+        self._offer = offer
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
         self.is_informed = False  # the master has told this node, since it started, who wants what
@@ -300,12 +302,15 @@ class Issuing:
             debt.due = now + self._parameters.retry
             self._tick(now)
             return
+        if debt.attempt and not debt.group:
+            self._offer(publication, now)
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
         elif debt.targets:
             self._to_targets(debt, message)
+            self._to_groups(debt, plan, now)
         else:
             self._custody.owe(_debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
@@ -358,6 +363,15 @@ class Issuing:
         if before == self._atlas.node:
             return  # it has it
         chosen = group.choose(before) if group is not None else None
+        absent = self._atlas.absent_holders(filter_)
+        if (
+            chosen is None
+            and absent
+            and debt is not None
+            and filter_ not in self._own_groups(publication.topic.decode())
+        ):
+            self._custody.owe(_debt_key(message), absent)
+            return
         if chosen is None or chosen.node == self._atlas.node:
             self._choose_own(filter_, publication, now)
         else:
@@ -428,24 +442,36 @@ class Issuing:
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
         elif absent:
-            self._debts.owe(debt, absent, now)
-            places = tuple((node, self._atlas.places[node]) for node in sorted(absent))
-            self._keep(record.Owing(debt.count, places))
+            self._owe(debt, absent, now)
         else:
-            self._finish(debt)
+            self._finish(debt, now)
         if self._debts.has_room():
             self._outbox.release(ROOM)
             self._pay(now)
 
-    def _finish(self, debt: Debt) -> None:
+    def _owe(self, debt: Debt, absent: set[int], now: float) -> None:
+        """Nodes that are down are to have it; what it is part of waits for them too."""
+        self._debts.owe(debt, absent, now)
+        self._keep(record.Owing(debt.count, tuple((node, self._atlas.places[node]) for node in sorted(absent))))
+        self._finish_parent(debt, now)
+
+    def _finish(self, debt: Debt, now: float) -> None:
         """All have it; but for its groups perhaps."""
         debt.is_over, debt.due = True, None
-        if any(self._debts.get(count) is not None for count in debt.groups.values()):
+        parts = [part for count in debt.groups.values() if (part := self._debts.kept(count)) is not None]
+        if any(not part.owed for part in parts):
+            return
+        if parts:
+            self._owe(debt, {node for part in parts for node in part.owed}, now)
             return
         self._figures.settled += 1
         self._debts.settle(debt)
-        if debt.parent is not None and debt.parent.is_over:
-            self._finish(debt.parent)
+        self._finish_parent(debt, now)
+
+    def _finish_parent(self, debt: Debt, now: float) -> None:
+        parent = debt.parent
+        if parent is not None and parent.is_over and self._debts.get(parent.count) is parent:
+            self._finish(parent, now)
 
     def hurry(self, now: float) -> None:
         """Tables or links have changed: what has failed may go well now."""

@@ -19,6 +19,7 @@ back, and gathered then.
 A publication may come to a session twice, at two nodes: each session knows what it was given (`Session.had`), and takes
 that along. What comes to the other node for the session later, because somebody did not know yet or owed it to that
 node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
+What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
 The other node keeps what it has given until this one has it on its disk. Both remember across a crash: who asked asks
 again, who gave gives again. A client who wants no session (clean) has it ended there instead.
@@ -195,9 +196,9 @@ class Moving:
         for fetch in self._fetches_of(client):
             fetch.clean = True
 
-    def has_had(self, client: str, origin: Origin) -> bool:
-        session = self._broker.session(client)
-        return session is not None and origin in session.had
+    def newcomers(self) -> list[str]:
+        """Clients whose sessions have come here lately: what came before them, and comes again, is new to them."""
+        return [client for client in self._lingering if self._broker.session(client) is not None]
 
     def trail(self, client: str) -> Trail | None:
         return self._trails.get(client)

@@ -5,6 +5,7 @@ events, same effects.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar
 
@@ -86,6 +87,7 @@ class Node:
             self.broker.reroute,
             self._issuer.numbered,
             self._keep,
+            self._offer,
         )
         alone = network.lease * 1.2  # seconds; the leases of others have ended by then
         self._directory = Directory(self.atlas, self._outbox, self._deadlines, alone, self.broker.session)
@@ -287,6 +289,9 @@ class Node:
                 key = (message.issuer, message.incarnation, message.count, message.attempt)
                 kept.append((key, b"" if message.group else content.name_of(message.content)))
             if not first:
+                if message.kept and message.group in ("", DIRECT) and self._moving.newcomers():
+                    origin = (message.issuer, message.incarnation, message.count)
+                    self._offer(publication_of(content.decode(message.content), origin, now), now)
                 continue
             self.traffic.arrived += content.count_of(message.content)
             if message.kept and message.group in ("", DIRECT):
@@ -445,7 +450,7 @@ class Node:
             absence = absence_of(frame.ring_id, frame.filters)
             self.atlas.down[frame.node] = absence
             self._issuing.replan()
-            self.debts.forgive(frame.node, lambda name: bool(absence.filters.match(name)))
+            self.debts.forgive(frame.node, absence.wants)
 
     def _back(self, peer: int, frame: w.Back, now: float) -> None:
         self.atlas.down.pop(frame.node, None)
@@ -560,6 +565,11 @@ class Node:
 
     def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
         self._happen(e.ArrivedForGroup(publication, filter_), now)
+
+    def _offer(self, publication: Publication, now: float) -> None:
+        """What has come before goes to sessions that have come since."""
+        for client in self._moving.newcomers():
+            self._happen(e.ArrivedForSession(replace(publication, number=0), client), now)
 
     def _retain(self, publication: Publication, now: float) -> None:
         self._digest(self.broker.retain(publication), now)

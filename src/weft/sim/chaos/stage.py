@@ -21,6 +21,7 @@ from weft.sim.cluster.process import NodeProcess
 from weft.wire.mqtt.packet import Version
 
 LOOK = 0.25  # seconds between looks whether clients are to come back
+SUPERVISION = 1.0  # seconds until a process that has given up is started again, as systemd does (deploy/)
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
@@ -127,6 +128,10 @@ class Stage:
     def _look_after(self) -> None:
         """Clients that are not connected come back: most to where they were, some elsewhere."""
         now = self.world.agenda.now
+        for node in self.world.nodes:
+            if node.refused and not node.is_running:  # by the master, which lost sight of others: it is started again
+                node.refused = ""
+                self.world.agenda.after(SUPERVISION, lambda node=node: self._start(node))  # type: ignore[misc]
         for client in self.world.clients:
             if client.is_connected or client.is_connecting:
                 self._back.pop(client, None)

@@ -232,7 +232,8 @@ class Client:
             elif said.released:
                 self._open.pop(said.packet_id)  # the broker had it, and has forgotten the identifier
             else:
-                said.repeated |= said.qos == 1 or not present
+                is_other = self.session_at(said.at) != self.session_at(self.now)
+                said.repeated |= said.qos == 1 or not present or is_other
                 self._say(self._publish(said, dup=present))
 
     def _take(self, packet: p.Publish) -> None:
