@@ -29,6 +29,7 @@ class Debt:
     group: str = ""  # it is for one member of this shared filter alone
     chosen: int | None = None  # the node that was chosen for it
     groups: dict[str, int] = field(default_factory=dict)  # shared filters that it was issued for, and those debts
+    left: tuple[str, ...] | None = None  # the shared filters that it is for, where it is not for all that match
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups

@@ -210,12 +210,14 @@ class Issuing:
         for filter_, topic in self.plan(name.encode()).trees:
             self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
-    def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
-        """What was owed when this node ended, to everybody or to some nodes."""
+    def restore(self, publication: Publication, owing: record.Owing | None, now: float) -> None:
+        """What was owed when this node ended, to everybody or to some."""
         debt = self._debts.add(publication, now)
-        debt.due, debt.targets = now, {node for node, _ in nodes}
-        for node, ring_id in nodes:
-            self._atlas.places.setdefault(node, ring_id)
+        debt.due = now
+        if owing is not None:
+            debt.targets, debt.left = {node for node, _ in owing.nodes}, owing.groups
+            for node, ring_id in owing.nodes:
+                self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
 
     def answer(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
@@ -318,7 +320,7 @@ class Issuing:
 
     def _to_groups(self, debt: Debt, plan: Plan, now: float) -> None:
         """Each shared subscription has a debt of its own, without which the first is not settled."""
-        for group in plan.groups:
+        for group in plan.groups if debt.left is None else debt.left:
             if group not in debt.groups:
                 copy = self._numbered(replace(debt.publication))
                 one = self._debts.add(copy, now, group)
@@ -363,13 +365,7 @@ class Issuing:
         if before == self._atlas.node:
             return  # it has it
         chosen = group.choose(before) if group is not None else None
-        absent = self._atlas.absent_holders(filter_)
-        if (
-            chosen is None
-            and absent
-            and debt is not None
-            and filter_ not in self._own_groups(publication.topic.decode())
-        ):
+        if chosen is None and debt is not None and (absent := self._absent(filter_, publication)):
             self._custody.owe(_debt_key(message), absent)
             return
         if chosen is None or chosen.node == self._atlas.node:
@@ -378,6 +374,12 @@ class Issuing:
             self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
         if debt is not None:
             debt.chosen = chosen.node if chosen is not None else self._atlas.node
+
+    def _absent(self, filter_: str, publication: Publication) -> list[int]:
+        """Nodes that are down and have members, where no others have."""
+        if filter_ in self._own_groups(publication.topic.decode()):
+            return []
+        return self._atlas.absent_holders(filter_)
 
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""
@@ -452,8 +454,14 @@ class Issuing:
     def _owe(self, debt: Debt, absent: set[int], now: float) -> None:
         """Nodes that are down are to have it; what it is part of waits for them too."""
         self._debts.owe(debt, absent, now)
-        self._keep(record.Owing(debt.count, tuple((node, self._atlas.places[node]) for node in sorted(absent))))
+        self._keep(self.owing(debt))
         self._finish_parent(debt, now)
+
+    def owing(self, debt: Debt) -> record.Owing:
+        """What the journal is to know of a debt to some."""
+        groups = tuple(group for group, count in debt.groups.items() if self._debts.kept(count) is not None)
+        nodes = sorted(debt.owed | debt.targets)
+        return record.Owing(debt.count, tuple((node, self._atlas.places[node]) for node in nodes), groups)
 
     def _finish(self, debt: Debt, now: float) -> None:
         """All have it; but for its groups perhaps."""
@@ -470,7 +478,11 @@ class Issuing:
 
     def _finish_parent(self, debt: Debt, now: float) -> None:
         parent = debt.parent
-        if parent is not None and parent.is_over and self._debts.get(parent.count) is parent:
+        if parent is None:
+            return
+        if parent.owed and self._debts.kept(parent.count) is parent:
+            self._keep(self.owing(parent))
+        elif parent.is_over and self._debts.get(parent.count) is parent:
             self._finish(parent, now)
 
     def hurry(self, now: float) -> None:

@@ -20,7 +20,7 @@ from weft.node import effect as n
 from weft.node import record
 from weft.node.atlas import Absence, Atlas, absence_of
 from weft.node.carrier import DIRECT, SESSION, Carrier, Key
-from weft.node.debt import Debt, Debts
+from weft.node.debt import Debts
 from weft.node.directory import Directory, owned
 from weft.node.effect import MASTER
 from weft.node.figure import Figures
@@ -169,20 +169,16 @@ class Node:
         for session in self.broker.sessions():
             session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
         for count, publication in recovery.owed.items():
-            self._issuing.restore(publication, recovery.owing.get(count, ()), now)
+            self._issuing.restore(publication, recovery.owing.get(count), now)
         return self._finish(now)
 
     def records(self) -> Iterator[bytes]:
         """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
         own: list[record.Record] = [record.Started(self.identity.incarnation, self._issuer.count)]
         debts = sorted((debt for debt in self.debts if not debt.group), key=lambda debt: debt.count)
-        own += [self._owing(debt) for debt in debts if debt.owed or debt.targets]
+        own += [self._issuing.owing(debt) for debt in debts if debt.owed or debt.targets]
         own += self._moving.records()
         return _snapshot([debt.publication for debt in debts], own, self.broker.records())
-
-    def _owing(self, debt: Debt) -> record.Owing:
-        nodes = sorted(debt.owed | debt.targets)
-        return record.Owing(debt.count, tuple((node, self.atlas.places[node]) for node in nodes))
 
     def is_drained(self) -> bool:
         """Whether everybody has what this node's clients have published, as far as that can be."""

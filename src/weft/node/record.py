@@ -67,10 +67,11 @@ class GivenUp(Record):
 
 @dataclass(frozen=True, slots=True)
 class Owing(Record):
-    """Everybody has an own publication but these nodes."""
+    """Everybody has an own publication but these nodes, and members of these shared subscriptions."""
 
     count: int
     nodes: tuple[tuple[int, int], ...]  # with their places on the ring
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
         record_of(Given, TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT)))),
     ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
-    135: (Owing, record_of(Owing, NUMBER, many(_PLACE))),
+    135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}

@@ -19,7 +19,7 @@ class Recovery:
         self.fetching: dict[tuple[str, int], record.Fetching] = {}  # by client and node
         self.had: dict[str, dict[Origin, None]] = {}  # by client: publications that its session was given
         self.given: dict[str, record.Given] = {}
-        self.owing: dict[int, tuple[tuple[int, int], ...]] = {}  # own ones that only some nodes miss, by count
+        self.owing: dict[int, record.Owing] = {}  # own ones that only some nodes miss, by count
 
     def replay(self, records: Iterable[bytes]) -> None:
         for data in records:
@@ -64,8 +64,8 @@ class Recovery:
                 self.had.setdefault(client, {}).update(dict.fromkeys(origins))
             case record.Given(client):
                 self.given[client] = applied
-            case record.Owing(count, nodes):
-                self.owing[count] = nodes
+            case record.Owing(count):
+                self.owing[count] = applied
             case record.GivenUp(client):
                 self.given.pop(client, None)
 
