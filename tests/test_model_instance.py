@@ -120,8 +120,8 @@ def test_a_file_with_corrupt_pages_is_named(tmp_path: Path) -> None:
 
 
 def named_users() -> Instance:
-    users = {"node_names": np.array(["ann", "bob"], dtype=object), "topic_names": np.array(["x", "y"], dtype=object)}
-    return instance_from_pairs([0, 1, 1], [1, 0, 1], **users, social=True)
+    nodes, topics = (np.array(names, dtype=object) for names in (["ann", "bob"], ["x", "y"]))
+    return instance_from_pairs([0, 1, 1], [1, 0, 1], node_names=nodes, topic_names=topics, social=True)
 
 
 def test_names_of_topics_are_written_too(tmp_path: Path) -> None:
