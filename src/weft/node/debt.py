@@ -22,6 +22,7 @@ class Debt:
     count: int
     since: float
     attempt: int = 0
+    first: int = 0  # of its attempts since this node started; others have seen those before
     due: float | None = None  # when to try again, or to give an attempt up
     is_under_way: bool = False
     owed: set[int] = field(default_factory=set)  # nodes that are down; all others have it

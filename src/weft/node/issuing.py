@@ -32,6 +32,8 @@ from weft.wire.frame import EVERYBODY, NOBODY, FindWay, Form, Message, topic_of
 TICK = 0.25  # seconds between looks at what is due
 WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master, of one filter
 SLICE = 100  # publications that a node that is back is sent at a time
+ATTEMPTS = 256  # of one publication that one run of a node has to itself
+MOST_ATTEMPTS = 0xFFFF
 ROOM = "window"  # the reason for which publishers wait
 
 
@@ -210,10 +212,11 @@ class Issuing:
         for filter_, topic in self.plan(name.encode()).trees:
             self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
-    def restore(self, publication: Publication, owing: record.Owing | None, now: float) -> None:
-        """What was owed when this node ended, to everybody or to some."""
+    def restore(self, publication: Publication, owing: record.Owing | None, run: int, now: float) -> None:
+        """What was owed when this node ended, to everybody or to some. Runs number the starts of this node."""
         debt = self._debts.add(publication, now)
         debt.due = now
+        debt.attempt = debt.first = run * ATTEMPTS % MOST_ATTEMPTS
         if owing is not None:
             debt.targets, debt.left = {node for node, _ in owing.nodes}, owing.groups
             for node, ring_id in owing.nodes:
@@ -329,7 +332,7 @@ class Issuing:
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
-        debt.attempt += 1
+        debt.attempt = debt.attempt % MOST_ATTEMPTS + 1
         debt.is_under_way, debt.due = True, now + self._parameters.attempt
         debt.is_sound, debt.is_over = self.lease.runs(now), False
         self._tick(now)
@@ -440,7 +443,7 @@ class Issuing:
             debt.owed, debt.targets = absent, left | (owed - absent)
             again = bool(debt.targets)
         if again:
-            wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
+            wait = self._parameters.retry * 2 ** max(0, min(debt.attempt - debt.first - 1, 10))
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
         elif absent:

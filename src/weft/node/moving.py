@@ -292,6 +292,7 @@ class Moving:
             else:
                 fetch = _Fetch(each.client, each.node, each.ring_id, frozenset(each.known))
                 self._fetches[each.client, each.node] = fetch
+                self._lingering[each.client] = now + self._parameters.linger
 
     def retry(self, now: float) -> None:
         """This node is in the network again."""

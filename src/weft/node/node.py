@@ -169,7 +169,7 @@ class Node:
         for session in self.broker.sessions():
             session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
         for count, publication in recovery.owed.items():
-            self._issuing.restore(publication, recovery.owing.get(count), now)
+            self._issuing.restore(publication, recovery.owing.get(count), recovery.run, now)
         return self._finish(now)
 
     def records(self) -> Iterator[bytes]:

@@ -33,6 +33,11 @@ class Recovery:
         """None at or above it has ever been used."""
         return (self.count // STRIDE + 1) * STRIDE
 
+    @property
+    def run(self) -> int:
+        """How often this node has started, this time included."""
+        return self.count // STRIDE + 1
+
     def _note(self, applied: r.Record) -> None:
         """The broker's records have the numbers of publications.
 
