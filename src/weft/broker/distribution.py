@@ -108,7 +108,7 @@ class Distribution:
         """Whether this node answers for it in the network: the journal must have it."""
         if self._issuer is None or not publication.qos or publication.origin is None:
             return False
-        return publication.origin[:2] == (self._issuer.node, self._issuer.incarnation)
+        return publication.origin[1] == self._issuer.incarnation
 
     def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
         """A retained message for a new subscription."""

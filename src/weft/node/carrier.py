@@ -216,7 +216,7 @@ class Carrier:
         issuer, incarnation, count = message.issuer, message.incarnation, message.count
         if message.group not in ("", DIRECT):
             incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
-        elif (issuer, incarnation) == self.own:
+        elif incarnation == self.own[1]:  # the number may be another than when it was issued, before this node had one
             return False
         if message.kept:
             return self._seen.take((issuer, incarnation, count), message.floor, now)

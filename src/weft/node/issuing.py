@@ -519,7 +519,8 @@ class Issuing:
         self._ticking = False
         for debt in self._debts.due(now):
             if debt.is_under_way:
-                self._custody.forget((*self._carrier.own, debt.count, debt.attempt))
+                assert debt.publication.origin is not None
+                self._custody.forget((*debt.publication.origin, debt.attempt))
                 debt.is_under_way = False
             self._attempt(debt, now)
         if self._debts.under_way:

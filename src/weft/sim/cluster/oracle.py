@@ -6,8 +6,9 @@ connected all that time or has a session that is kept. It may come to who held t
 to nobody else. It is due after a short time where nothing failed, else some time after all is mended.
 
 How often: once to a session, but with QoS 1 again where it says so (DUP). Where something failed QoS 0 may be lost, and
-what was said with QoS 1 or 2 and comes with QoS 0 may come again. A session that a client has left at a node out of
-reach and taken up at another counts as two: nobody can ask the first what the client has had.
+what comes with less than QoS 2 may come again: a node may have lost with its power that it had sent it. A session that
+a client has left at a node out of reach and taken up at another counts as two: nobody can ask the first what the client
+has had.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept: what a member without one was given, and had not seen, is lost with its node.
@@ -75,7 +76,7 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             continue
         if not any(_may(held, one, got.at, terms) for held in client.held):
             yield f"{client.name} got {got.payload!r} on {got.topic} and does not hold a filter that matches."
-        if not got.retain and not (got.dup and got.qos == 1) and (got.qos or terms.allows(one)):
+        if not got.retain and not (got.dup and got.qos == 1) and (got.qos == 2 or terms.allows(one)):
             key = got.payload, client.session_at(got.at)
             counts[key] += 1
             best[key] = max(got.qos, best.get(key, 0))
