@@ -159,9 +159,9 @@ class Stage:
     def _wipe(self, act: Act) -> None:
         """One at a time, and while the others are there: what only this disk has is gone."""
         node = self._node(act.who)
-        if node.is_running and all(one.is_running for one in self.world.nodes):
+        if node.node is not None and all(one.is_running for one in self.world.nodes):
             for client in self.world.clients:
-                if client.process is node:
+                if client.process is node or node.node.broker.session(client.name) is not None:
                     client.losses.append(self.world.agenda.now)
             node.crash()
             node.wipe()
