@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from mutation.chaos import defects
 from typer.testing import CliRunner
 
+from mutation.chaos import defects
 from weft.cli import app
 from weft.sim.chaos.case import FAULTS, Case, drawn
 from weft.sim.chaos.minimise import minimised
@@ -23,6 +23,8 @@ TAUGHT = {
     519: "attempts of a node that was restarted in doubt",
     660: "publications issued before a node has its number",
     1119: "a session lost with a disk, and its client elsewhere",
+    1216: "what is owed to a node that a re-design has moved",
+    1239: "a session comes to the node of the publisher, which is restarted in doubt",
 }
 
 

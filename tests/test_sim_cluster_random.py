@@ -71,10 +71,7 @@ class Life:
 
     def subscribe(self):
         client, wanted = self.someone(), self.filter()
-        if (
-            client is not None
-            and not any(held.filter == wanted and held.gone is None for held in client.held)
-        ):
+        if client is not None and not any(held.filter == wanted and held.gone is None for held in client.held):
             client.subscribe(wanted, self.random.randint(0, 2))
 
     def unsubscribe(self):

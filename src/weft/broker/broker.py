@@ -280,6 +280,9 @@ class Broker:
     def _arrive_for_session(self, event: e.ArrivedForSession, now: float) -> None:
         self._distribution.to_client(event.client, event.publication, now)
 
+    def _arrive_again(self, event: e.ArrivedAgain, now: float) -> None:
+        self._distribution.offer_again(event.publication, now)
+
     def _go_on(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
         if connection is None or connection.waiting is None or connection.closing:
@@ -331,6 +334,7 @@ class Broker:
         e.ArrivedTogether: _arrive_together,
         e.ArrivedForGroup: _arrive_for_group,
         e.ArrivedForSession: _arrive_for_session,
+        e.ArrivedAgain: _arrive_again,
         e.Admitted: _go_on,
         e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,

@@ -93,6 +93,14 @@ class Distribution:
                 self._to_target(target, publication, owed, now)
         self._commit(publication, owed, now)
 
+    def offer_again(self, publication: Publication, now: float) -> None:
+        """Give it to sessions that have come to this node since it came before; in a network only."""
+        owed: Owed = []
+        for target in self._routes.route(publication.topic).targets:
+            if target.session.persistent and min(publication.qos, target.qos):
+                self._to_target(target, publication, owed, now)
+        self._commit(publication, owed, now)
+
     def groups(self, name: str) -> list[str]:
         """Shared filters with members here that match a name."""
         return [group.whole for holders in self._index.match(name) for group in holders.groups.values()]

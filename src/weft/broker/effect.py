@@ -90,6 +90,13 @@ class ArrivedForSession(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedAgain(Event):
+    """A publication that has come before: for sessions that are kept and have not been given it, wherever they were."""
+
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted(Event):
     """No other node has the client's session any more: `Connecting` may go on."""
 

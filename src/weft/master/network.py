@@ -77,6 +77,8 @@ class Network:
             self.directory.welcome(member.number)
             self.plan.join(member.number, self.directory.interests, member.ring_id)
             ring_id = self.plan.ring.id_of[member.number]
+            if member.ring_id is not None and member.ring_id != ring_id:
+                self.changes.moved.add(member.number)
             self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
             self.changes.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
         self.plan.take_up(fingers)
@@ -286,6 +288,7 @@ class Network:
             if number in self.roster:
                 self.keep(self.roster.change(number, ring_id=ring_id))
                 self.changes.rewired.add(number)
+        self.changes.moved |= places.keys()
         self.changes.filters |= {pattern for pattern in self.directory.holders if is_shared(pattern)}
 
     # Changes

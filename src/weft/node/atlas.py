@@ -72,7 +72,7 @@ class Atlas(Membership):
         self.wild: FilterIndex[str] = FilterIndex()  # wildcard filters of all nodes
         self.groups: FilterIndex[dict[str, SharedGroup]] = FilterIndex()  # shared ones, by what they match
         self.down: dict[int, Absence] = {}
-        self.places: dict[int, int] = {}  # ring ids of nodes that were down
+        self.places: dict[int, int] = {}  # ring ids of nodes, those that are down included
         self._interests: dict[int, set[int]] = {}  # of peers
 
     # Membership

@@ -22,6 +22,7 @@ from weft.node.effect import MASTER
 from weft.node.entry import Entries, Entry
 from weft.node.figure import Figures
 from weft.node.lease import Lease
+from weft.node.moving import Trail
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.protocol.custody import Conclusion, Custody
@@ -246,9 +247,10 @@ class Issuing:
         else:
             self._to_group(filter_, self._message(publication, now), publication, now)
 
-    def send_after(self, message: Message, client: str, ring_id: int) -> None:
+    def send_after(self, message: Message, trail: Trail) -> None:
         """A message that has come for a session which is at another node now."""
-        self._carrier.direct(self._for_one(message, ring_id, SESSION + client))
+        ring_id = self._atlas.places.get(trail.given.node, trail.given.ring_id)
+        self._carrier.direct(self._for_one(message, ring_id, SESSION + trail.client))
 
     def _go_on(self, filter_: str, waiting: list[Message], now: float) -> None:
         """It is known now how to get into a tree, or that nobody is in it."""

@@ -106,10 +106,6 @@ class Trail:
     def client(self) -> str:
         return self.given.client
 
-    @property
-    def ring_id(self) -> int:
-        return self.given.ring_id
-
 
 class Moving:
     def __init__(
@@ -196,10 +192,6 @@ class Moving:
         for fetch in self._fetches_of(client):
             fetch.clean = True
 
-    def newcomers(self) -> list[str]:
-        """Clients whose sessions have come here lately: what came before them, and comes again, is new to them."""
-        return [client for client in self._lingering if self._broker.session(client) is not None]
-
     def trail(self, client: str) -> Trail | None:
         return self._trails.get(client)
 
@@ -254,11 +246,10 @@ class Moving:
             trail.given = record.Given(old.client, old.node, old.ring_id, (), tuple(trail.had), ())
             self._keep(trail.given)
 
-    def come_back(self, node: int, ring_id: int, now: float) -> None:
+    def come_back(self, node: int, now: float) -> None:
         """A node is there again: what waits there for sessions that are here can follow."""
         for fetch in list(self._fetches.values()):
             if fetch.node == node:
-                fetch.ring_id = ring_id
                 self._fetch(fetch, now)
 
     def remove(self, node: int) -> None:
@@ -292,7 +283,6 @@ class Moving:
             else:
                 fetch = _Fetch(each.client, each.node, each.ring_id, frozenset(each.known))
                 self._fetches[each.client, each.node] = fetch
-                self._lingering[each.client] = now + self._parameters.linger
 
     def retry(self, now: float) -> None:
         """This node is in the network again."""

@@ -285,14 +285,14 @@ class Node:
                 key = (message.issuer, message.incarnation, message.count, message.attempt)
                 kept.append((key, b"" if message.group else content.name_of(message.content)))
             if not first:
-                if message.kept and message.group in ("", DIRECT) and self._moving.newcomers():
+                if message.kept and message.attempt > 1 and message.group in ("", DIRECT):
                     origin = (message.issuer, message.incarnation, message.count)
                     self._offer(publication_of(content.decode(message.content), origin, now), now)
                 continue
             self.traffic.arrived += content.count_of(message.content)
             if message.kept and message.group in ("", DIRECT):
                 for trail in self._moving.trails(content.name_of(message.content).decode()):
-                    self._issuing.send_after(message, trail.client, trail.ring_id)
+                    self._issuing.send_after(message, trail)
             if message.group.startswith(SESSION):
                 self._take_for_session(message, now)
             elif message.group not in ("", DIRECT):
@@ -330,7 +330,7 @@ class Node:
             publication = publication_of(content.decode(message.content), origin, now)
             self._happen(e.ArrivedForSession(publication, client), now)
         elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
-            self._issuing.send_after(message, client, trail.ring_id)
+            self._issuing.send_after(message, trail)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
         name = content.name_of(message.content)
@@ -453,7 +453,7 @@ class Node:
         self.atlas.places[frame.node] = frame.ring_id
         self._issuing.replan()
         self._issuing.come_back(frame.node, now)
-        self._moving.come_back(frame.node, frame.ring_id, now)
+        self._moving.come_back(frame.node, now)
 
     def _removed(self, peer: int, frame: w.Removed, now: float) -> None:
         self.atlas.down.pop(frame.node, None)
@@ -464,6 +464,9 @@ class Node:
 
     def _confirmed(self, peer: int, frame: w.Confirmed, now: float) -> None:
         self._issuing.take_lease(frame.token, now)
+
+    def _placed(self, peer: int, frame: w.Places, now: float) -> None:
+        self.atlas.places.update(frame.places)
 
     def _parted(self, peer: int, frame: w.Parted, now: float) -> None:
         self._issuing.lose_lease(now)
@@ -564,8 +567,7 @@ class Node:
 
     def _offer(self, publication: Publication, now: float) -> None:
         """What has come before goes to sessions that have come since."""
-        for client in self._moving.newcomers():
-            self._happen(e.ArrivedForSession(replace(publication, number=0), client), now)
+        self._happen(e.ArrivedAgain(replace(publication, number=0)), now)
 
     def _retain(self, publication: Publication, now: float) -> None:
         self._digest(self.broker.retain(publication), now)
@@ -620,6 +622,7 @@ class Node:
 
     def _send(self, node: int, ring_id: int, frame: w.Frame) -> None:
         """Send a frame to any node, over the ring."""
+        ring_id = self.atlas.places.get(node, ring_id)
         routed = w.Routed(node, ring_id, self.atlas.node, self.atlas.ring_id, 0, encode_body(frame))
         towards = self.atlas.towards(node, ring_id)
         if towards is not None:
@@ -684,6 +687,7 @@ class Node:
         w.InPlace: _in_place,
         w.Confirmed: _confirmed,
         w.Parted: _parted,
+        w.Places: _placed,
         w.Leave: _leave,
         w.Trace: _trace,
     }

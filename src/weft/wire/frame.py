@@ -267,6 +267,13 @@ class Confirmed(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Places(Frame):
+    """Where nodes are on the ring from now on: what is for one node alone goes by its place."""
+
+    places: tuple[tuple[int, int], ...]  # node, ring id
+
+
+@dataclass(frozen=True, slots=True)
 class Parted(Frame):
     """The links that are up do not join all nodes: no lease runs any more, until Confirmed."""
 
