@@ -247,6 +247,7 @@ class Membership:
         )
         connection = self.connection_of.pop(number, None)
         self._gone.pop(number, None)
+        self._applying.forget(number, self._turn.now, in_order=True)
         network.remove(number, self._turn.now, expected=bool(network.directory.owed(number)))
         if connection is not None:
             self.refuse(connection, reason)

@@ -63,6 +63,7 @@ class Case:
     kept: frozenset[int]  # clients whose sessions are kept
     tree: bool  # acknowledge = tree
     ahead: tuple[float, ...]  # seconds that nodes' clocks are ahead at first
+    sync: float  # seconds that disks take to sync
     acts: tuple[Act, ...]
 
     @property
@@ -80,7 +81,8 @@ def drawn(seed: int) -> Case:
     acts = [drawing.ordinary() for _ in range(random.randint(60, 200))]
     acts += [drawing.fault(kind) for kind in kinds for _ in range(random.randint(1, FAULTS[kind]))]
     kept = frozenset(one for one in range(clients) if random.random() < 0.5)
-    return Case(seed, nodes, clients, kept, tree, ahead, tuple(sorted(acts, key=lambda act: act.at)))
+    sync = random.choice([0.001, 0.01, 0.1, 0.3])
+    return Case(seed, nodes, clients, kept, tree, ahead, sync, tuple(sorted(acts, key=lambda act: act.at)))
 
 
 class _Drawing:

@@ -42,7 +42,7 @@ class Stage:
     def __init__(self, case: Case) -> None:
         self.case = case
         network = Parameters(acknowledge="tree" if case.tree else "disk")
-        self.world = Cluster(case.nodes, case.seed, network=network)
+        self.world = Cluster(case.nodes, case.seed, network=network, sync_seconds=case.sync)
         self._random = Random(case.seed)
         self._troubles: list[tuple[float, float]] = []
         self._until = 0.0  # when the last fault ends
@@ -198,9 +198,9 @@ class Stage:
         self._later(act, lambda: setattr(node.disk, "capacity", None))
 
     def _slow_disk(self, act: Act) -> None:
-        node, before = self._node(act.who), self.world.nodes[0].sync_seconds
+        node = self._node(act.who)
         node.sync_seconds = Random(act.other).uniform(0.05, 2.0)
-        self._later(act, lambda: setattr(node, "sync_seconds", min(before, 0.001)))
+        self._later(act, lambda: setattr(node, "sync_seconds", self.case.sync))
 
     def _skew(self, act: Act) -> None:
         self._node(act.who).clock += Random(act.other).uniform(0.0, 600.0)
