@@ -268,6 +268,7 @@ class Membership:
     def _withdraw(self, number: int) -> None:
         """A node that has not got its place is gone."""
         self.pending.remove(number)
+        self._applying.forget(number, self._turn.now, in_order=True)
         if self._network.roster[number].ring_id is None:
             self._network.forget(number)
 
