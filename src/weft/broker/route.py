@@ -114,9 +114,13 @@ class Routes:
         name = topic.decode()
         if len(self.by_name) >= self._most:
             self.forget_all()
-        route = self.by_name[topic] = self._built(self._index.match(name), self._lead(topic))
+        route = self.by_name[topic] = self._built(self._index.match(name), self._lead_of(topic))
         self._names[name] = topic
         return route
+
+    def _lead_of(self, topic: bytes) -> Lead:
+        """What clients write to $SYS goes nowhere: no lane may pass it on."""
+        return UNSURE if topic.startswith(b"$SYS/") else self._lead(topic)
 
     def _built(self, found: list[Holders], lead: Lead) -> Route:
         held: dict[Session, list[Subscription]] = {}

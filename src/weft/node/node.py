@@ -7,6 +7,7 @@ events, same effects.
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+from weft.access.guard import Guard
 from weft.broker import effect as e
 from weft.broker import record as r
 from weft.broker.broker import Broker
@@ -52,6 +53,7 @@ class Node:
         durable: bool = False,
         position: int = 0,
         version: str = "",
+        guard: Guard | None = None,
     ) -> None:
         assert parameters.linked
         self.identity = identity
@@ -65,7 +67,7 @@ class Node:
             lambda publication: self._issuing.is_wanted(publication), lambda name: self._issuing.lead(name)
         )
         self._issuer.incarnation = identity.incarnation
-        self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer)
+        self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer, guard)
         self.atlas = Atlas()
         self.custody = Custody()
         self._seen = Seen(network.memory)
