@@ -37,6 +37,7 @@ from weft.cli import (
     traffic,
     tree,
     up,
+    user,
     warm,
     weave,
 )
@@ -86,6 +87,9 @@ for module in (
 ):
     name = module.__name__.rpartition(".")[2]
     app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+
+
+app.add_typer(user.app, name="user")
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from socket import gethostname
 
+from weft.access.guard import Guard
 from weft.broker.effect import Effect
 from weft.live.address import Address
 from weft.live.clock import Clock
@@ -111,7 +112,7 @@ class NodeDriver(Driver):
             self.turned.set()
 
 
-def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str) -> NodeDriver:
+def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str, guard: Guard) -> NodeDriver:
     """A node that knows who it is and what its journal had; it joins when it listens."""
     identity = read_identity(settings.data, settings.name or _default_name(settings))
     recovery = Recovery(identity.incarnation)
@@ -127,6 +128,7 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
         durable=journal is not None,
         position=journal.position if journal is not None else 0,
         version=version,
+        guard=guard,
     )
     driver = NodeDriver(node, clock, log, journal, settings.data)
     driver.start()

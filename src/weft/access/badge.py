@@ -1,0 +1,47 @@
+"""Who a certificate says somebody is: its common name, and in a cluster the role that its authority has given it.
+
+The role stands in the organizational unit. One authority signs for a cluster, so no certificate of another has one.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Role(StrEnum):
+    MASTER = "master"
+    NODE = "node"
+    OPERATOR = "operator"  # may change the network
+    READER = "reader"  # may look at it
+    CLIENT = "client"  # of MQTT, the user that it names
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    name: str = ""
+    role: Role | None = None
+    serial: str = ""  # in hexadecimal digits
+
+
+def badge_of(certificate: dict[str, Any]) -> Badge:
+    """Badge out of a certificate as Python's `getpeercert` gives it. A name that is there twice is none."""
+    said: dict[str, list[str]] = {}
+    for part in certificate.get("subject", ()):
+        for field, value in part:
+            said.setdefault(field, []).append(value)
+    units = [one for one in said.get("organizationalUnitName", ()) if one in list(Role)]
+    names = said.get("commonName", ())
+    role = Role(units[0]) if len(units) == 1 else None
+    return Badge(names[0] if len(names) == 1 else "", role, certificate.get("serialNumber", ""))
+
+
+READING = frozenset({"status", "explain", "trace", "snapshot"})  # requests to a master that change nothing
+
+
+def ask_refusal(badge: Badge | None, request: str) -> str:
+    """What speaks against answering a request, in a sentence; no badge is a master without certificates."""
+    if badge is None or badge.role is Role.OPERATOR or (badge.role is Role.READER and request in READING):
+        return ""
+    if badge.role is Role.READER:
+        return f"{badge.name} may look and not change: {request} needs the certificate of an operator."
+    return "Only operators may ask: give the certificate of one."
