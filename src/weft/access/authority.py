@@ -1,8 +1,8 @@
 """Certificates of a cluster: an authority of its own, which signs for master, nodes, operators and clients.
 
 Keys are of the curve P-256, which every TLS library speaks. A certificate says who somebody is and in which role
-(badge.py), and by which hosts it is reached, for MQTT clients that check that. Within the cluster nobody asks for hosts:
-who is called is known by name.
+(badge.py), and by which hosts it is reached, for MQTT clients that check that. Within the cluster nobody asks for
+hosts: who is called is known by name.
 
 Whoever asks for a certificate makes its own key, and sends a request (PKCS #10) that only proves that it has the key:
 name, role and hosts are said by the authority.
@@ -101,9 +101,9 @@ def fingerprint(certificate: bytes) -> bytes:
 
 
 def require_name(name: str) -> None:
-    """Names in certificates are of at most 64 characters (RFC 5280)."""
-    if not is_user(name) or len(name) > 64:
-        raise WeftError(f"{name!r} is no name for a certificate: give 1 to 64 characters without / + # : and $ in front.")
+    """Names in certificates are of at most 64 characters (RFC 5280); ours are names of hosts too."""
+    if not is_user(name) or len(name) > 64 or not name.isascii() or " " in name:
+        raise WeftError(f"{name!r} is no name for a certificate: give up to 64 letters, digits and signs like - and _.")
 
 
 def _builder(
@@ -143,7 +143,9 @@ def _host(text: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(text))
     except ValueError:
-        return x509.DNSName(text.encode("idna").decode() if not text.isascii() else text)
+        if not text.isascii():
+            raise WeftError(f"The host {text!r} is not ASCII: give its name in Punycode, or its address.") from None
+        return x509.DNSName(text)
 
 
 def _private(pem: bytes) -> ec.EllipticCurvePrivateKey:

@@ -35,6 +35,15 @@ def badge_of(certificate: dict[str, Any]) -> Badge:
     return Badge(names[0] if len(names) == 1 else "", role, certificate.get("serialNumber", ""))
 
 
+def stranger(badge: Badge, role: Role, name: str | None = None) -> str:
+    """What speaks against taking somebody for who it should be, in a sentence."""
+    if badge.role is not role:
+        return f"It has shown no certificate of a {role.value} of this cluster."
+    if name is not None and badge.name != name:
+        return f"It has the certificate of {badge.name} and says that it is {name or 'nobody'}."
+    return ""
+
+
 READING = frozenset({"status", "explain", "trace", "snapshot"})  # requests to a master that change nothing
 
 

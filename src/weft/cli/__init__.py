@@ -10,6 +10,7 @@ from weft import ending
 from weft.cli import (
     apply,
     bench,
+    ca,
     compare,
     demo,
     design,
@@ -90,6 +91,7 @@ for module in (
 
 
 app.add_typer(user.app, name="user")
+app.add_typer(ca.app, name="ca")
 
 
 def _print_version(wanted: bool) -> None:

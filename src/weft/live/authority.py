@@ -1,10 +1,10 @@
 """The folder of a cluster's authority, and folders of those that it has signed for.
 
-    authority.pem  authority.key      the authority
-    master/  operator/                certificate.pem, key.pem, authority.pem of each
-    issued                            a line a certificate: serial, role, name, time
-    revoked                           serials that are taken no more
-    tokens/                           invitations that are open, by the digest of their secret
+authority.pem  authority.key      the authority
+master/  operator/                certificate.pem, key.pem, authority.pem of each
+issued                            a line a certificate: serial, role, name, time
+revoked                           serials that are taken no more
+tokens/                           invitations that are open, by the digest of their secret
 """
 
 import os
@@ -123,6 +123,7 @@ class AuthorityFolder:
 
 def write_credentials(folder: Path, key: bytes, certificate: bytes, authority: bytes) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
     write_secret(folder / "key.pem", key)
     write_secret(folder / "authority.pem", authority)
     write_secret(folder / "certificate.pem", certificate)

@@ -5,7 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import cast
 
-HEAD_BYTES, BODY_BYTES = 8192, 64 << 20
+from weft.access.badge import Badge
+from weft.live.tls import peer_host
+
+HEAD_BYTES, BODY_BYTES, STRANGERS_BYTES = 8192, 64 << 20, 1 << 16
+PATIENCE = 10.0  # seconds for a whole request
 METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN")
 
 
@@ -14,6 +18,8 @@ class Request:
     method: str
     path: str
     body: bytes
+    badge: Badge | None = None  # of who asks; None where there are no certificates
+    host: str = ""  # that it comes from
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,16 @@ Answerer = Callable[[Request], Awaitable[Response]]
 
 
 class HttpCall(asyncio.Protocol):
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, badge: Badge | None = None) -> None:
         self._answerer = answerer
+        self._badge = badge
+        self._most = BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES
         self._data = bytearray()
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
@@ -43,14 +52,17 @@ class HttpCall(asyncio.Protocol):
                 self._transport.close()
             return
         length = _length(head)
-        if length > BODY_BYTES:
-            self._write("POST", Response("413 Content Too Large", f"At most {BODY_BYTES:,} bytes.\n"))
+        if length > self._most:
+            self._write("POST", Response("413 Content Too Large", f"At most {self._most:,} bytes.\n"))
         elif len(body) >= length and self._task is None:
             method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-            request = Request(method, rest.split(" ")[0].split("?")[0], body[:length])
+            self._timer.cancel()
+            host = peer_host(self._transport)
+            request = Request(method, rest.split(" ")[0].split("?")[0], body[:length], self._badge, host)
             self._task = asyncio.ensure_future(self._answer(request))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 

@@ -12,6 +12,7 @@ from weft.broker.figure import Figures
 from weft.live.driver import Driver
 
 REQUEST_BYTES = 8192
+PATIENCE = 10.0  # seconds for a request
 COUNTERS = {
     "expired": "Sessions that ended while their clients were away.",
     "bytes_received": "Bytes from clients.",
@@ -61,6 +62,10 @@ class Monitor(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         self._request += data

@@ -23,7 +23,7 @@ from weft.live.driver import Driver
 from weft.live.journal import open_journal
 from weft.live.log import Log
 from weft.live.monitor import Monitor
-from weft.live.network import NodeDriver, start_member
+from weft.live.network import NodeDriver, name_of, start_member
 from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stream import StreamClient
@@ -37,6 +37,11 @@ SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter wh
 
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
+    own = settings.own
+    if settings.join and settings.master is not None and own is not None and not (own / "certificate.pem").exists():
+        from weft.live.joining import obtain_credentials
+
+        obtain_credentials(own, settings.master, name_of(settings), settings.join)
     if find_spec("uvloop") is not None:
         import uvloop
 

@@ -63,6 +63,10 @@ class Settings:
         kept = self.data / CREDENTIALS
         return kept if self.join or kept.exists() else None
 
+    @property
+    def cluster_credentials(self) -> Credentials | None:
+        return None if self.own is None else credentials_in(self.own)
+
     def tls(self) -> Credentials:
         """What listeners for clients show."""
         if self.certificate is not None:
@@ -142,7 +146,9 @@ def _checked(settings: Settings) -> Settings:
             "A listener with TLS needs `certificate`, and `key` unless the key is in it.", "certificate", "key"
         )
     if settings.join and settings.own is None:
-        raise WeftError("`join` needs a folder to keep what it gets: give `data` or `credentials`.", "join", "data")
+        raise WeftError(
+            "`join` needs a folder to keep what it gets: give `data` or `credentials`.", "join", "data", "credentials"
+        )
     if settings.knows_users and settings.rights is None:
         raise WeftError(
             "There are users and no `rights`, so nobody might do anything: give a file that says who may what.",
@@ -153,8 +159,8 @@ def _checked(settings: Settings) -> Settings:
             _require_protection(settings, address)
     for one in [] if settings.allow_plaintext else _far_network(settings):
         raise WeftError(
-            f"{one} is spoken with in plain text: give `credentials` or `join`, or `allow_plaintext` where everybody on "
-            "the way is trusted.",
+            f"{one} is spoken with in plain text: give `credentials` or `join`, or `allow_plaintext` where everybody "
+            "on the way is trusted.",
             *("credentials", "join", "allow_plaintext"),
         )
     return settings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from weft.access.badge import Role, badge_of
 from weft.broker.effect import Received
 from weft.live.client import HIGH, LINGER, LOW, Client
-from weft.live.tls import peer_certificate
+from weft.live.tls import peer_certificate, peer_host
 from weft.live.visitor import visitor_of
 
 if TYPE_CHECKING:
@@ -72,8 +72,3 @@ def _user(transport: asyncio.BaseTransport) -> str | None:
         return None
     badge = badge_of(certificate)
     return badge.name if badge.role in (None, Role.CLIENT) else ""
-
-
-def peer_host(transport: asyncio.BaseTransport) -> str:
-    peer = transport.get_extra_info("peername")
-    return str(peer[0]) if isinstance(peer, tuple) else ""

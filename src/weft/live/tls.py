@@ -5,11 +5,13 @@ second at most, so that a flood does not fill the log.
 """
 
 import ssl
+from asyncio import BaseTransport
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.access.badge import Badge, badge_of
 from weft.errors import WeftError
 
 LEAST = ssl.TLSVersion.TLSv1_2
@@ -34,19 +36,19 @@ def credentials_in(folder: Path) -> Credentials:
     return Credentials(folder / "certificate.pem", folder / "key.pem", folder / "authority.pem")
 
 
-def server_context(credentials: Credentials) -> ssl.SSLContext:
-    """For listeners; who has a certificate of the authority may show it."""
+def server_context(credentials: Credentials, required: bool = False) -> ssl.SSLContext:
+    """Context of listeners; who has a certificate of the authority may show it, or must."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = LEAST
     _load(context, credentials)
     if credentials.authority is not None:
         _trust(context, credentials.authority)
-        context.verify_mode = ssl.CERT_OPTIONAL
+        context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_OPTIONAL
     return context
 
 
 def client_context(credentials: Credentials) -> ssl.SSLContext:
-    """For those who call others of a cluster: who these are is told by their certificates, not by their addresses."""
+    """Context of who calls others of a cluster: these are known by their certificates, not by their addresses."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = LEAST
     context.check_hostname = False
@@ -100,9 +102,19 @@ class _Refusals:
         self._write("tls_refused", detail=f"{_reason(error)}{more}")
 
 
-def peer_certificate(transport: Any) -> dict[str, Any] | None:
+def peer_certificate(transport: BaseTransport) -> dict[str, Any] | None:
     """Certificate that the other end has shown and that was found good."""
     return transport.get_extra_info("peercert") or None
+
+
+def peer_badge(transport: BaseTransport) -> Badge:
+    """Who the other end has shown to be; nobody, where it has shown nothing."""
+    return badge_of(peer_certificate(transport) or {})
+
+
+def peer_host(transport: BaseTransport) -> str:
+    peer = transport.get_extra_info("peername")
+    return str(peer[0]) if isinstance(peer, tuple) else ""
 
 
 def _reason(error: ssl.SSLError) -> str:

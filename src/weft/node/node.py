@@ -36,7 +36,7 @@ from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.content import Run
-from weft.wire.frame_codec import decode_body, encode_body
+from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body
 
 BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
 RELAYS = 64  # nodes that a routed frame may pass
@@ -259,6 +259,8 @@ class Node:
         arrived: list[Publication | Run] = []
         kept: list[tuple[Key, bytes]] = []
         for frame in event.frames:
+            if type(frame) in (NODES_WORDS if event.peer == MASTER else MASTERS_WORDS):
+                continue  # tables are the master's, and publications other nodes'
             if type(frame) is w.Carry:
                 if event.peer in self.atlas.up:
                     self._take(event.peer, frame, arrived, kept, now)
