@@ -55,6 +55,7 @@ def new_authority(name: str, now: float) -> Authority:
         _builder(subject, subject, key.public_key(), now, YEARS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, SHA256())
     )
     return Authority(made.public_bytes(Encoding.PEM), _pem(key))
@@ -84,6 +85,7 @@ def sign(authority: Authority, asked: bytes, role: Role, name: str, hosts: tuple
         _builder(subject, issuer.subject, key, now, LIFE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs=False), critical=True)
+        .add_extension(_issuer_key(issuer), critical=False)
         .add_extension(x509.ExtendedKeyUsage(_purposes(role)), critical=False)
         .add_extension(x509.SubjectAlternativeName([_host(one) for one in (*hosts, name)]), critical=False)
     )
@@ -131,6 +133,13 @@ def _usage(signs: bool) -> x509.KeyUsage:
         key_agreement=False,
         encipher_only=False,
         decipher_only=False,
+    )
+
+
+def _issuer_key(issuer: x509.Certificate) -> x509.AuthorityKeyIdentifier:
+    """Tells apart authorities of one name."""
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+        issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     )
 
 

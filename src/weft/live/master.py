@@ -66,7 +66,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     watch = Watch()
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
-        server = await _listen(driver, settings.listen, _tls(settings, log, clock, watch, driver))
+        server = await listen(driver, settings.listen, driver.context(watch))
         watch.start()
         if settings.allow_plaintext:
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
@@ -81,20 +81,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
             store.close()
 
 
-def _tls(
-    settings: MasterSettings, log: Log, clock: Clock, watch: Watch, driver: "MasterDriver"
-) -> ssl.SSLContext | None:
-    if settings.ca is None or driver.authority is None:
-        return None
-    credentials = credentials_in(settings.ca / "master")
-    context = server_context(credentials)
-    log_refusals(context, log.write, clock.now)
-    watch.add(credentials.paths, partial(reload, context, credentials, log.write))
-    watch.add([driver.authority.revoked], driver.read_revoked)
-    return context
-
-
-async def _listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
+async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
     loop = asyncio.get_running_loop()
     try:
         return await loop.create_server(
@@ -171,6 +158,17 @@ class MasterDriver:
         self._carry_out(self.master.restore(records, clock.now()))
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+
+    def context(self, watch: Watch) -> ssl.SSLContext | None:
+        """TLS of the port, where there is an authority; its files are watched."""
+        if self.authority is None:
+            return None
+        credentials = credentials_in(self.authority.folder / "master")
+        context = server_context(credentials)
+        log_refusals(context, self._log.write, self.clock.now)
+        watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
+        watch.add([self.authority.revoked], self.read_revoked)
+        return context
 
     async def stop(self) -> None:
         for design in self._designs:

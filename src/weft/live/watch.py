@@ -23,7 +23,7 @@ class Watch:
 
     def start(self) -> None:
         if self._watched:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._look)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.look)
             self._look_later()
 
     def stop(self) -> None:
@@ -33,9 +33,10 @@ class Watch:
     def _look_later(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._look)
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self.look)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Look now."""
         self._look_later()
         for place, (paths, changed) in enumerate(self._watched):
             stamp = _stamp(paths)

@@ -5,6 +5,7 @@ events, same effects.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from weft.access.guard import Guard
@@ -37,6 +38,7 @@ from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.content import Run
 from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body
+from weft.wire.frame_field import FrameError
 
 BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
 RELAYS = 64  # nodes that a routed frame may pass
@@ -345,8 +347,11 @@ class Node:
             self.custody.acknowledge(peer, frame.ranges, troubles)
 
     def _routed(self, peer: int, frame: w.Routed, now: float) -> None:
+        if not frame.hops and frame.source != peer:
+            return  # who sends a frame on its way says who it is
         if frame.target == self.atlas.node:
-            self._take_routed(frame, decode_body(frame.frame), now)
+            with suppress(FrameError):  # another node's mistake
+                self._take_routed(frame, decode_body(frame.frame), now)
         elif frame.hops < RELAYS and (towards := self.atlas.towards(frame.target, frame.ring_id)) is not None:
             on = (frame.target, frame.ring_id, frame.source, frame.source_ring_id, frame.hops + 1, frame.frame)
             self._outbox.tell(towards, w.Routed(*on))
