@@ -24,7 +24,8 @@ def master(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Authority of the cluster, as `weft ca init` makes it: nodes and operators need its certificates.",
+            help="Authority of the cluster, as `weft ca init` makes it: nodes and operators need its certificates. "
+            "Default: `ca` in DATA, if there is one.",
             show_default=False,
         ),
     ] = None,

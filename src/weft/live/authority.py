@@ -26,7 +26,7 @@ from weft.access.join_token import (
     write_invitation,
 )
 from weft.errors import WeftError
-from weft.live.secret_file import write_secret
+from weft.live.secret_file import make_secret_folder, write_secret
 
 
 class AuthorityFolder:
@@ -42,8 +42,7 @@ class AuthorityFolder:
         """An authority, and the credentials of master and first operator."""
         if (self.folder / "authority.pem").exists():
             raise WeftError(f"{self.folder} has an authority already: give another folder.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.folder.chmod(0o700)
+        make_secret_folder(self.folder)
         made = new_authority(name, time.time())
         write_secret(self.folder / "authority.key", made.key)
         write_secret(self.folder / "authority.pem", made.certificate)
@@ -68,7 +67,7 @@ class AuthorityFolder:
         require_name(name)
         token = JoinToken(os.urandom(SECRET_BYTES), fingerprint(self.certificate))
         tokens = self.folder / "tokens"
-        tokens.mkdir(exist_ok=True)
+        make_secret_folder(tokens)
         kept = Invitation(name, time.time() + hours * HOUR, hosts)
         write_secret(tokens / digest(token.secret), write_invitation(kept))
         return token
@@ -122,8 +121,7 @@ class AuthorityFolder:
 
 
 def write_credentials(folder: Path, key: bytes, certificate: bytes, authority: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    make_secret_folder(folder)
     write_secret(folder / "key.pem", key)
     write_secret(folder / "authority.pem", authority)
     write_secret(folder / "certificate.pem", certificate)

@@ -21,6 +21,7 @@ from multiprocessing import get_context
 from typing import Any, cast
 
 from weft.access.badge import Badge, Role, ask_refusal, stranger
+from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.authority import AuthorityFolder
@@ -68,7 +69,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         driver = MasterDriver(settings, clock, log, store, engine)
         server = await listen(driver, settings.listen, driver.context(watch))
         watch.start()
-        if settings.allow_plaintext:
+        if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
         port = server.sockets[0].getsockname()[1]
         ready(replace(settings.listen, port=port))
@@ -134,7 +135,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
-        self.authority = None if settings.ca is None else AuthorityFolder(settings.ca)
+        self.authority = None if settings.authority is None else AuthorityFolder(settings.authority)
         self._revoked = frozenset() if self.authority is None else self.authority.revoked_serials()
         self._log = log
         self._store = store

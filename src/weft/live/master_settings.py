@@ -26,7 +26,7 @@ NAMES = frozenset(one.name for one in fields(Parameters))
 class MasterSettings:
     listen: Address = DEFAULT  # nodes and operators
     data: Path | None = None  # folder of the store; none keeps nothing beyond the process
-    ca: Path | None = None  # folder of the cluster's authority; none is a network without certificates
+    ca: Path | None = None  # folder of the cluster's authority
     allow_plaintext: bool = False  # also where other machines connect
     cluster: str = ""  # its name; by chance where none is given
     seed: int = 1  # of designs
@@ -35,6 +35,13 @@ class MasterSettings:
     json_logs: bool = False
     quiet: bool = False
     parameters: Parameters = field(default_factory=Parameters)
+
+    @property
+    def authority(self) -> Path | None:
+        """Folder of the cluster's authority, which may be in that of the data."""
+        if self.ca is not None or self.data is None:
+            return self.ca
+        return self.data / "ca" if (self.data / "ca").exists() else None
 
 
 def read_master_settings(path: Path | None, given: dict[str, Any]) -> MasterSettings:
@@ -46,7 +53,7 @@ def read_master_settings(path: Path | None, given: dict[str, Any]) -> MasterSett
 
 
 def _checked(settings: MasterSettings) -> MasterSettings:
-    if settings.ca is None and not settings.allow_plaintext and not is_loopback(settings.listen.host):
+    if settings.authority is None and not settings.allow_plaintext and not is_loopback(settings.listen.host):
         raise WeftError(
             f"{settings.listen} takes nodes and operators of other machines without certificates: give `ca`, or "
             "`allow_plaintext` where everybody who can reach it is trusted.",
