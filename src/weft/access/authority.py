@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
@@ -73,10 +74,10 @@ def sign(authority: Authority, asked: bytes, role: Role, name: str, hosts: tuple
     require_name(name)
     try:
         wanted = x509.load_pem_x509_csr(asked)
-    except ValueError as error:
+        key, is_signed = wanted.public_key(), wanted.is_signature_valid
+    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         raise WeftError("The request for a certificate cannot be read: ask again.") from error
-    key = wanted.public_key()
-    if not wanted.is_signature_valid or not isinstance(key, ec.EllipticCurvePublicKey):
+    if not is_signed or not isinstance(key, ec.EllipticCurvePublicKey):
         raise WeftError("The request for a certificate is not signed by its key: ask again.")
     issuer = x509.load_pem_x509_certificate(authority.certificate)
     parts = [(NameOID.ORGANIZATIONAL_UNIT_NAME, role.value), (NameOID.COMMON_NAME, name)]

@@ -61,7 +61,8 @@ def read_token_key(raw: bytes, audience: str = "", where: str = "The key of toke
         secret = raw.strip()
         if len(secret) < SECRET_BYTES:
             raise WeftError(f"{where} is a secret of {len(secret)} bytes: give {SECRET_BYTES} or more, by chance.")
-        return TokenKey(secret, ("HS256", "HS384", "HS512"), audience)
+        fitting = [f"HS{8 * size}" for size in (32, 48, 64) if len(secret) >= size]  # RFC 7518, 3.2
+        return TokenKey(secret, tuple(fitting), audience)
     try:
         key = load_pem_public_key(raw)
     except (ValueError, UnsupportedAlgorithm) as error:

@@ -272,10 +272,13 @@ class Broker:
         """What the lane is not sure of goes the long way."""
         data, at, end = run.packets, 0, len(run.packets)
         while (at := self._lane.pass_in(data, at)) < end:
-            framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
-            if framed is None or framed[1] > end:
-                return  # another node's mistake, and nobody's publication
-            packet = decode(data, at, framed[0], framed[1], p.Version.V311)
+            try:
+                framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
+                if framed is None or framed[1] > end:
+                    return  # another node's mistake, and nobody's publication
+                packet = decode(data, at, framed[0], framed[1], p.Version.V311)
+            except PacketError:
+                return
             at = framed[1]
             if type(packet) is p.Publish:
                 one = Publication(packet.topic.encode(), packet.payload, publisher=run.publisher)

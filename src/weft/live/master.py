@@ -26,7 +26,7 @@ from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.authority import AuthorityFolder
 from weft.live.clock import Clock
-from weft.live.http import METHODS, HttpCall, Request, Response
+from weft.live.http import METHODS, Call, HttpCall, Response
 from weft.live.link import Wire
 from weft.live.log import Log
 from weft.live.master_metrics import metrics
@@ -234,7 +234,7 @@ class MasterDriver:
 
     # Operators
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Call) -> Response:
         match request.method, request.path:
             case "GET" | "HEAD", "/authority" if self.authority is not None:
                 return _json({"authority": self.authority.certificate.decode()})
@@ -265,7 +265,7 @@ class MasterDriver:
         finally:
             self._answers.pop(ticket, None)
 
-    def _join(self, authority: AuthorityFolder, request: Request) -> dict[str, Any]:
+    def _join(self, authority: AuthorityFolder, request: Call) -> dict[str, Any]:
         """A new node asks for its certificate."""
         try:
             asked = json.loads(request.body)
@@ -279,7 +279,7 @@ class MasterDriver:
         self._log.write("certificate_issued", node=name, peer=request.host)
         return {"certificate": signed.decode()}
 
-    async def _ask(self, call: Request) -> Response:
+    async def _ask(self, call: Call) -> Response:
         try:
             asked = json.loads(call.body)
             request, options = asked["request"], asked.get("options", {})

@@ -264,13 +264,15 @@ class Node:
             if type(frame) in (NODES_WORDS if event.peer == MASTER else MASTERS_WORDS):
                 continue  # tables are the master's, and publications other nodes'
             if type(frame) is w.Carry:
-                if event.peer in self.atlas.up:
-                    self._take(event.peer, frame, arrived, kept, now)
+                with suppress(FrameError):  # of a peer that does not speak as agreed
+                    if event.peer in self.atlas.up:
+                        self._take(event.peer, frame, arrived, kept, now)
                 continue
             self._arrive(arrived, kept, now)
             handler = self._FRAMES.get(type(frame))
             if handler is not None:
-                handler(self, event.peer, frame, now)
+                with suppress(FrameError):
+                    handler(self, event.peer, frame, now)
         self._arrive(arrived, kept, now)
         if self.atlas.version != version:
             self._outbox.tell(MASTER, w.Applied(self.atlas.version))
@@ -350,8 +352,7 @@ class Node:
         if not frame.hops and frame.source != peer:
             return  # who sends a frame on its way says who it is
         if frame.target == self.atlas.node:
-            with suppress(FrameError):  # another node's mistake
-                self._take_routed(frame, decode_body(frame.frame), now)
+            self._take_routed(frame, decode_body(frame.frame), now)
         elif frame.hops < RELAYS and (towards := self.atlas.towards(frame.target, frame.ring_id)) is not None:
             on = (frame.target, frame.ring_id, frame.source, frame.source_ring_id, frame.hops + 1, frame.frame)
             self._outbox.tell(towards, w.Routed(*on))
