@@ -1,4 +1,4 @@
-"""Who may what: filters beside filters, rights, passwords, tokens and limits, each against its definition."""
+"""Access: filters beside filters, rights, passwords, tokens and limits, each against its definition."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""Who may say what in a cluster: a node speaks for itself, tables are the master's, and Hello comes first."""
+"""Senders in a cluster: a node speaks for itself, tables are the master's, and Hello comes first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may come in, and who may do what. Events in, decisions out, time as an argument; files and sockets are `live`'s.
+"""Access: who may come in, and who may do what. Time is an argument; files and sockets are `live`'s.
 
 filter        which filters cover or touch which
 rights        what users may publish and subscribe to, out of a text that users of Mosquitto know

@@ -1,4 +1,4 @@
-"""Who a certificate says somebody is: its common name, and in a cluster the role that its authority has given it.
+"""Badges: who a certificate says somebody is. It has a name, and in a cluster the role that its authority has given it.
 
 The role stands in the organizational unit. One authority signs for a cluster, so no certificate of another has one.
 """

@@ -48,7 +48,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Who a client is."""
+    """A client, and who it is."""
 
     user: str = ""  # empty: anonymous
     until: float | None = None  # when that ends
@@ -82,7 +82,7 @@ class Guard:
         self._callers.close(visitor.host)
 
     def identify(self, visitor: Visitor, packet: Connect, now: float) -> Known | Question:
-        """Who says CONNECT, or what has to be checked for that. A refusal is raised."""
+        """Find out who says CONNECT, or what has to be checked for that. A refusal is raised."""
         if not self._callers.attempt(visitor.host, now):
             raise PacketError(Reason.CONNECTION_RATE_EXCEEDED, "Too many attempts to connect from this address.")
         if visitor.certificate is not None:
@@ -96,7 +96,7 @@ class Guard:
         return self._by_password(visitor, packet, now)
 
     def answer(self, question: Question, right: bool, visitor: Visitor, now: float) -> Known:
-        """Who that is whose password was checked."""
+        """Find out who that is whose password was checked."""
         self._checks -= 1
         if not right:
             self._refuse(visitor, now)

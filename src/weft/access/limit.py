@@ -114,7 +114,7 @@ class Callers:
         return caller
 
     def _forget_one(self) -> None:
-        """Of those heard of longest ago, one without connections; their number is bounded by that of connections."""
+        """Forget whoever was heard of longest ago and has no connections; those that have are bounded by them."""
         for network, caller in self._by_address.items():
             if not caller.open:
                 del self._by_address[network]

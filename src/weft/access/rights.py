@@ -105,7 +105,9 @@ def read_rights(text: str, where: str = "The rights") -> Rights:
         elif keyword == "pattern":
             patterns.append(_grant(rest, f"{where}, line {number}", filled=True))
         else:
-            raise WeftError(f"{where}, line {number}, is {line.strip()!r}: give `user`, `topic` or `pattern`.")
+            raise WeftError(
+                f"{where}, line {number}, is {line.strip()!r}: give one that begins with user, topic or pattern."
+            )
     return Rights({name: tuple(grants) for name, grants in users.items()}, tuple(patterns))
 
 

@@ -183,7 +183,7 @@ class MasterDriver:
     # Connections
 
     def badge_of(self, transport: asyncio.Transport) -> Badge | None:
-        """Who has called; None where there are no certificates."""
+        """Badge of who has called; None where there are no certificates."""
         if self.authority is None:
             return None
         badge = peer_badge(transport)

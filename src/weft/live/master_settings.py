@@ -57,7 +57,8 @@ def _checked(settings: MasterSettings) -> MasterSettings:
         raise WeftError(
             f"{settings.listen} takes nodes and operators of other machines without certificates: give `ca`, or "
             "`allow_plaintext` where everybody who can reach it is trusted.",
-            *("ca", "allow_plaintext"),
+            "ca",
+            "allow_plaintext",
         )
     return settings
 

@@ -161,7 +161,9 @@ def _checked(settings: Settings) -> Settings:
         raise WeftError(
             f"{one} is spoken with in plain text: give `credentials` or `join`, or `allow_plaintext` where everybody "
             "on the way is trusted.",
-            *("credentials", "join", "allow_plaintext"),
+            "credentials",
+            "join",
+            "allow_plaintext",
         )
     return settings
 
@@ -177,7 +179,10 @@ def _require_protection(settings: Settings, address: Address) -> None:
         raise WeftError(
             f"{address} takes clients of other machines, and there are no users: give `users`, `token_key` or "
             "`client_authority`, or `allow_anonymous` where anybody may do what the rights let everybody do.",
-            *("users", "token_key", "client_authority", "allow_anonymous"),
+            "users",
+            "token_key",
+            "client_authority",
+            "allow_anonymous",
         )
 
 

@@ -27,7 +27,7 @@ class Credentials:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Those that are read again."""
+        """Files that are read again."""
         return (self.certificate,) if self.key is None else (self.certificate, self.key)
 
 
@@ -108,7 +108,7 @@ def peer_certificate(transport: BaseTransport) -> dict[str, Any] | None:
 
 
 def peer_badge(transport: BaseTransport) -> Badge:
-    """Who the other end has shown to be; nobody, where it has shown nothing."""
+    """Badge that the other end has shown; nobody's, where it has shown nothing."""
     return badge_of(peer_certificate(transport) or {})
 
 
