@@ -434,3 +434,62 @@ def test_passwords_that_wait_are_bounded() -> None:
     (answer,) = second.say_bytes(connect)
     assert isinstance(answer, p.Connack)
     assert answer.code == Reason.SERVER_BUSY
+
+
+def test_nobody_is_listened_to_for_long_before_connect() -> None:
+    one = house(parameters=Parameters(sys_interval=0, connect_timeout=5.0))
+    loud, slow = one.open(V3, FAR), one.open(V3, FAR)
+    loud.say_bytes(b"\x10\xff\xff\x7f")  # CONNECT of 2 MiB
+    assert loud.closed
+    slow.say_bytes(b"\x10")
+    one.wait(4)
+    slow.say_bytes(b"\x20")
+    assert not slow.closed
+    one.wait(1)
+    assert slow.closed
+
+
+def test_a_packet_that_never_ends_ends_with_the_keep_alive() -> None:
+    one = house()
+    slow, other = entered(one, client="slow", keep_alive=10), entered(one, client="other")
+    slow.say_bytes(b"\x30\x7f")
+    for _ in range(16):
+        one.wait(1)
+        slow.say_bytes(b"x")
+    assert slow.closed
+    assert not other.closed
+
+
+@pytest.mark.parametrize("version", [V3, V5])
+def test_oversized_everything_ends_the_one_who_sends_it(version: p.Version) -> None:
+    one = house(parameters=Parameters(sys_interval=0, packet_bytes=1000, topic_levels=4, subscriptions=2))
+    big = entered(one, client="big", version=version)
+    assert big.say(p.Subscribe(1, (p.Request("home/1/2/3/4/5"),))) == [p.Suback(1, (0x8F if version is V5 else 0x80,))]
+    codes = [subscribed(big, f"home/{number}") for number in range(3)]
+    assert codes == [0, 0, 0x97 if version is V5 else 0x80]
+    big.say_bytes(b"\x30\xff\x7f")
+    assert big.closed
+    assert enter(one, client="next")[1].code == 0
+
+
+def test_properties_said_again_and_again_are_bounded_by_their_packet() -> None:
+    """MQTT compresses nothing: what many properties cost is what their bytes cost, and WebSockets may not deflate."""
+    one = house(parameters=Parameters(sys_interval=0, packet_bytes=10_000))
+    reader, writer = entered(one, "bob"), entered(one)
+    subscribed(reader, "home/garden")
+    many = {Property.USER_PROPERTY: (("a", "b"),) * 1000}
+    writer.say(p.Publish("home/garden", b"", properties=many))
+    (heard,) = reader.take()
+    assert isinstance(heard, p.Publish)
+    assert len(heard.properties[Property.USER_PROPERTY]) == 1000
+    writer.say(p.Publish("home/garden", b"", properties={Property.USER_PROPERTY: (("a", "b"),) * 2000}))
+    assert writer.closed
+    assert not reader.closed
+
+
+def test_long_names_are_not_remembered() -> None:
+    one = house()
+    alice = entered(one)
+    for number in range(5):
+        alice.say(p.Publish(f"home/{number}/{'x' * 2000}", b""))
+    assert not [name for name in one.broker._subscriptions.routes.by_name if len(name) > 1024]

@@ -38,6 +38,7 @@ from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import client_context, credentials_in
 from weft.live.watch import Watch
+from weft.live.websocket import WebSocketClient
 from weft.master.engine import design_here
 from weft.node.effect import Linked
 from weft.node.identity import Identity
@@ -267,6 +268,34 @@ def test_rights_that_change_are_seen(ca: AuthorityFolder, rights: Path) -> None:
             writer.close()
 
     asyncio.run(main())
+
+
+def test_a_websocket_compresses_nothing() -> None:
+    """Some bytes could stand for very many."""
+    wanted = ["GET / HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+    wanted += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: mqtt"]
+    head = "\r\n".join([*wanted, "Sec-WebSocket-Extensions: permessage-deflate", "", ""])
+    sent: list[bytes] = []
+    client = WebSocketClient(Someone(), 1000)  # type: ignore[arg-type]
+    client.transport = Line(sent)  # type: ignore[assignment]
+    client.data_received(head.encode())
+    answer = b"".join(sent).decode()
+    assert answer.startswith("HTTP/1.1 101")
+    assert "Extensions" not in answer
+
+
+class Someone:
+    def handle(self, event: Event) -> None: ...
+
+
+class Line:
+    """A transport that keeps what it is given."""
+
+    def __init__(self, sent: list[bytes]) -> None:
+        self.write = sent.append
+
+    def is_closing(self) -> bool:
+        return False
 
 
 # The master's port

@@ -22,7 +22,7 @@ from weft.wire.mqtt.reason import PacketError, Reason
 if TYPE_CHECKING:
     from weft.access.web_token import TokenKey  # which needs a library that most brokers do without
 
-REMEMBERED = 50_000  # sessions whose rights are at hand
+REMEMBERED, SHORT = 50_000, 256  # sessions whose rights are at hand, and characters of their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +143,13 @@ class Guard:
 
     def _rights_of(self, rights: Rights, session: str) -> Granted:
         granted = self._granted.get(session)
-        if granted is None:
+        if granted is not None:
+            return granted
+        granted = rights.of(*parted(session))
+        if len(session) <= SHORT:
             if len(self._granted) >= REMEMBERED:
                 self._granted.clear()
-            granted = self._granted[session] = rights.of(*parted(session))
+            self._granted[session] = granted
         return granted
 
     # Proofs

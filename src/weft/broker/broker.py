@@ -45,6 +45,8 @@ from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
 NEVER = 2**62  # bytes: no read is worth another look
+CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
+LOGIN = 60.0  # seconds between two looks whether a log-in is still valid
 CONNECT5 = b"\0\x04MQTT\x05"
 
 
@@ -406,6 +408,8 @@ class Broker:
     def _read(self, connection: Connection, data: bytes, now: float) -> None:
         """All packets of a read; what is left waits for more."""
         at, end, limit = 0, len(data), self.parameters.packet_bytes
+        if connection.version is None:
+            limit = min(limit, CONNECT_BYTES)
         while at < end and not connection.closing:
             if connection.session is not None:
                 head = data[at]
@@ -468,16 +472,21 @@ class Broker:
         self._guard.check(known, packet)
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
-            self._deadlines.at(known.until, lambda then: self._end_login(connection, then))
+            self._check_login(connection, known.until, now)
         if self.parameters.linked and parted(packet.client)[1] and self._sessions.get(packet.client) is None:
             connection.waiting = packet
             self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)
 
-    def _end_login(self, connection: Connection, now: float) -> None:
-        """The token with which a client came is not valid any more."""
-        if connection.number in self._connections and not connection.closing:
+    def _check_login(self, connection: Connection, until: float, now: float) -> None:
+        """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""
+        if connection.number not in self._connections or connection.closing:
+            return
+        if now < until:
+            due = min(until, now + LOGIN)
+            self._deadlines.at(due, lambda then: self._check_login(connection, until, then))
+        else:
             self._outbox.note("disconnected", connection, _client(connection), "the token has expired")
             self._say_goodbye(connection, Reason.MAXIMUM_CONNECT_TIME, "The token has expired.")
             self._end(connection, now, will=True)

@@ -26,7 +26,7 @@ from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
-ALLOWED = 1_000  # names that a client may publish on, at hand
+ALLOWED, SHORT = 1_000, 256  # names that a client may publish on, at hand, and bytes of each
 NOT_PASSED_ON = (Property.TOPIC_ALIAS, Property.MESSAGE_EXPIRY_INTERVAL, Property.WILL_DELAY_INTERVAL)
 
 
@@ -115,9 +115,10 @@ class Inbound:
             return True
         if not self._guard.may_write(publication.publisher, publication.topic.decode()):
             return False
-        if len(allowed) >= ALLOWED:
-            allowed.clear()
-        allowed.add(publication.topic)
+        if len(publication.topic) <= SHORT:
+            if len(allowed) >= ALLOWED:
+                allowed.clear()
+            allowed.add(publication.topic)
         return True
 
     def _refuse(self, connection: Connection, packet: Publish, reason: Reason) -> None:
