@@ -28,7 +28,7 @@ from weft.live.address import Address
 from weft.live.authority import AuthorityFolder, write_credentials
 from weft.live.clock import Clock
 from weft.live.driver import Driver
-from weft.live.joining import obtain_credentials
+from weft.live.joining import obtain_credentials, renew_credentials
 from weft.live.log import Log
 from weft.live.master import MasterDriver, listen
 from weft.live.master_settings import MasterSettings
@@ -469,6 +469,33 @@ def test_a_token_lets_one_node_in_once(ca: AuthorityFolder, tmp_path: Path) -> N
                 await asyncio.to_thread(obtain_credentials, tmp_path / "again", one.address, "rome", token)
             assert not (tmp_path / "again").exists()
             assert one.logged("join_refused") == 1
+
+    asyncio.run(main())
+
+
+def test_a_certificate_is_renewed_when_a_third_of_its_life_is_left(
+    ca: AuthorityFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuing, "LIFE", issuing.timedelta(days=900))
+    ca.issue(Role.NODE, "oslo", ("192.0.2.7",), tmp_path / "oslo")
+    first = (tmp_path / "oslo" / "certificate.pem").read_bytes()
+
+    async def main() -> None:
+        async with master_house(ca) as one:
+            assert not await asyncio.to_thread(renew_credentials, tmp_path / "oslo", one.address)
+            monkeypatch.setattr(issuing, "LIFE", issuing.timedelta(days=3000))  # of which it has less than a third
+            assert await asyncio.to_thread(renew_credentials, tmp_path / "oslo", one.address)
+            second = (tmp_path / "oslo" / "certificate.pem").read_bytes()
+            assert issuing.hosts_of(second) == issuing.hosts_of(first) == ("192.0.2.7",)
+            assert not issuing.is_due(second, time.time())
+            context = client_context(credentials_in(tmp_path / "oslo"))
+            assert isinstance((await answered(one, context, hello("oslo")))[0], w.Hello)
+            assert one.logged("certificate_renewed") == 1
+            asked = {"request": issuing.request(issuing.new_key(), "x").decode()}
+            for who in (None, "reader", "alice"):
+                assert "no certificate of a node" in await http(one, context_of(ca, who), "POST", "/renew", asked)
+            assert one.driver.renew()
+            assert not one.driver.renew()
 
     asyncio.run(main())
 

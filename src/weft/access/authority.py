@@ -95,6 +95,20 @@ def sign(authority: Authority, asked: bytes, role: Role, name: str, hosts: tuple
     return Signed(made.public_bytes(Encoding.PEM), digits.zfill(len(digits) + len(digits) % 2))
 
 
+def is_due(certificate: bytes, now: float) -> bool:
+    """Whether a certificate has less than a third of its life before it, and should be renewed."""
+    left = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp() - now
+    return left < LIFE.total_seconds() / 3
+
+
+def hosts_of(certificate: bytes) -> tuple[str, ...]:
+    """Hosts that a certificate of ours names, its own name left out."""
+    made = x509.load_pem_x509_certificate(certificate)
+    (name,) = made.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    found = made.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return tuple(str(one.value) for one in found if str(one.value) != name.value)
+
+
 def fingerprint(certificate: bytes) -> bytes:
     """SHA-256 of a certificate in PEM."""
     try:

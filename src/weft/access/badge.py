@@ -21,6 +21,7 @@ class Badge:
     name: str = ""
     role: Role | None = None
     serial: str = ""  # in hexadecimal digits
+    hosts: tuple[str, ...] = ()  # by which it is reached, besides its name
 
 
 def badge_of(certificate: dict[str, Any]) -> Badge:
@@ -32,7 +33,9 @@ def badge_of(certificate: dict[str, Any]) -> Badge:
     units = [one for one in said.get("organizationalUnitName", ()) if one in list(Role)]
     names = said.get("commonName", ())
     role = Role(units[0]) if len(units) == 1 else None
-    return Badge(names[0] if len(names) == 1 else "", role, certificate.get("serialNumber", ""))
+    name = names[0] if len(names) == 1 else ""
+    hosts = tuple(host for _, host in certificate.get("subjectAltName", ()) if host != name)
+    return Badge(name, role, certificate.get("serialNumber", ""), hosts)
 
 
 def stranger(badge: Badge, role: Role, name: str | None = None) -> str:

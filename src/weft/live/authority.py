@@ -13,7 +13,17 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft.access.authority import Authority, fingerprint, new_authority, new_key, request, require_name, sign
+from weft.access.authority import (
+    Authority,
+    fingerprint,
+    hosts_of,
+    is_due,
+    new_authority,
+    new_key,
+    request,
+    require_name,
+    sign,
+)
 from weft.access.badge import Role
 from weft.access.join_token import (
     HOUR,
@@ -62,6 +72,16 @@ class AuthorityFolder:
         at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
         self._append("issued", f"{made.serial} {role.value} {at} {name}\n")
         return made.certificate
+
+    def renew_master(self) -> bool:
+        """Give the master another certificate if it is time. Whether it was."""
+        own = self.folder / "master"
+        certificate = own / "certificate.pem"
+        if not is_due(certificate.read_bytes(), time.time()):
+            return False
+        asked = request((own / "key.pem").read_bytes(), "master")
+        write_secret(certificate, self.sign(asked, Role.MASTER, "master", hosts_of(certificate.read_bytes())))
+        return True
 
     def invite(self, name: str, hosts: tuple[str, ...], hours: float) -> JoinToken:
         require_name(name)

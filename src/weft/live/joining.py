@@ -1,4 +1,4 @@
-"""A new node gets its certificate from the master, for a token.
+"""A node gets its certificate from the master: a new one for a token, and before it ends another for the old one.
 
 It asks for the authority first, of whoever answers: the fingerprint in the token says whether it is the right one. Only
 then, and only to a master with a certificate of that authority, it gives the secret away.
@@ -7,16 +7,18 @@ then, and only to a master with a certificate of that authority, it gives the se
 import http.client
 import json
 import ssl
+import time
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
-from weft.access.authority import fingerprint, new_key, request
+from weft.access.authority import fingerprint, is_due, new_key, request
 from weft.access.badge import Role, badge_of, stranger
 from weft.access.join_token import read_token
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.authority import write_credentials
-from weft.live.tls import LEAST
+from weft.live.secret_file import write_secret
+from weft.live.tls import LEAST, client_context, credentials_in
 
 PATIENCE = 10.0  # seconds for an answer
 
@@ -37,6 +39,19 @@ def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> N
     if "error" in reply:
         raise WeftError(reply["error"])
     write_credentials(folder, key, reply["certificate"].encode(), authority)
+
+
+def renew_credentials(folder: Path, master: Address) -> bool:
+    """Get another certificate for the same key from the master, if it is time. Whether it was."""
+    own = credentials_in(folder)
+    if not is_due(own.certificate.read_bytes(), time.time()):
+        return False
+    asked = {"request": request((folder / "key.pem").read_bytes(), "renewal").decode()}
+    reply = _said(master, client_context(own), "POST", "/renew", asked)
+    if "error" in reply:
+        raise WeftError(reply["error"])
+    write_secret(own.certificate, reply["certificate"].encode())
+    return True
 
 
 def _context(authority: bytes | None) -> ssl.SSLContext:

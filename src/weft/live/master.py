@@ -33,7 +33,7 @@ from weft.live.master_metrics import metrics
 from weft.live.master_settings import MasterSettings
 from weft.live.store import SqliteStore
 from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
-from weft.live.watch import Watch
+from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
 from weft.master.keeping import cluster_record
@@ -69,11 +69,13 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         driver = MasterDriver(settings, clock, log, store, engine)
         server = await listen(driver, settings.listen, driver.context(watch))
         watch.start()
+        renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
         port = server.sockets[0].getsockname()[1]
         ready(replace(settings.listen, port=port))
         await stop.wait()
+        renewal.cancel()
         watch.stop()
         server.close()
         await driver.stop()
@@ -200,6 +202,10 @@ class MasterDriver:
             if wire.badge is not None and wire.badge.serial in self._revoked:
                 wire.refuse("The certificate was revoked.")
 
+    def renew(self) -> bool:
+        """Renew the master's own certificate if it is time."""
+        return self.authority is not None and self.authority.renew_master()
+
     def opened(self, wire: Wire) -> None:
         wire.number = next(self._numbers)
         problem = "" if wire.badge is None else stranger(wire.badge, Role.NODE)
@@ -240,6 +246,8 @@ class MasterDriver:
                 return _json({"authority": self.authority.certificate.decode()})
             case "POST", "/join" if self.authority is not None:
                 return _json(self._join(self.authority, request))
+            case "POST", "/renew" if self.authority is not None and request.badge is not None:
+                return _json(self._renew(self.authority, request, request.badge))
             case "GET" | "HEAD", "/health":
                 return Response("200 OK", "ok\n")
         problem = ask_refusal(request.badge, "status")
@@ -277,6 +285,22 @@ class MasterDriver:
             self._log.write("join_refused", peer=request.host, detail=str(error))
             return {"error": str(error)}
         self._log.write("certificate_issued", node=name, peer=request.host)
+        return {"certificate": signed.decode()}
+
+    def _renew(self, authority: AuthorityFolder, request: Call, badge: Badge) -> dict[str, Any]:
+        """A node asks for another certificate, by that which it has."""
+        problem = stranger(badge, Role.NODE)
+        if problem:
+            self._log.write("not_authorized", peer=request.host, detail=f"renewal: {problem}")
+            return {"error": problem}
+        try:
+            wanted = json.loads(request.body)["request"].encode()
+            signed = authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {"error": "The request for a certificate cannot be read."}
+        except WeftError as error:
+            return {"error": str(error)}
+        self._log.write("certificate_renewed", node=badge.name, peer=request.host)
         return {"certificate": signed.decode()}
 
     async def _ask(self, call: Call) -> Response:

@@ -28,7 +28,7 @@ from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stream import StreamClient
 from weft.live.tls import log_refusals, reload, server_context
-from weft.live.watch import Watch
+from weft.live.watch import Watch, daily
 
 BACKLOG = 4096  # connections that wait to be accepted
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
@@ -66,6 +66,7 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
         loop.add_signal_handler(number, stop.set)
     listeners = Listeners(driver, log, watch, settings)
     addresses = await listeners.open()
+    renewal = _look_after_credentials(settings, driver, watch, log)
     watch.start()
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
@@ -74,6 +75,8 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     if not any(end.is_set() for end in (stop, *driver.ends)):
         ready(addresses)
     await _first(stop, *driver.ends)
+    if renewal is not None:
+        renewal.cancel()
     watch.stop()
     listeners.close()
     await driver.stop()
@@ -105,6 +108,16 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     driver.start()
     driver.work(broker.restore(recovery, clock.now()))
     return driver
+
+
+def _look_after_credentials(settings: Settings, driver: Driver, watch: Watch, log: Log) -> asyncio.Task[None] | None:
+    """Have a node's certificate renewed before it ends, and taken when it is another."""
+    if not isinstance(driver, NodeDriver) or settings.own is None or settings.master is None:
+        return None
+    from weft.live.joining import renew_credentials
+
+    driver.peering.watch(watch)
+    return asyncio.ensure_future(daily(partial(renew_credentials, settings.own, settings.master), log.write))
 
 
 async def _first(*events: asyncio.Event, patience: float | None = None) -> None:

@@ -8,6 +8,7 @@ the end that opened it from when it is known how far the other is.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from weft.access.badge import Role as Badges
 from weft.access.badge import stranger
@@ -17,7 +18,8 @@ from weft.live.address import Address, read_address
 from weft.live.clock import Clock
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
-from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, server_context
+from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.node.node import Node
@@ -56,6 +58,7 @@ class Peering:
         self._clock = clock
         self._log = log
         self._handle = handle
+        self._credentials = credentials
         self._calls = None if credentials is None else client_context(credentials)
         self._takes = None if credentials is None else server_context(credentials, required=True)
         if self._takes is not None:
@@ -68,6 +71,12 @@ class Peering:
         self._said: set[str] = set()  # what the log has said already
         self.joined = asyncio.Event()  # the master has given this node its tables
         self.dismissed = asyncio.Event()  # the master wants it to leave
+
+    def watch(self, watch: Watch) -> None:
+        """Take another certificate when there is one."""
+        for context in (self._calls, self._takes):
+            if context is not None and self._credentials is not None:
+                watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
 
     @property
     def identity(self) -> Identity:

@@ -1,11 +1,14 @@
-"""Files that are looked at every second, and at once on SIGHUP: certificates, users, rights."""
+"""Files that are looked at every second, and at once on SIGHUP: certificates, users, rights. What is done every day."""
 
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from weft.errors import WeftError
+
 INTERVAL = 1.0  # seconds
+DAY = 86_400.0
 
 Stamp = tuple[tuple[int, int, int] | None, ...]
 
@@ -55,3 +58,14 @@ def _stamp_of(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+async def daily(renew: Callable[[], bool], write: Callable[..., None]) -> None:
+    """Renew now and every day, beside the event loop; what is wrong is logged, and tried again."""
+    while True:
+        try:
+            if await asyncio.to_thread(renew):
+                write("certificate_renewed")
+        except (WeftError, OSError) as error:
+            write("certificate_not_renewed", detail=str(error))
+        await asyncio.sleep(DAY)
