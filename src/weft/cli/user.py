@@ -22,11 +22,15 @@ def add(name: Name, users: UserFile = DEFAULT) -> None:
     """Add a user, or give it another password, which is asked for, or read from standard input."""
     from weft.access.password import SALT_BYTES, keep
     from weft.access.user import require_user
+    from weft.errors import WeftError
 
     require_user(name)
     known = _read(users)
     word = "Changed" if name in known else "Added"
-    known[name] = keep(_password().encode(), os.urandom(SALT_BYTES))
+    password = _password()
+    if not password:
+        raise WeftError("The password is empty: give one.")
+    known[name] = keep(password.encode(), os.urandom(SALT_BYTES))
     _write(users, known)
     typer.echo(f"{word} {name} in {users}.")
 
