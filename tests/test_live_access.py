@@ -16,10 +16,14 @@ from typing import Any
 
 import pytest
 
+from live_network import Master, Process, running, weft
+from live_node import Paho, until
 from weft.access import authority as issuing
 from weft.access.badge import Role
 from weft.access.guard import Guard
 from weft.access.join_token import digest
+from weft.access.password import keep
+from weft.access.user import write_users
 from weft.broker.broker import Broker
 from weft.broker.effect import Event
 from weft.broker.parameters import Parameters
@@ -645,3 +649,43 @@ def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, 
         one.peering.close()
 
     asyncio.run(main())
+
+
+# The walk of docs/network.md, as processes
+
+
+def test_a_cluster_with_certificates_carries_what_users_may_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ca, rights = AuthorityFolder(tmp_path / "ca"), tmp_path / "rights"
+    ca.create("weft", ())
+    rights.write_text("user alice\ntopic readwrite news/#\n")
+    (tmp_path / "users").write_text(write_users({"alice": keep(b"secret", b"salt", log_n=4, blocks=1, times=1)}))
+    access = ("--users", str(tmp_path / "users"), "--rights", str(rights))
+    monkeypatch.setenv("WEFT_CREDENTIALS", str(ca.folder / "operator"))
+    master = Master("--ca", str(ca.folder))
+    with running(master):
+        nodes = [_joined(master, ca, tmp_path, name, *access) for name in ("berlin", "paris")]
+        with running(*nodes):
+            ports = [node.port() for node in nodes]
+            master.await_up("berlin", "paris")
+            with _user(ca, ports[0], "alice") as one, _user(ca, ports[1], "alice") as other:
+                one.subscribe("news/#", 1)
+                other.publish("news/today", "hi", 1)
+                until(lambda: one.payloads() == ["hi"], "the delivery")
+            code, _, err = weft("leave", "berlin", "--master", str(master.address))
+            assert (code, err) == (0, "")
+            assert nodes[0].wait()[0] == 0
+
+
+def _joined(master: Master, ca: AuthorityFolder, folder: Path, name: str, *options: str) -> Process:
+    token = str(ca.invite(name, ("127.0.0.1",), 1.0))
+    listen = ("--listen", "mqtts://127.0.0.1:0", "--data", str(folder / name))
+    return Process("node", "--master", str(master.address), "--name", name, "--join", token, *listen, *options)
+
+
+def _user(ca: AuthorityFolder, port: int, name: str) -> Paho:
+    one = Paho(port, f"{name}-{port}", 5)
+    one.client.username_pw_set(name, "secret")
+    one.client.tls_set(str(ca.folder / "authority.pem"))
+    return one
