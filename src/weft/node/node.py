@@ -281,6 +281,7 @@ class Node:
         self, peer: int, frame: w.Carry, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float
     ) -> None:
         for message in frame.messages:
+            content.check(message.content)
             first = self._carrier.receive(peer, message, now)
             if message.token:
                 self._trace_here(peer, message, now)
