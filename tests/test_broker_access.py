@@ -341,6 +341,21 @@ def test_a_right_that_is_taken_away_ends_the_subscription() -> None:
     assert len(notes(one, "unsubscribed")) == 1
 
 
+@pytest.mark.parametrize("qos", [0, 1])
+def test_a_right_to_publish_that_is_taken_away_is_gone_at_once(qos: int) -> None:
+    one = house()
+    alice, reader = entered(one), entered(one, "bob")
+    subscribed(reader, "home/garden", qos)
+    for _ in range(2):  # the second time through the lane
+        alice.say(p.Publish("home/garden", b"before", qos, packet_id=7 * qos))
+    assert len(topics(reader.take())) == 2
+    text = RIGHTS.replace("topic readwrite home/#", "topic read home/#")
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(text))))
+    alice.say(p.Publish("home/garden", b"after", qos, packet_id=8 * qos))
+    assert topics(reader.take()) == []
+    assert not alice.closed
+
+
 def test_what_waits_goes_with_the_right_to_read_it() -> None:
     one = house()
     alice = entered(one, clean=False, properties={Property.SESSION_EXPIRY_INTERVAL: 1000})

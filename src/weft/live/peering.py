@@ -26,6 +26,7 @@ from weft.node.node import Node
 from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
 
+HANDSHAKE = 10.0  # seconds that who calls has to show its certificate
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
 ANY = ("0.0.0.0", "::")
@@ -91,7 +92,11 @@ class Peering:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                lambda: Bond(self, self._clock), address.host, address.port, ssl=self._takes
+                lambda: Bond(self, self._clock),
+                address.host,
+                address.port,
+                ssl=self._takes,
+                ssl_handshake_timeout=None if self._takes is None else HANDSHAKE,
             )
         except OSError as error:
             reason = error.strerror or str(error)
