@@ -224,8 +224,6 @@ class Peering:
             )
         elif self.identity.cluster and frame.cluster != self.identity.cluster:
             bond.refuse(f"{self.identity.name} is of the cluster {self.identity.cluster}, not of {frame.cluster}.")
-        elif bond.badge is not None and bond.peer_number != MASTER and frame.name != bond.badge.name:
-            self._send_off(bond, stranger(bond.badge, Badges.NODE, frame.name))
         elif bond.opens:
             self._greet_back(bond, frame)
         else:
