@@ -26,6 +26,7 @@ from weft.wire.frame import (
 )
 from weft.wire.mqtt.topic import is_shared
 
+MOST = 30.0  # seconds that a client waits even for a master that is there: it has lost sight of something
 Waiting = Callable[[float, bool], None]  # when, and whether this node goes on alone
 
 
@@ -100,6 +101,7 @@ class Directory:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         entry = (self.sequence + bool(self._changed), action)
         self._waiting.append(entry)
+        self._deadlines.at(now + MOST, lambda then: self._go_on_alone(entry, then))
         if MASTER not in self._atlas.up:
             self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
 
@@ -115,7 +117,11 @@ class Directory:
             action(now, False)
 
     def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
-        if entry in self._waiting and MASTER not in self._atlas.up:
+        if MASTER not in self._atlas.up:
+            self._go_on_alone(entry, now)
+
+    def _go_on_alone(self, entry: tuple[int, Waiting], now: float) -> None:
+        if entry in self._waiting:
             self._waiting.remove(entry)
             entry[1](now, True)
 
