@@ -45,6 +45,7 @@ class Directory:
         self._patience = patience
         self._session_of = session_of
         self.sequence = 0  # of Interest
+        self._placed = 0  # the sequence up to which all is in place
         self._unknown: dict[str, int] = {}  # filters that are not in place, and the sequence that they came with
         self._changed: dict[str, Held] = {}  # in this event
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
@@ -100,6 +101,9 @@ class Directory:
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         entry = (self.sequence + bool(self._changed), action)
+        if entry[0] <= self._placed:
+            action(now, False)
+            return
         self._waiting.append(entry)
         self._deadlines.at(now + MOST, lambda then: self._go_on_alone(entry, then))
         if MASTER not in self._atlas.up:
@@ -110,6 +114,7 @@ class Directory:
             self._deadlines.at(now + self._patience, lambda then, entry=entry: self._lose_patience(entry, then))  # type: ignore[misc]
 
     def in_place(self, sequence: int, now: float) -> None:
+        self._placed = max(self._placed, sequence)
         self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
         ready = [one for one in self._waiting if one[0] <= sequence]
         self._waiting = [one for one in self._waiting if one[0] > sequence]
