@@ -632,9 +632,15 @@ def test_a_node_does_not_speak_with_who_is_not_its_peer(ca: AuthorityFolder, who
 
 @pytest.mark.parametrize(
     ("who", "name"),
-    [("paris", "rome"), ("other/berlin", "berlin"), ("expired/berlin", "berlin"), ("reader", "reader")],
+    [
+        (None, "berlin"),
+        ("paris", "rome"),
+        ("other/berlin", "berlin"),
+        ("expired/berlin", "berlin"),
+        ("reader", "reader"),
+    ],
 )
-def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, who: str, name: str) -> None:
+def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, who: str | None, name: str) -> None:
     """The one that is called hears from somebody who says that it is its peer."""
 
     async def main() -> None:
