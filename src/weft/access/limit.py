@@ -1,10 +1,11 @@
 """Limits by address: connections at a time, attempts to log in a second, and a pause after failed ones.
 
 Attempts are counted by a bucket that fills at `connect_rate` a second up to `connect_burst`, and so are connections, of
-which there may be twice as many: who is too fast is told so, and who goes on is closed without a word. After `failures` log-ins
-that failed, the address has to wait, a quarter of a second at first and twice as long after each further one, up to
-`longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds ends it, as does a
-quarter of an hour without a failure.
+which there may be twice as many: who is too fast is told so, and who goes on is closed without a word.
+
+After `failures` log-ins that failed, the address has to wait: a quarter of a second at first, twice as long after each
+further one, up to `longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds
+ends it, as does a quarter of an hour without a failure.
 
 An address is one of IPv4, or 64 bits of IPv6, which is what one customer gets. The loopback is not limited. What is
 remembered is bounded: the address that was heard of longest ago is forgotten.
