@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from live_network import Master, Process, running, weft
+from live_network import Master, Process, running
 from live_node import Paho, until
 from weft.access import authority as issuing
 from weft.access.badge import Role
@@ -679,8 +679,7 @@ def test_a_cluster_with_certificates_carries_what_users_may_say(
                 one.subscribe("news/#", 1)
                 other.publish("news/today", "hi", 1)
                 until(lambda: one.payloads() == ["hi"], "the delivery")
-            code, _, err = weft("leave", "berlin", "--master", str(master.address))
-            assert (code, err) == (0, "")
+            master.ask("leave", node="berlin")
             assert nodes[0].wait()[0] == 0
 
 
