@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.experiments.runs.popsub import Power
 from weft.model.latency import Latency, read_latency
 from weft.overlays.broker_tree import BrokerTree, Neighbourhood, broker_tree
 from weft.protocol.popsub.parameters import Parameters, Way
@@ -27,7 +28,7 @@ from weft.workloads.geography import geographic_latency
 from weft.workloads.popsub import ContentWorkload, Setting, content_workload
 
 ROUNDS = 3
-SHARE = 0.1  # of the measured capacity, as in the experiments
+SHARE = Power().share  # of the measured capacity, as in the experiments
 ROW = "| {:<9} | {:<14} | {:>12,} | {:>10,} | {:>8.2f} | {:>12,.0f} |"
 
 

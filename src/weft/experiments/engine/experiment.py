@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
+LOWEST, HIGHEST = "lowest", "highest"  # of them
 
 Effort = Literal["quick", "full"]
 
@@ -50,6 +51,7 @@ class Plan:
 class Metric:
     column: str  # a figure of the runs
     relative: bool = False
+    to: str | None = None  # the system that it is relative to; none: the baseline
 
 
 @dataclass(frozen=True)
