@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
-LOWEST, HIGHEST = "lowest", "highest"  # of them
+EACH = "each"  # of them
 
 Effort = Literal["quick", "full"]
+LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"
 
 
 class Run(Protocol):

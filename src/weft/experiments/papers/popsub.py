@@ -208,7 +208,12 @@ FIGURES = (
             _unpopular("f"),
             Panel("(g) the same, 90th percentile, ms", "unpopular PDL, 90th percentile", UNPOPULAR, logarithmic=True),
         ),
-        ("popular PDL",),
+        (
+            "popular PDL",
+            "popular PDL / unpopular",
+            "unpopular PDL / Direct Delivery's",
+            "90th percentile / Direct Delivery's",
+        ),
     ),
     _figure(
         "fig3-subscriptions",
@@ -247,7 +252,7 @@ FIGURES = (
             Panel("(c) popular PDL, ms", "popular PDL", tuple(SYSTEMS), logarithmic=True),
             _unpopular("d"),
         ),
-        ("queue / baseline's", "popular PDL / baseline's"),
+        ("queue / baseline's", "queue in messages / baseline's", "popular PDL / baseline's", "popular PDL / unpopular"),
     ),
 )
 
