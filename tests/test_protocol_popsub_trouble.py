@@ -132,34 +132,51 @@ class FewLosses(Faults):
     def __init__(self, pattern, timeout):
         super().__init__(0.0, timeout, 0)
         self.pattern = list(pattern)
+        self.lost = 0
 
     def strike(self):
-        return self.pattern.pop() if self.pattern else False
+        strikes = self.pattern.pop() if self.pattern else False
+        self.lost += strikes
+        return strikes
 
 
-@pytest.mark.parametrize("way", [Way.DIRECT, Way.GOSSIP])
-def test_a_lost_direct_message_or_invitation_is_sent_again(way):
-    faults = FewLosses([], 500.0)
-    world = BrokerWorld(3, [(0, 1), (1, 2)], way, faults=faults, diameter=2_000.0, evaluation=1e9, round=1_000.0)
+def chain_with_losses(way, faults):
+    """Brokers 0 to 2 in a chain, of which 0 advertises and 2 subscribes, and all is unpopular."""
+    options = {"diameter": 2_000.0, "evaluation": 1e9, "round": 1_000.0, "sweep_rounds": 100}
+    world = BrokerWorld(3, [(0, 1), (1, 2)], way, faults=faults, **options)
     advertisement = world.advertise(0)
     world.settle()
-    early = world.subscribe(2)
+    subscription = world.subscribe(2)
     world.settle()
     for entry in world.brokers[0].table.entries.values():
         entry.way = way
-    first = world.publish(0, advertisement)
-    world.settle()
-    late = world.subscribe(2)
-    while late not in world.brokers[1].table.routes:
-        world.wait(1)
-    faults.pattern = [True]  # the invitation
-    world.wait(20)
-    faults.pattern = [True]  # a direct message, or nothing of importance
+    return world, advertisement, subscription
+
+
+def test_a_lost_direct_message_is_sent_again():
+    faults = FewLosses([], 500.0)
+    world, advertisement, subscription = chain_with_losses(Way.DIRECT, faults)
+    faults.pattern = [True, True]  # twice
     said = world.publish(0, advertisement)
+    world.wait(900)
+    assert world.got(subscription) == []
+    world.wait(500)
+    assert world.got(subscription) == [said]
+
+
+def test_a_lost_invitation_is_sent_again():
+    faults = FewLosses([], 500.0)
+    world, advertisement, _ = chain_with_losses(Way.GOSSIP, faults)
+    world.publish(0, advertisement)
     world.settle()
-    world.wait(60_000)
-    assert world.got(early) == [first, said]
-    assert world.got(late) == [said]
+    world.happen(1, Subscribed(Subscription(50, ANYTHING)))
+    faults.pattern = [True]  # the invitation: nobody says anything before that
+    while not faults.lost:
+        world.wait(1)
+    world.wait(100)
+    assert advertisement not in world.brokers[1].gossiping.groups
+    world.wait(500)
+    assert advertisement in world.brokers[1].gossiping.groups
 
 
 @settings(deadline=None, max_examples=60)
@@ -241,6 +258,16 @@ def test_tables_follow_the_links(way, nodes, seed, data):
     came = Counter((row.publication.number, row.subscription) for row in world.ledger.deliveries)
     assert all(came[number, subscription] == 1 for number in said for subscription in subscriptions)
     assert max(came.values()) == 1
+
+
+def test_nothing_is_said_over_a_link_that_has_gone():
+    made = broker()
+    assert made.handle(Unlinked(1), 1.0) == [Send(2, Unadvertise(7))]
+    assert made.handle(Unlinked(1), 1.0) == []
+    assert made.handle(Linked(3), 2.0) == []
+    assert made.handle(Advertised(Advertisement(8, ANYTHING)), 2.0) == [
+        Send(peer, Advertise(Advertisement(8, ANYTHING))) for peer in (2, 3)
+    ]
 
 
 def test_a_batch_that_waits_for_a_link_that_goes_is_sent_directly():

