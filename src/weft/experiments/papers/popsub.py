@@ -284,7 +284,7 @@ def _choice(name: str, title: str, axis_name: str, plan: Planned, extra: tuple[s
 
 def _by_capacity(given: Input) -> Planned:
     axis = Axis(
-        quick=(0.1, 0.7),
+        quick=(0.25, 1.0),
         full=(0.1, 0.25, 0.5, 0.7, 1.0),
         label="{x:g} of the capacity",
         about="{x:g} of the measured capacity, phi 0.05",
@@ -300,7 +300,7 @@ def _by_reading(given: Input) -> Planned:
         "8 nearest hosts": (replace(given, nearest=8), Power()),
         "a third is wanted": (replace(given, wanted="third"), Power()),
         "all is wanted": (replace(given, wanted="all"), Power()),
-        "every link costs a unit": (given, Power(additional=1.0)),
+        "other links cost writing": (given, Power(additional=None)),
         "batches gain 1.2 at most": (given, Power(batch_gain=1.2)),
     }
 

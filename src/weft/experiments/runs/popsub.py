@@ -23,10 +23,11 @@ class Input:
 
 @dataclass(frozen=True)
 class Power:
-    """What brokers can do, of what was measured."""
+    """What brokers can do. By the paper's words it is what was measured, and every forward over a link takes a unit, as it
+    does in Algorithm 1."""
 
-    share: float = 0.7  # of the publications a second
-    additional: float | None = None  # of a unit, for each link but the first; none: as measured
+    share: float = 1.0  # of the measured publications a second
+    additional: float | None = 1.0  # of a unit, for each link but the first; none: writing only, as measured
     batch_gain: float | None = None  # at most; none: as measured
 
 
