@@ -23,8 +23,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Power:
-    """What brokers can do. By the paper's words it is what was measured, and every forward over a link takes a unit, as it
-    does in Algorithm 1."""
+    """What brokers can do: by the paper's words what was measured, and every forward over a link takes a unit."""
 
     share: float = 1.0  # of the measured publications a second
     additional: float | None = 1.0  # of a unit, for each link but the first; none: writing only, as measured
