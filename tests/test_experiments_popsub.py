@@ -63,6 +63,12 @@ def test_what_brokers_can_do_is_a_part_of_what_was_measured():
     assert broker_capacity(Power(additional=None)) == measured
 
 
+@pytest.mark.parametrize("name", BY_NAME)
+def test_panels_are_of_systems_that_are_run(name):
+    systems = set(BY_NAME[name].systems)
+    assert all(set(panel.systems) <= systems for panel in BY_NAME[name].panels)
+
+
 def test_the_baseline_is_run_once_for_all_phi():
     runs = BY_NAME["popsub-fig3-phi"].plan("full", {}).runs
     assert len({run for (system, _, _), run in runs.items() if system == BASELINE}) == 25

@@ -203,6 +203,7 @@ def test_a_broker_that_keeps_up_has_no_queue():
     outcome = simulate(stage_of(*chain(50, 11.0)), Way.TREE, PARAMETERS, SLOW)
     assert (outcome.queued, outcome.queue) == (0, 0.0)
     assert outcome.popular_latency == 15.0
+    assert outcome.load == pytest.approx(10 / 11)  # of 11 ms, each publication takes 10
 
 
 def test_further_links_cost_less():

@@ -48,6 +48,7 @@ class Outcome:
     popular_latency: float  # 99th percentile, milliseconds; as are the next
     unpopular_latency: float
     unpopular_latency_90: float  # 90th percentile
+    load: float  # of the busiest broker: its work as a share of the time in which everything was published
     queue: float  # mean length, in publications, that publications found which had to wait; 0 if none had to
     queued: int  # publications
     message_queue: float  # the same in messages, a batch being one
@@ -78,7 +79,8 @@ def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity,
     expected, issuers = stage.expected_deliveries, np.unique(stage.traffic.issuers)
     buffers, groups = _buffers(stage, way), _groups(stage, way, parameters, seed)
     milliseconds = simulate_events(scene, buffers, groups, issuers, expected)
-    outcome = _outcome(scene.ledger, milliseconds / 1000.0)
+    load = float(scene.load.worked.max() / stage.traffic.times[-1])
+    outcome = _outcome(scene.ledger, load, milliseconds / 1000.0)
     if outcome.deliveries != expected:
         raise DeliveryError(f"{outcome.deliveries} deliveries where {expected} are due")
     return outcome
@@ -104,6 +106,7 @@ def _load(stage: Stage, capacity: Capacity) -> Load:
         costs=capacity.costs(),
         additional=capacity.additional,
         busy=np.zeros(stage.brokers),
+        worked=np.zeros(stage.brokers),
         waiting=np.zeros((stage.brokers, 2), np.int64),
         queued=np.zeros((stage.brokers, 2), np.int64),
     )
@@ -180,7 +183,7 @@ def _groups(stage: Stage, way: Way, parameters: Parameters, seed: int) -> Groups
     )
 
 
-def _outcome(made: Ledger, seconds: float) -> Outcome:
+def _outcome(made: Ledger, load: float, seconds: float) -> Outcome:
     totals = made.totals
     popular, unpopular = int(totals[ledger.POPULAR]), int(totals[ledger.UNPOPULAR])
     received = totals[ledger.GOSSIPED_PUBLICATIONS]
@@ -197,6 +200,7 @@ def _outcome(made: Ledger, seconds: float) -> Outcome:
         popular_latency=ledger.PER_BIN * _percentile(made.latencies[0], 0.99),
         unpopular_latency=ledger.PER_BIN * _percentile(made.latencies[1], 0.99),
         unpopular_latency_90=ledger.PER_BIN * _percentile(made.latencies[1], 0.90),
+        load=load,
         queue=_ratio(totals[ledger.QUEUE_LENGTHS], totals[ledger.QUEUED]),
         queued=int(totals[ledger.QUEUED]),
         message_queue=_ratio(totals[ledger.MESSAGE_QUEUE_LENGTHS], totals[ledger.QUEUED_MESSAGES]),

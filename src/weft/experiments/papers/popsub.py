@@ -45,6 +45,7 @@ METRICS = {
     "unpopular PDL, 90th percentile": Metric("unpopular_latency_90"),
     "90th percentile / Direct Delivery's": Metric("unpopular_latency_90", relative=True, to="Direct Delivery"),
     "popular PDL / unpopular": Metric("popular_to_unpopular"),
+    "load of the busiest": Metric("load"),
     "queue": Metric("queue"),
     "queue / baseline's": Metric("queue", relative=True),
     "queue in messages": Metric("message_queue"),
@@ -129,12 +130,12 @@ def _figure(
     )
 
 
-def _gain(letter: str) -> Panel:
-    return Panel(f"({letter}) publication gain ratio", "gain ratio", tuple(SYSTEMS))
+def _gain(letter: str, systems: tuple[str, ...] = tuple(SYSTEMS)) -> Panel:
+    return Panel(f"({letter}) publication gain ratio", "gain ratio", systems)
 
 
-def _pure(letter: str) -> Panel:
-    return Panel(f"({letter}) pure forwards", "pure forwards", tuple(SYSTEMS))
+def _pure(letter: str, systems: tuple[str, ...] = tuple(SYSTEMS)) -> Panel:
+    return Panel(f"({letter}) pure forwards", "pure forwards", systems)
 
 
 def _unpopular(letter: str) -> Panel:
@@ -269,10 +270,11 @@ def _choice(name: str, title: str, axis_name: str, plan: Planned, extra: tuple[s
         systems=SYSTEMS_OF_PAPER,
         metrics=METRICS,
         plan=plan,
-        panels=(_gain("a"), _pure("b"), queue),
+        panels=(_gain("a", SYSTEMS_OF_PAPER), _pure("b", SYSTEMS_OF_PAPER), queue),
         baseline=BASELINE,
         extra_metrics=(
             *RELATIVE,
+            "load of the busiest",
             "popular PDL",
             "unpopular PDL",
             "direct forwards",

@@ -96,6 +96,7 @@ class Load(NamedTuple):
     costs: Floats  # milliseconds that a message of so many publications takes; beyond the last, in proportion
     additional: float  # share of that for each additional message of a job
     busy: Floats  # until when, of brokers
+    worked: Floats  # milliseconds, of brokers
     waiting: Int64s  # [broker, jobs or publications]
     queued: Int64s  # [broker, jobs or lengths], of this interval
 
@@ -156,6 +157,7 @@ def end_job(scene: Scene, agenda: Agenda, broker: int, size: int, now: float, st
     if end == start:
         return
     load.busy[broker] = end
+    load.worked[broker] += end - start
     if start > now:
         schedule(agenda, start, event(STARTED, broker, size))
         totals[QUEUED] += size
