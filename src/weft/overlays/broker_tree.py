@@ -3,7 +3,7 @@
 The paper walks breadth-first over the graph of measured latencies from a random root until it has as many brokers as
 wanted, and takes the tree of shortest paths in what it has visited. Of a full matrix the walk visits any hosts, here
 drawn by lot. The tree is no star: measured latencies break the triangle inequality, so that most shortest paths have
-several hops (from 200 hosts of PlanetLab 20 to 75 children at the root, and mean depths of 1.9 to 3.0).
+several hops (from 200 hosts of PlanetLab 10 to 78 children at the root, and mean depths of 1.8 to 3.1).
 
 Another choice is a graph of nearest hosts only, and, so that it is connected, of the minimum spanning tree: its trees
 are deeper and have a narrow top.
