@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 from test_overlays_broker_tree import SMALL
+from weft.experiments.engine.results import Results, figures_of
 from weft.experiments.measures import popsub
 from weft.experiments.measures.popsub import broker_capacity
 from weft.experiments.papers.popsub import BASELINE, EXPERIMENTS, SYSTEMS, UNPOPULAR
 from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.protocol.popsub.parameters import Way
+from weft.report.markdown import matrix
+from weft.report.panel import draw_panels
 from weft.sim.capacity import measured_capacity
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
@@ -96,3 +99,23 @@ def test_a_run_has_the_figures_of_its_way_and_no_others():
     assert told[Way.BATCH] == (True, False, False)
     assert told[Way.GOSSIP] == (True, False, True)
     assert all(figures[SYSTEMS[system]]["forwards"] < figures[Way.TREE]["forwards"] for system in UNPOPULAR)
+
+
+@pytest.mark.parametrize("name", ["popsub-choice-nearest", "popsub-choice-reading-overloaded"])
+def test_a_choice_runs_whole_at_a_toy_size(name):
+    """As --quick would, on ten brokers: every reading is run, told and drawn."""
+    plan = BY_NAME[name].plan("quick", {})
+    rows = []
+    for (system, at, seed), run in plan.runs.items():
+        given = replace(run.input, brokers=10, subscriptions=100, rate=0.1, exponent=1.0)
+        toy = replace(
+            run, input=given, power=replace(run.power, share=run.power.share / 2000)
+        )  # so that there are queues
+        rows.append({"system": system, "at": at, "seed": seed, "error": None, **toy.measure()})
+    results = Results(BY_NAME[name], "quick", plan.points, plan.seeds, plan.settings, rows)
+    figures = figures_of(results)
+    assert {at for metric, _, at in figures if metric == "load of the busiest"} >= {
+        point.label for point in plan.points
+    }
+    assert "average queue" in draw_panels(results, figures)
+    assert all(f"| {system} |" in matrix(results, figures, "gain ratio") for system in BY_NAME[name].systems)
