@@ -46,7 +46,7 @@ def friend(number, interest=(1, 2)):
 
 
 def heartbeat(number, interest=(1, 2), chosen=True, relayed=()):
-    return Received(number, Heartbeat(friend(number, interest), chosen, {}, tuple(relayed)))
+    return Received(number, Heartbeat(friend(number, interest), chosen, False, False, {}, tuple(relayed)))
 
 
 def joined(interest=(1, 2), **parameters):

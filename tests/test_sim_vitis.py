@@ -97,6 +97,7 @@ class Twins:
             "lately": set(vitis.lately),
             "gateways": [(found.gateway, found.hops) for _, found in sorted(vitis.proposals.items())],
             "relays": {(t, child) for t in range(topics) for child in vitis.relays.children(t)},
+            "friends": vitis.table.friends,
         }
 
     def of_kernels(self, v):
@@ -112,6 +113,7 @@ class Twins:
             "lately": set(lately.tolist()),
             "gateways": list(zip(*(proposed[own].tolist() for proposed in network.proposals), strict=True)),
             "relays": {divmod(int(key), nodes) for key in keys},
+            "friends": {int(peer) for peer in gossip.table[v, gossip.first_friend[v] :] if peer >= 0},
         }
 
 
@@ -126,6 +128,7 @@ def known(peers, ages):
         (2, Parameters(table=8, small_world=3, view=8, shuffle=4, exponent=0.5, expiry=4)),
         (3, Parameters(table=5, small_world=1, view=4, shuffle=2, exponent=1.5, gateway_hops=1, patience=3)),
         (4, Parameters(table=7, view=6, shuffle=6, exponent=1.0, utility="sum", floor=20.0)),
+        (5, Parameters(table=8, view=5, shuffle=3, in_degree=5)),
     ],
 )
 def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters):
@@ -156,6 +159,7 @@ def odd_parameters(draw):
     return Parameters(
         table=draw(st.integers(4, 20)),
         small_world=draw(st.integers(0, 1)),
+        in_degree=draw(st.sampled_from([None, 1, 2])),
         view=view,
         shuffle=draw(st.integers(1, view)),
         patience=draw(st.integers(2, 4)),
@@ -232,7 +236,7 @@ def test_a_world_of_protocol_objects_delivers_everything_and_heals():
     assert all(not (vitis[v].neighbourhood.links.keys() - living) for v in living)
 
 
-SMALL = Scenario(publications=100, warm_up=40)
+SMALL = Scenario(publications=100, settled=0.002)
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.25, 1.0])
@@ -250,7 +254,7 @@ def test_a_stable_network_delivers_everything(pattern, exponent):
 def test_churn_is_got_over():
     instance = generate("low", nodes=200, seed=2)
     latency = place(geographic_latency(50, 1), 200, 1)
-    figures = simulate(instance, latency, Parameters(), Scenario(publications=100, warm_up=40, churn=True), 1)
+    figures = simulate(instance, latency, Parameters(), Scenario(publications=100, settled=0.002, churn=True), 1)
     assert 0 < figures["rounds_to_heal"] < 30
     assert figures["lowest_hit_ratio"] < 1.0  # it did hurt
     assert figures["hit_ratio"] == 1.0
@@ -320,7 +324,7 @@ def small(*interests, topics):
 def test_a_few_nodes_are_a_network_too(instance, exponent, churn):
     """All on one host, with no time between them; where there is nobody to deliver to, nothing is missed."""
     latency = place(ConstantLatency(1), instance.nodes, 1, access=(0.0, 0.0))
-    scenario = Scenario(publications=30, warm_up=10, churn=churn)
+    scenario = Scenario(publications=30, churn=churn)
     figures = simulate(instance, latency, Parameters(exponent=exponent, floor=5.0), scenario, 1)
     assert figures["hit_ratio"] == 1.0
     assert figures["rounds_to_heal"] < 3
@@ -333,7 +337,8 @@ def test_a_few_nodes_are_a_network_too(instance, exponent, churn):
     [
         ({"publications": -1}, "publications of Vitis' scenario is -1: give at least 0"),
         ({"per_round": 0}, "per_round"),
-        ({"warm_up": 0}, "warm_up"),
+        ({"most_rounds": 0}, "most_rounds"),
+        ({"settled": 0.0}, "settled of Vitis' scenario is 0.0: give a share above 0"),
         ({"join_interval": float("nan")}, "join_interval"),
     ],
 )

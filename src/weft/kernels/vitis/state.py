@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     seed: int
     ring: int  # how many identifiers there are
     ring_ids: Int64s
-    targets: Int64s  # [node, small-world link], identifiers
+    units: Floats  # [node, small-world link]: what their distances depend on
     indptr: Int64s  # node -> its topics
     topics: Int32s
     rates: Floats  # of topics
@@ -45,6 +45,7 @@ class Gossip(NamedTuple):
     table_age: Int32s
     successor: Int32s
     predecessor: Int32s
+    first_friend: Int32s  # its place in the table
     shuffled: Int32s  # the peer that a node shuffles with
     exchanged: Int32s
 
@@ -58,6 +59,13 @@ class Incoming(NamedTuple):
     exchanger: Int32s
     heartbeats: Int64s
     beating: Int32s
+
+
+class Popularity(NamedTuple):
+    """Who may be chosen as a friend."""
+
+    full: Bools  # [round, modulo the length; node]
+    refused: Int64s  # node * nodes + peer, ascending: the peer told the node so in the round before
 
 
 class Found(NamedTuple):
@@ -85,6 +93,7 @@ def nobody_knows_anybody(nodes: int, view: int, table: int) -> Gossip:
         np.zeros((nodes, table), np.int32),
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, NOBODY, np.int32),
+        np.zeros(nodes, np.int32),
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, NOBODY, np.int32),
     )
