@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.model.ring import clockwise
-from weft.protocol.vitis.chance import key, ring_id, small_world_units
+from weft.protocol.vitis.chance import key, small_world_units
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.dissemination import Stories
 from weft.protocol.vitis.gateway import Proposal, elected

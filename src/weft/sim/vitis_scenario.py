@@ -30,7 +30,6 @@ from weft.protocol.vitis.parameters import Parameters
 from weft.sim.tally import Tally
 from weft.sim.vitis import VitisNetwork
 
-
 WINDOW = 8  # rounds, beside the patience of nodes, over which changes are counted: two exchanges along the ring
 
 
@@ -160,6 +159,7 @@ def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> No
     relayed[subscribers] = False
     tally.expected += len(expected)
     tally.notifications += int(reach.notifications.sum())
+    tally.relay_notifications += int(reach.notifications.sum() - reach.notifications[subscribers].sum())
     tally.deliver(got, reach.hops[got], reach.time[got], reach.notified[got])
     tally.relayed[relayed] += 1
 

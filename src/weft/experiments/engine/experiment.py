@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
+EACH = "each"  # of them
 
 Effort = Literal["quick", "full"]
 

@@ -8,9 +8,7 @@ from weft.kernels.vitis.relay import is_in
 
 
 @jit
-def accept(
-    starts: Int64s, choosers: Int32s, accepted: Int64s, bound: int, full: Bools
-) -> tuple[Int64s, Int64s]:
+def accept(starts: Int64s, choosers: Int32s, accepted: Int64s, bound: int, full: Bools) -> tuple[Int64s, Int64s]:
     """Keys peer * nodes + chooser of those accepted, ascending, and chooser * nodes + peer of those refused.
 
     The choosers of every peer are ascending. Notes who is full.
