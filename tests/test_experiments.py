@@ -18,7 +18,7 @@ from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Point
+from weft.experiments.engine.experiment import EACH, MEAN, Effort, Experiment, Point
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
 from weft.experiments.engine.results import Results, figures_of
 from weft.experiments.papers.beaconvey import ALL_SYSTEMS
@@ -49,6 +49,7 @@ PAPERS_OWN = {
 STATED_NOWHERE = (
     "weave-overlays",
     "locality-designed",
+    "vitis-table",
     "vitis-trade",
     "vitis-latency",
     "vitis-failure",
@@ -75,7 +76,7 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     claims = claims_of(experiment)
     given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
-    labels = {MEAN, *(point.label for plan in plans for point in plan.points)}
+    labels = {MEAN, EACH, *(point.label for plan in plans for point in plan.points)}
     assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
@@ -129,6 +130,41 @@ def test_an_order_agrees_when_ours_is_the_same() -> None:
     assert (swapped.verdict, swapped.sentence) == ("differs", "Here C is lower than B.")
 
 
+ALONG = {
+    ("path ratio", system, at): value
+    for system, values in {"A": (1.0, 2.0, 3.0), "B": (1.5, 2.5, 5.0), "C": (1.6, 2.4, 6.0)}.items()
+    for at, value in zip("xyz", values, strict=True)
+}
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict", "sentence"),
+    [
+        (Claim("1", "path ratio", EACH, ("A", "B")), "agrees", ""),
+        (Claim("1", "path ratio", EACH, ("A", "B", "C")), "differs", "At y: Here C is lower than B."),
+        (Claim("1", "path ratio", EACH, ("A", "D")), "cannot be compared", "At x: Not run"),
+        (Claim("1", "path ratio", EACH, ("A",), 1, 3), "agrees", ""),
+        (Claim("1", "path ratio", EACH, ("B",), 1, 3), "differs", "At z: 67% higher than stated."),
+    ],
+)
+def test_what_is_claimed_of_each_point_has_to_hold_at_all(stated: Claim, verdict: str, sentence: str) -> None:
+    found = compare(stated, ALONG, "xyz")
+    assert found.verdict == verdict
+    assert found.sentence.startswith(sentence)
+    assert found.claim == stated
+
+
+@pytest.mark.parametrize(
+    ("at", "low", "high", "verdict"),
+    [("x", 0.5, 0.5, "agrees"), ("z", 0.5, 0.5, "differs"), ("z", 1.5, 2.5, "agrees"), ("z", 3.0, 4.0, "differs")],
+)
+def test_a_gap_is_how_far_the_second_is_above_the_first(at: str, low: float, high: float, verdict: str) -> None:
+    stated = Claim("1", "path ratio", at, ("A", "B"), low, high)
+    assert not stated.is_order
+    found = compare(stated, ALONG, "xyz")
+    assert (found.verdict, found.ours) == (verdict, (0.5 if at == "x" else 2.0,))
+
+
 def test_what_was_not_measured_is_not_compared() -> None:
     assert compare(claim(1, 1), {}, []).verdict == "cannot be compared"
 
@@ -146,6 +182,9 @@ def test_what_was_not_measured_is_not_compared() -> None:
         ("up", (2, 2, 2), "differs"),
         ("down", (4, 3, 2, 1), "agrees"),
         ("down", (1, 2, 3, 4), "differs"),
+        ("flat", (1.0, 1.09, 1.04), "agrees"),
+        ("flat", (1.0, 1.2, 1.0), "differs"),
+        ("flat", (0.0, 0.0, 0.1), "differs"),
     ],
 )
 def test_a_trend_agrees_when_most_pairs_go_its_way(trend: Trend, ours: tuple[float, ...], verdict: str) -> None:

@@ -15,6 +15,7 @@ from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.dissemination import Stories
 from weft.protocol.vitis.gateway import Proposal, elected
 from weft.protocol.vitis.parameters import RING, Parameters
+from weft.protocol.vitis.popularity import Popularity
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.sampling import Sampling
 from weft.protocol.vitis.table import apart, chosen_table, next_hop, small_world_target
@@ -183,6 +184,26 @@ def test_the_next_notifier_is_asked_when_the_first_does_not_answer():
     assert not stories.known
 
 
+@given(st.lists(st.sets(st.integers(0, 8)), min_size=1, max_size=8), st.integers(1, 4))
+def test_who_is_accepted_stays_and_others_wait(rounds, bound):
+    popularity, before = Popularity(bound), frozenset()
+    for choosers in rounds:
+        popularity.chosen_by(choosers)
+        assert popularity.accepted | popularity.refused == choosers
+        assert not popularity.accepted & popularity.refused
+        assert before & choosers <= popularity.accepted
+        assert len(popularity.accepted) == min(bound, len(choosers))
+        assert popularity.is_full == (len(popularity.accepted) == bound)
+        before = popularity.accepted
+
+
+def test_without_a_bound_all_are_accepted():
+    popularity = Popularity(None)
+    popularity.chosen_by(range(100))
+    assert len(popularity.accepted) == 100
+    assert not popularity.is_full
+
+
 def test_draws_depend_on_all_that_they_are_for():
     assert len({key(*parts) for parts in np.ndindex(4, 4, 4, 4)}) == 4**4
 
@@ -216,6 +237,7 @@ def test_small_world_links_are_no_shorter_than_the_ring_is_dense(count):
         ({"table": 2}, "table is 2: give a finite number from 3"),
         ({"small_world": 13}, "leave no friend"),
         ({"shuffle": 30}, "larger than the view"),
+        ({"in_degree": 0}, "in_degree is 0: give a number from 1, or None"),
         ({"period": 0.0}, "period is 0.0"),
         ({"period": float("inf")}, "period is inf"),
         ({"exponent": -1.0}, "exponent is -1.0"),

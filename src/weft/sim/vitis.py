@@ -23,11 +23,14 @@ from weft.kernels.vitis.state import (
     Setting,
     nobody_knows_anybody,
 )
+from weft.kernels.vitis.table import all_utilities
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency, require_latency_of
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_units
 from weft.protocol.vitis.parameters import RING, Parameters
+
+MOST_PAIRED = 5000  # nodes whose utilities are worked out once, all pairs: 200 MB
 
 
 class VitisNetwork:
@@ -207,7 +210,7 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
     rates = np.ones(instance.topics) if rates is None else rates
     trips, host, access = host_arrays(latency)
     units = [small_world_units(seed, node, parameters) for node in nodes]
-    return Setting(
+    setting = Setting(
         seed=seed,
         ring=RING,
         ring_ids=np.array([ring_id(seed, node) for node in nodes], np.int64),
@@ -224,7 +227,9 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
         floor=parameters.floor,
         shuffle=parameters.shuffle,
         patience=parameters.patience,
+        worth=np.empty((0, 0)),
     )
+    return setting._replace(worth=all_utilities(setting)) if instance.nodes <= MOST_PAIRED else setting
 
 
 def host_arrays(latency: Latency) -> tuple[Floats, Int32s, Floats]:

@@ -32,6 +32,7 @@ class Setting(NamedTuple):
     exponent: float
     is_sum: bool  # of similarity and closeness, not their product
     floor: float  # milliseconds
+    worth: Floats  # [node, peer]: all utilities, or nothing where there are too many
     shuffle: int
     patience: int
 

@@ -56,6 +56,10 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
     """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
     worth = np.empty(len(peers))
+    if len(setting.worth) > 0:
+        for at in range(len(peers)):
+            worth[at] = setting.worth[v, peers[at]]
+        return worth
     for i in range(setting.indptr[v], setting.indptr[v + 1]):
         rate[setting.topics[i]] = setting.rates[setting.topics[i]]
     for at in range(len(peers)):
@@ -70,6 +74,17 @@ def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
         worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
     for i in range(setting.indptr[v], setting.indptr[v + 1]):
         rate[setting.topics[i]] = 0.0
+    return worth
+
+
+@jit
+def all_utilities(setting: Setting) -> Floats:
+    """What every node is worth to every other."""
+    nodes = len(setting.ring_ids)
+    peers, rate = np.arange(nodes).astype(np.int32), np.zeros(len(setting.rates))
+    worth = np.empty((nodes, nodes))
+    for v in range(nodes):
+        worth[v] = utilities(setting, v, peers, rate)
     return worth
 
 
