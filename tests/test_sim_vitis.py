@@ -250,7 +250,7 @@ def test_a_stable_network_delivers_everything(pattern, exponent):
     assert figures["hit_ratio"] == 1.0
     assert 0 < figures["relay_share"] < 1
     assert figures["delivery_time"] > figures["notification_time"] > 0
-    assert 15 <= figures["degree"] < 30
+    assert 30 <= figures["degree"] < 50
 
 
 def test_publications_wait_until_tables_have_stopped_changing():

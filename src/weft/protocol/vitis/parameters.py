@@ -14,7 +14,7 @@ LOCALITY = 0.25  # the n that gains most time for at most 12 % more relay traffi
 
 @dataclass(frozen=True)
 class Parameters:
-    table: int = 15  # links that a node opens, from 3
+    table: int = 30  # links that a node opens, from 3: see docs/vitis.md
     small_world: int = 2  # of them chosen by distance on the ring, beside successor and predecessor; below table - 2
     in_degree: int | None = None  # nodes that may have a node as their friend, from 1; None: as many as like
     view: int = 20  # random nodes that a node knows of, from 2
