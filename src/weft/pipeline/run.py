@@ -45,12 +45,6 @@ class Generated:
     workload: str
     nodes: int
     seed: int
-    like: str | None = None  # of a social graph
-
-    @property
-    def options(self) -> dict[str, Any]:
-        options = {"nodes": self.nodes, "seed": self.seed}
-        return options if self.like is None else {**options, "like": self.like}
 
 
 @dataclass(frozen=True)
@@ -221,9 +215,10 @@ def _ingest_stage(session: Session, source: Source, progress: Progress) -> Stage
 
 def _generate_stage(session: Session, given: Generated, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
-        return generate(session(), given.workload, out, force=True, progress=progress, **given.options)
+        options = {"nodes": given.nodes, "seed": given.seed}
+        return generate(session(), given.workload, out, force=True, progress=progress, **options)
 
-    return Stage("generate", "instance", {"workload": given.workload, **given.options}, work)
+    return Stage("generate", "instance", asdict(given), work)
 
 
 def _sample_stage(session: Session, instance: Path, sampling: Sampling, progress: Progress) -> Stage:

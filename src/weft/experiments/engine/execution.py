@@ -17,6 +17,7 @@ from weft.experiments.engine.dataset import (
     CRAWLS,
     DATASETS,
     LATENCIES,
+    Crawl,
     CrawlSample,
     Graph,
     Latencies,
@@ -27,10 +28,11 @@ from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
 from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
-from weft.pipeline.run import Generated, Session, instance_stages
-from weft.pipeline.stages import run_stages
+from weft.pipeline.run import Session, instance_stages
+from weft.pipeline.stages import Stage, run_stages
 from weft.pipeline.sweep import Figures, Outcome, sweep
 from weft.raw.source import Source
+from weft.workloads.catalog import generate
 from weft.workloads.sample import Sampling
 
 JOURNAL = "runs.jsonl"
@@ -73,23 +75,32 @@ def execute(
 
 def _ingested(session: Session, given: Source, folder: Path, progress: Progress) -> str:
     stages, instance = instance_stages(session, given, None, folder, progress)
-    for _ in run_stages(folder, stages):
-        pass
+    _run(folder, stages)
     return str(instance.absolute())
 
 
-def _make_sample(session: Session, sample: CrawlSample, crawls: Path, progress: Progress) -> None:
-    """Crawl and sample, each made once."""
-    crawl, path = sample.crawl, sample.path(crawls)
-    generated = Generated("social", crawl.nodes, CRAWL_SEED, crawl.like)
-    whole = replace(sample, nodes=crawl.nodes).path(crawls)
-    stages, _ = instance_stages(session, generated, None, whole.parent, progress)
-    for _ in run_stages(whole.parent, stages):
+def _run(folder: Path, stages: Sequence[Stage]) -> None:
+    for _ in run_stages(folder, stages):
         pass
+
+
+def _make_sample(session: Session, sample: CrawlSample, crawls: Path, progress: Progress) -> None:
+    """Make crawl and sample, each once: the crawl in this process, which takes it in less time, the sample on Spark."""
+    whole, path = replace(sample, nodes=sample.crawl.nodes).path(crawls), sample.path(crawls)
+    _run(whole.parent, [_crawl_stage(sample.crawl, progress)])
     if path != whole:
         stages, _ = instance_stages(session, whole, Sampling(sample.nodes, "bfs", sample.seed), path.parent, progress)
-        for _ in run_stages(path.parent, stages):
-            pass
+        _run(path.parent, stages)
+
+
+def _crawl_stage(crawl: Crawl, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, int]:
+        with progress.step(f"Drawing {crawl.nodes:,} users"):
+            made = generate("social", nodes=crawl.nodes, like=crawl.like, seed=CRAWL_SEED)
+            made.write(out, force=True)
+        return made.counts
+
+    return Stage("generate", "instance", {**asdict(crawl), "seed": CRAWL_SEED}, work)
 
 
 def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progress) -> dict[Run, Outcome]:
