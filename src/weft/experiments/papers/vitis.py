@@ -251,7 +251,7 @@ TRADE = Experiment(
 # What the gain depends on.
 
 FAR = (20.0, 60.0)  # milliseconds of access delay
-CAUSE_EXPONENTS = {f"n = {n:g}": n for n in (0.25, 0.5, 1.0)}
+CAUSE_EXPONENTS = {f"n = {n:g}": n for n in (EXPONENT, PAPER_EXPONENT)}
 CAUSES = tuple(CAUSE_EXPONENTS)
 
 

@@ -166,7 +166,7 @@ def ring_span(setting: Setting, v: int, now: Gossip) -> int:
 @jit
 def small_world_target(setting: Setting, v: int, unit: float, span: int) -> int:
     distance = setting.ring / 2 * (max(span, 1) / setting.ring) ** (1.0 - unit)
-    return (setting.ring_ids[v] + np.int64(distance)) % setting.ring
+    return int((setting.ring_ids[v] + np.int64(distance)) % setting.ring)
 
 
 @jit

@@ -51,16 +51,19 @@ def chosen_table(
     peers = {peer.node: peer for peer in (successor, predecessor)}
     span = clockwise(ring_id, successor.ring_id, RING) + clockwise(predecessor.ring_id, ring_id, RING)
     for unit in small_world_units:
-        target = small_world_target(ring_id, unit, span)
         left = [peer for peer in others if peer.node not in peers]
         if left:
-            nearest = min(left, key=lambda peer, target=target: (apart(peer.ring_id, target), peer.node))
+            nearest = _nearest(left, small_world_target(ring_id, unit, span))
             peers[nearest.node] = nearest
     worth = {peer.node: utility(peer) for peer in others if peer.node not in peers}
     by_worth = sorted((node for node in worth if worth[node] > 0), key=lambda node: (-worth[node], node))
     friends = by_worth[: size - len(peers)]
     peers |= {node: candidates[node] for node in friends}
     return Table(successor.node, predecessor.node, peers, frozenset(friends))
+
+
+def _nearest(peers: Iterable[Descriptor], target: int) -> Descriptor:
+    return min(peers, key=lambda peer: (apart(peer.ring_id, target), peer.node))
 
 
 def next_hop(node: int, ring_id: int, links: dict[int, Descriptor], target: int) -> int | None:
