@@ -150,7 +150,7 @@ CRAWLS_OF: Mapping[Effort, Mapping[str, Crawl]] = {
     "quick": {"FB": Crawl("facebook-crawl", 30_000), "TW": Crawl("twitter-crawl", 30_000)},
     "full": {"FB": Crawl("facebook-crawl", 3_000_000), "TW": Crawl("twitter-crawl", 1_000_000)},
 }
-CRAWL_SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 2}  # a sample goes over the whole crawl several times
+CRAWL_SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 1}  # a sample goes over the whole crawl several times
 CRAWL_SYSTEMS = {**ALL_SYSTEMS, **ROUTERS}
 
 
