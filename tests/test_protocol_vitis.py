@@ -235,7 +235,7 @@ def test_small_world_links_are_no_shorter_than_the_ring_is_dense(count):
     ("wrong", "words"),
     [
         ({"table": 2}, "table is 2: give a finite number from 3"),
-        ({"small_world": 13}, "leave no friend"),
+        ({"small_world": 28}, "leave no friend"),
         ({"shuffle": 30}, "larger than the view"),
         ({"in_degree": 0}, "in_degree is 0: give a number from 1, or None"),
         ({"period": 0.0}, "period is 0.0"),

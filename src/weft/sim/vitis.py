@@ -94,7 +94,8 @@ class VitisNetwork:
         self._remember_links()
         self._elect(came)
         self._ask_for_relays()
-        self.turnover = turnover(before.table, now.table) / max(2 * np.count_nonzero(now.table != NOBODY), 1)
+        peers = int(np.count_nonzero(now.table != NOBODY))
+        self.turnover = turnover(before.table, now.table) / max(2 * peers, 1)
         self.gossip = now
         self.upkeep = self._messages(now)
 
