@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from weft.experiments.measures.vitis import surroundings_of
+from weft.experiments.papers import vitis as papers
 from weft.experiments.runs.designed import DesignedRun
 from weft.experiments.runs.vitis import TWITTER, FailureRun, Surroundings, Variant, VitisRun
 from weft.protocol.vitis.parameters import Parameters
@@ -35,6 +36,18 @@ def test_all_readings_of_n_are_beside_the_same_network_without_locality():
     forms = [Parameters(), Parameters(exponent=0.5, floor=100.0), Parameters(exponent=2.0, utility="sum")]
     assert len({VitisRun(SMALL, 40, parameters, 1).batch for parameters in forms}) == 1
     assert VitisRun(SMALL, 40, Parameters(table=20), 1).batch != VitisRun(SMALL, 40, Parameters(), 1).batch
+
+
+def test_more_links_take_fewer_relays(monkeypatch):
+    """The sweep of tables and hops, at a toy size."""
+    monkeypatch.setattr(papers, "SWEEP_SIZES", {"random 500": ("random", 60)})
+    monkeypatch.setattr(papers, "TABLES", {"quick": (6, 12)})
+    monkeypatch.setattr(papers, "HOPS", {"quick": (2,)})
+    plan = papers.SWEEP.plan("quick", {})
+    assert [point.label for point in plan.points] == ["6, 2", "12, 2"]
+    share = {at: run.measure()["relay_share"] for (system, at, _), run in plan.runs.items() if system == "random 500"}
+    assert share["12, 2"] < 0.9 * share["6, 2"]
+    assert {run.parameters.expiry for run in plan.runs.values()} == {2 + papers.MEMORY}
 
 
 @pytest.mark.parametrize("n", [0.5, 1.0, 3.0])
