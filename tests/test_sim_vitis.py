@@ -290,7 +290,7 @@ def test_a_network_that_never_settles_publishes_all_the_same():
 
 
 def befriended(network):
-    """By how many nodes every node is chosen as a friend."""
+    """The number of nodes that have each node as a friend."""
     gossip = network.gossip
     is_friend = np.arange(gossip.table.shape[1]) >= gossip.first_friend[:, None]
     chosen = gossip.table[is_friend & (gossip.table >= 0)]

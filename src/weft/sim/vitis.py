@@ -122,7 +122,7 @@ class VitisNetwork:
         )
 
     def _accept(self, before: Gossip) -> None:
-        """Who may stay a friend of whom, and who is full."""
+        """Work out who may stay a friend of whom, and who is full."""
         bound, full = self.parameters.in_degree, self._popularity.full
         if bound is None:
             return

@@ -156,7 +156,7 @@ def like_twitter(nodes: int, subscriptions: float | None = None, reciprocity: fl
 
 
 def like_facebook_crawl(nodes: int, subscriptions: float | None = None, reciprocity: float = 1.0) -> Social:
-    """Like the crawl that BeaConvey sampled (its section 5.2, and Wilson et al. 2009, who made it).
+    """Calibrated on what is told of the crawl that BeaConvey sampled: section 5.2; Wilson et al. 2009, who made it.
 
     28.3 million friendships of 3 million users, none of whom has more than 5,000; a clustering of 0.164, where the ego
     networks have 0.6: friends outside the community make the difference.
@@ -166,7 +166,7 @@ def like_facebook_crawl(nodes: int, subscriptions: float | None = None, reciproc
 
 
 def like_twitter_crawl(nodes: int, subscriptions: float | None = None, reciprocity: float = 0.362) -> Social:
-    """Like the crawl that BeaConvey sampled (its section 5.2, and Kwak et al. 2010, who made it).
+    """Calibrated on what is told of the crawl that BeaConvey sampled: section 5.2; Kwak et al. 2010, who made it.
 
     1.47 billion relations of 41.7 million users; of the pairs that are linked 22.1 % are mutual, which is 36.2 % of the
     relations. Nobody has told its clustering, so that communities are those of ego-Twitter.

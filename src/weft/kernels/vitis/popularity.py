@@ -1,4 +1,4 @@
-"""Who may have whom as a friend, where that is bounded: see weft.protocol.vitis.popularity."""
+"""Friends that nodes may have, where that is bounded: see weft.protocol.vitis.popularity."""
 
 import numpy as np
 

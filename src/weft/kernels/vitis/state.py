@@ -63,7 +63,7 @@ class Incoming(NamedTuple):
 
 
 class Popularity(NamedTuple):
-    """Who may be chosen as a friend."""
+    """Nodes that may not be chosen as friends."""
 
     full: Bools  # [round, modulo the length; node]
     refused: Int64s  # node * nodes + peer, ascending: the peer told the node so in the round before
