@@ -17,13 +17,14 @@ from weft.experiments.catalog import EXPERIMENTS, PAPERS, experiments_of
 from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
+from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Point
+from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Plan, Point
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
 from weft.experiments.engine.results import Results, figures_of
-from weft.experiments.papers.beaconvey import ALL_SYSTEMS
+from weft.experiments.papers.beaconvey import ALL_SYSTEMS, CRAWLS_OF
 from weft.experiments.papers.nsmf import SYSTEMS
-from weft.experiments.runs.input import SAMPLE, Input, Inputs, Scale, node_inputs
+from weft.experiments.runs.input import CRAWL, SAMPLE, Input, Inputs, Scale, node_inputs
 from weft.experiments.runs.routing import RoutingRun, System, plan_at
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
@@ -55,10 +56,12 @@ STATED_NOWHERE = (
     "popsub-choice-nearest-overloaded",
     "popsub-choice-reading",
     "popsub-choice-reading-overloaded",
+    "vitis-table",
     "vitis-trade",
     "vitis-latency",
     "vitis-failure",
     "beaconvey-fig3",
+    "beaconvey-crawl-fig3",
     "swico-options",
     "degree-budget",
     "optimality-gap",
@@ -375,6 +378,34 @@ def test_data_is_ingested_once_and_sampled(spark: SparkSession, tmp_path: Path) 
         assert results.errors == []
         made.append((tmp_path / "out" / "data" / "facebook" / "instance" / "meta.json").stat().st_mtime_ns)
     assert made[0] == made[1]
+
+
+def test_crawls_are_generated_once_and_sampled_breadth_first(spark: SparkSession, tmp_path: Path) -> None:
+    crawl = Crawl("facebook-crawl", 2_000)
+
+    def plan(_: Effort, folders: Mapping[str, str]) -> Plan:
+        given = Input(CRAWL, 100, like=crawl.like, folder=folders[CRAWLS], whole=crawl.nodes)
+        runs = {(system, "FB", 1): RoutingRun(given, "chord", system, 20, 1) for system in ("po", "pie")}
+        return Plan([Point("FB", "")], 1, runs, samples=(CrawlSample(crawl, 100, 1),))
+
+    experiment = replace(EXPERIMENTS["beaconvey-crawl"], systems=("po", "pie"), plan=plan)
+    journal_in(tmp_path)
+    made = []
+    for _ in range(2):
+        (results,) = execute(lambda: spark, [experiment], "quick", {}, tmp_path)
+        assert results.errors == []
+        made.append([path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("meta.json"))])
+    assert made[0] == made[1]
+    whole = generate("social", nodes=2_000, like=crawl.like, seed=1)
+    assert results.rows[0]["subscriptions"] == sample(whole, Sampling(100, "bfs", 1)).subscriptions
+
+
+def test_a_crawl_has_all_that_its_figures_need() -> None:
+    for name in ("beaconvey-crawl", "beaconvey-crawl-fig3"):
+        plan = EXPERIMENTS[name].plan("full", {CRAWLS: "there"})
+        asked = {(run.input.like, run.input.nodes, run.seed) for run in plan.runs.values()}  # type: ignore[attr-defined]
+        assert asked == {(each.crawl.like, each.nodes, each.seed) for each in plan.samples}
+        assert {each.crawl for each in plan.samples} == set(CRAWLS_OF["full"].values())
 
 
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from weft.experiments.engine.dataset import CrawlSample
+
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
 EACH = "each"  # of them
 
@@ -46,6 +48,7 @@ class Plan:
     seeds: int
     runs: Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
     settings: str = ""  # what holds for every run, in a sentence
+    samples: tuple[CrawlSample, ...] = ()  # that the runs read
 
 
 @dataclass(frozen=True)
