@@ -74,6 +74,13 @@ def lazy_greedy(
     return _added_links(interest, tcc, constraint, rng, preference, most)
 
 
+def added_links(
+    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator
+) -> ChosenLinks:
+    """Choose links under the constraint, on top of what is connected, until none contributes."""
+    return _added_links(interest, tcc, constraint, rng, NO_PREFERENCE, LIMIT)
+
+
 def links_across(
     interest: Csr, group: Int32s, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
