@@ -12,7 +12,7 @@ from weft.kernels.arcs.component import find_components
 from weft.kernels.arcs.elder import ELDER, FINISHED, FROM_MAIN, accept, connected_keys, find_keys, representatives
 from weft.kernels.greedy.constraint import fingers
 from weft.model.csr import Csr
-from weft.overlays.arcs.arc import all_phases, finger_columns
+from weft.overlays.arcs.arc import all_phases, empty_bits, finger_columns
 from weft.overlays.arcs.workshop import Arrays, Columns
 from weft.overlays.lazy_greedy import added_links
 
@@ -28,7 +28,7 @@ def components(arrays: Arrays, first: int, last: int) -> Columns:
     return {"label": label, "parts": parts, "main": main}
 
 
-def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int) -> Columns:
+def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: int) -> Columns:
     """Fingers that join components of an arc to elder ones."""
     nodes = len(arrays["node_start"]) - 1
     indptr, lists = arrays["node_start"], (arrays["topic_start"], arrays["topic_node"])
@@ -40,10 +40,10 @@ def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int) -> Colum
     known = np.isin(topics, wanted) & (keys != FINISHED)
     places = arrays["places"]
     others, of, their = representatives(low, high, wanted, *lists, label, main, places, way, seed, seed * 1_000_003 + low)
-    return _joined(arrays, low, high, seed, nodes, (node[known], topics[known], keys[known]), (others, of, their), wanted)
+    return _joined(arrays, low, high, seed, worth, nodes, (node[known], topics[known], keys[known]), (others, of, their), wanted)
 
 
-def _joined(arrays, low, high, seed, nodes, own, far, wanted) -> Columns:
+def _joined(arrays, low, high, seed, worth, nodes, own, far, wanted) -> Columns:
     others, of, their = far
     outside = np.unique(others)
     node = np.concatenate([np.arange(low, high), outside])
@@ -54,18 +54,8 @@ def _joined(arrays, low, high, seed, nodes, own, far, wanted) -> Columns:
     indptr = np.searchsorted(row[order], np.arange(len(node) + 1)).astype(np.int64)
     interest = Csr(indptr, topic[order], len(wanted))
     tcc = connected_keys(indptr, interest.indices, key[order], np.lexsort((key[order], interest.indices)))
-    empty = np.zeros(len(node), np.int32)
-    table = arrays["table"][low:high]
-    empty[: high - low] = ((table == NO_NODE) @ (1 << np.arange(table.shape[1]))).astype(np.int32)
-    places = arrays["places"][node] if arrays["bounded"][0] else np.empty(0, np.int32)
+    empty = np.append(empty_bits(arrays["table"][low:high]), np.zeros(len(outside), np.int32))
+    places = arrays["places"][node]
     constraint = fingers(empty, node.astype(np.int32), all_phases(nodes), places)
     rng = np.random.default_rng([seed, low])
-    return finger_columns(added_links(interest, tcc, constraint, rng), node, nodes)
-
-
-def accepted(arrays: Arrays, table: Int32s, gains: Int32s, places: Int32s, seed: int) -> int:
-    """Open the fingers that were proposed, largest contributions first; how many could be."""
-    owner, target, phase, gain = (arrays[name] for name in ("owner", "target", "phase", "gain"))
-    chance = np.random.default_rng(seed).permutation(len(owner))
-    order = np.lexsort((chance, -gain))
-    return int(accept(owner, target, phase, gain, order, table, gains, places))
+    return finger_columns(added_links(interest, tcc, constraint, rng, worth), node, nodes)

@@ -12,35 +12,56 @@ from weft.arrays import Int32s, Int64s
 from weft.kernels.greedy.connectivity import join_all, unlinked
 from weft.kernels.greedy.constraint import fingers
 from weft.model.csr import Csr
-from weft.model.ring import phase, phase_count
+from weft.model.ring import phase
 from weft.overlays.arcs.workshop import Arrays, Columns, Range
 from weft.overlays.lazy_greedy import ChosenLinks, added_links
+
+NO_NODE = -1
 
 
 def arcs_of(nodes: int, length: int) -> list[Range]:
     return [(low, min(low + length, nodes)) for low in range(0, nodes, length)]
 
 
-def within(arrays: Arrays, low: int, high: int, *, seed: int, places: int, spare: int) -> Columns:
-    """Fingers between the nodes of an arc; each may be pointed at by so many, but for the spare ones."""
-    nodes, size = len(arrays["node_start"]) - 1, high - low
-    interest = _interest(arrays, low, high)
-    successors = np.arange(size - 1, dtype=np.int32)
+def within(arrays: Arrays, low: int, high: int, *, seed: int, worth: int) -> Columns:
+    """Fingers between the nodes of an arc, on top of those that are in the table."""
+    return _among(arrays, np.arange(low, high), _near_phases(len(arrays["table"]), high - low), [seed, low], worth)
+
+
+def among_heavy(arrays: Arrays, low: int, high: int, *, seed: int, worth: int) -> Columns:
+    """Fingers between the nodes of most interests, wherever they are on the ring."""
+    return _among(arrays, arrays["heavy"][low:high], all_phases(len(arrays["table"])), [seed, low], worth)
+
+
+def _among(arrays: Arrays, node: Int64s, phases: Int32s, seed: list[int], worth: int) -> Columns:
+    nodes = len(arrays["table"])
+    interest = _interest(arrays, node)
     tcc = unlinked(interest.indptr, interest.indices)
-    join_all(tcc, successors, successors + 1)
-    own = np.arange(size, dtype=np.int32)
-    empty = np.full(size, (1 << phase_count(nodes)) - 2, np.int32)
-    taken = np.full(size, places - spare, np.int32) if places else np.empty(0, np.int32)
-    constraint = fingers(empty, own, _near_phases(nodes, size), taken)
-    rng = np.random.default_rng([seed, 1, low])
-    return finger_columns(added_links(interest, tcc, constraint, rng), own.astype(np.int64) + low, nodes)
+    table = arrays["table"][node]
+    join_all(tcc, *_links_among(table, node))
+    ring_ids = node if len(phases) == nodes else node - node[0]
+    places = arrays["places"][node] if len(arrays["places"]) else np.empty(0, np.int32)
+    constraint = fingers(empty_bits(table), ring_ids.astype(np.int32), phases, places)
+    return finger_columns(added_links(interest, tcc, constraint, np.random.default_rng(seed), worth), node, nodes)
 
 
-def _interest(arrays: Arrays, low: int, high: int) -> Csr:
-    """Interests of an arc in the topics that occur there."""
-    indptr = arrays["node_start"][low : high + 1]
-    topics = arrays["node_topic"][indptr[0] : indptr[-1]]
-    return Csr(indptr - indptr[0], topics, len(arrays["topic_start"]) - 1).compact()
+def empty_bits(table: Int32s) -> Int32s:
+    """A bit for each empty phase of every node."""
+    bits: Int32s = ((table == NO_NODE) @ (1 << np.arange(table.shape[1]))).astype(np.int32)
+    return bits
+
+
+def _links_among(table: Int32s, node: Int64s) -> tuple[Int32s, Int32s]:
+    """Fingers of the table that lead to the nodes themselves, by index; `node` is ascending."""
+    index = np.minimum(np.searchsorted(node, table), len(node) - 1)
+    rows, phases = np.nonzero(node[index] == table)
+    return rows.astype(np.int32), index[rows, phases].astype(np.int32)
+
+
+def _interest(arrays: Arrays, node: Int64s) -> Csr:
+    """Interests of some nodes in the topics that occur among them."""
+    interest = Csr(arrays["node_start"], arrays["node_topic"], len(arrays["topic_start"]) - 1)
+    return interest.take(node).compact()
 
 
 def finger_columns(chosen: ChosenLinks, node: Int64s, nodes: int) -> Columns:

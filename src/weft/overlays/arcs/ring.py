@@ -25,8 +25,8 @@ TASKS = 64
 
 def signed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
     signature = np.empty((last - first, HASHES), np.uint64)
-    indptr = arrays["node_start"][first : last + 1]
-    sign(0, last - first, indptr - indptr[0], arrays["node_topic"][indptr[0] : indptr[-1]], seed, signature)
+    indptr = arrays["given_node_start"][first : last + 1]
+    sign(0, last - first, indptr - indptr[0], arrays["given_node_topic"][indptr[0] : indptr[-1]], seed, signature)
     return {"signature": signature}
 
 
