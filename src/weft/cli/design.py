@@ -1,6 +1,6 @@
 """weft design"""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -38,6 +38,12 @@ def design(
         int | None,
         typer.Option(help="How many fingers may point at a node: swico-l, swico-sl, grswico. Default: any number."),
     ] = None,
+    arc: Annotated[
+        int | None,
+        typer.Option(
+            help="Nodes of an arc in a divided swico-sl or swico-even; 0: not divided. Default: 8192 above 131,072 nodes."
+        ),
+    ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
@@ -56,7 +62,7 @@ def design(
     from weft.model.instance import read_instance
     from weft.model.latency import placed_latency
     from weft.model.output import claimed
-    from weft.model.storage import scratch_folder
+    from weft.model.storage import kept_beside, scratch_folder
     from weft.overlays.catalog import chosen_options
     from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
@@ -67,6 +73,7 @@ def design(
         "fill": fill,
         "closeness": closeness,
         "in_degree": in_degree,
+        "arc": arc,
         "partitions": partitions,
         "partition": partition,
         "bulk": bulk,
@@ -78,21 +85,25 @@ def design(
         raise WeftError("--closeness says how much round-trip times count: give them with --latency.")
     settings = o.spark_settings(engine, master, conf)
     with claimed(out, inputs=o.given(instance, latency), force=force):
-        given, progress = read_instance(instance), ConsoleProgress()
+        progress = ConsoleProgress()
         if engine == "spark":
             from weft.pipeline.design import design as design_on_spark
             from weft.pipeline.session import spark_session
 
             with spark_session(*settings) as spark, scratch_folder(out) as scratch:
-                made = design_on_spark(
-                    spark, instance, overlay, scratch, seed=seed, latency=latency, progress=progress, **options
-                )
+                about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+                made = design_on_spark(spark, instance, overlay, scratch, progress=progress, **about, **options)
         else:
+            given = read_instance(instance)
             placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
             with progress.step(f"Designing {overlay}"):
                 made = design_here(given, overlay, seed=seed, latency=placed, **options)
-        with progress.step("Measuring it"):
-            made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
-        made.write(out, force=force, names=given.node_names)
+        names = None
+        if "quality" not in made.meta:
+            with progress.step("Measuring it"):
+                given = read_instance(instance)
+                made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
+                names = given.node_names
+        made.write(out, force=force, names=names)
     result = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
     print_result({**result, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

@@ -81,6 +81,11 @@ def scratch_folder(output: Path) -> Iterator[Path]:
             remove(folder)
 
 
+def kept_beside(output: Path) -> Path:
+    """A folder for what is worth keeping when the process is killed before the output is there."""
+    return output.absolute().with_name(f".{output.name}.kept")
+
+
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
     if path.is_dir() and not partial.is_dir():

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from weft.errors import WeftError
 from weft.model.instance import Instance, read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path, scratch_folder, write_columns
+from weft.model.storage import kept_beside, new_path, scratch_folder, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -124,10 +124,14 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
 
     def work(out: Path) -> dict[str, Any]:
         with scratch_folder(out) as scratch:
-            overlay = design(session(), instance, name, scratch, seed=seed, progress=progress, latency=latency)
-        given = read_instance(instance)
-        overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
-        overlay.write(out, force=True, names=given.node_names)
+            about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+            overlay = design(session(), instance, name, scratch, progress=progress, **about)
+        names = None
+        if "quality" not in overlay.meta:
+            given = read_instance(instance)
+            overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
+            names = given.node_names
+        overlay.write(out, force=True, names=names)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
     options = {"overlay": name, "seed": seed, "latency": latency and _files(latency)}
