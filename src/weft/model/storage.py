@@ -146,8 +146,13 @@ def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]]
     """The meta goes into the file, for `read_file_meta`."""
     table = pa.table(dict(columns))
     if meta is not None:
-        table = table.replace_schema_metadata({META_KEY: json.dumps(meta)})
+        table = table.replace_schema_metadata(file_meta(meta))
     pq.write_table(table, path, compression="zstd")
+
+
+def file_meta(meta: Mapping[str, Any]) -> dict[bytes, str]:
+    """The meta of a Parquet file, as it stands in its schema."""
+    return {META_KEY: json.dumps(dict(meta))}
 
 
 def read_file_meta(path: Path) -> Meta:

@@ -216,7 +216,7 @@ def _best_candidates(
     with threads_for(total):
         counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
         budget = LIMIT if all_of_them else max(FEWEST_HELD, total // STEPS_PER_HELD)
-        if not counts[:, worth:].any():
+        if worth > 1 and not counts[:, worth:].any():
             return empty_pairs(0), worth
         least, wanted = _cut(counts, budget, whole_buckets, rng)
         if least < worth:

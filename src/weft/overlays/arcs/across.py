@@ -7,9 +7,8 @@ it (`accepted`).
 
 import numpy as np
 
-from weft.arrays import Int32s
 from weft.kernels.arcs.component import find_components
-from weft.kernels.arcs.elder import ELDER, FINISHED, FROM_MAIN, accept, connected_keys, find_keys, representatives
+from weft.kernels.arcs.elder import ELDER, FINISHED, FROM_MAIN, connected_keys, find_keys, representatives
 from weft.kernels.greedy.constraint import fingers
 from weft.model.csr import Csr
 from weft.overlays.arcs.arc import all_phases, empty_bits, finger_columns

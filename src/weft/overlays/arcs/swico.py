@@ -22,6 +22,7 @@ from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
 from weft.kernels.arcs.elder import FROM_MAIN, TO_ELDERS, TO_MAIN, accept
 from weft.kernels.arcs.publisher import propose
+from weft.kernels.greedy.constraint import fingers
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publisher import Publishers
@@ -32,7 +33,6 @@ from weft.overlays.arcs.numbering import TASKS, renumber
 from weft.overlays.arcs.ring import ring_of, signed
 from weft.overlays.arcs.workshop import Arrays, Bench, Columns, Range, Workshop, ranges_by
 from weft.overlays.finger import Fingers, fill_the_rest
-from weft.kernels.greedy.constraint import fingers
 
 DIVIDED_FROM = 131_072  # nodes: up to here the greedy is not divided
 ARC = 8192  # nodes of an arc
@@ -56,7 +56,7 @@ class Woven(NamedTuple):
 
 def is_divided(nodes: int, arc: int | None) -> bool:
     """Whether a design is divided: where the length of an arc is given, or the nodes are many."""
-    if arc is not None and arc != 0 and not LEAST_ARC <= arc:
+    if arc is not None and arc != 0 and not arc >= LEAST_ARC:
         raise WeftError(f"`arc` {arc} is out of range: give {LEAST_ARC} nodes or more, or 0 for none.", "arc")
     return arc != 0 if arc is not None else nodes > DIVIDED_FROM
 
