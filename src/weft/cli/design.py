@@ -41,7 +41,8 @@ def design(
     arc: Annotated[
         int | None,
         typer.Option(
-            help="Nodes of an arc in a divided swico-sl or swico-even; 0: not divided. Default: 8192 above 131,072 nodes."
+            help="Nodes of an arc where swico-sl or swico-even is divided; 0: it is not. "
+            "Default: 8192 above 131,072 nodes."
         ),
     ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,

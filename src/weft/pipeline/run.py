@@ -21,12 +21,12 @@ from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.stages import Stage
-from weft.pipeline.weave import weave
+from weft.pipeline.weave import weave_to
 from weft.raw.source import Source
 from weft.sim.catalog import require_options, routing, without_ring
 from weft.sim.evaluation import Evaluation, figures_of
 from weft.trees.load import LOAD_WEIGHT, require_load_weight
-from weft.trees.weave import FAN_OUT, figures
+from weft.trees.weave import FAN_OUT
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
 
@@ -143,9 +143,13 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
     load_weight = LOAD_WEIGHT if proof.load_weight is None else proof.load_weight
 
     def work(out: Path) -> dict[str, Any]:
-        given = session(), instance, folder / "overlay"
-        trees = weave(
-            *given,
+        return weave_to(
+            session(),
+            instance,
+            folder / "overlay",
+            out,
+            kept_beside(out),
+            force=True,
             fan_out=fan_out,
             load_weight=load_weight,
             rates=proof.rates,
@@ -153,8 +157,6 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
             seed=proof.seed,
             progress=progress,
         )
-        trees.write(out, force=True)
-        return figures(read_instance(instance), trees)
 
     options = {
         "fan_out": fan_out,

@@ -136,7 +136,7 @@ def _put_agenda(workshop: SparkWorkshop, instance: Instance, load_weight: float,
     if counts.sum() <= MANY:
         workshop.run_here("agenda", _in_order, [(0, len(order))])
     else:
-        workshop.run("agenda", _in_order, ranges_by(counts[order] + 1, 64))
+        workshop.run("agenda", _in_order, ranges_by(counts[order] + 1))
     return agenda_in(workshop.arrays)
 
 
@@ -163,9 +163,7 @@ def _weave_batch(workshop: SparkWorkshop, agenda: Agenda, number: int, batch: Ra
         workshop.run(f"weave-{number}", work, list(pairwise(bounds)))
 
 
-def weave_ranges(
-    arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int
-) -> Columns:
+def weave_ranges(arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int) -> Columns:
     """Trees of some ranges of a batch."""
     agenda, prices = agenda_in(arrays), arrays["prices"]
     nodes = agenda.subscribers.columns

@@ -2,11 +2,14 @@
 
 kernels/arcs/elder.py says which components an arc joins, and to whom. Each arc opens the fingers of its own nodes only,
 so that two arcs never want the same phase; they may want the same place at a node, and then the larger contribution has
-it (`accepted`).
+it (swico.py).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
+from weft.arrays import Int32s, Int64s
 from weft.kernels.arcs.component import find_components
 from weft.kernels.arcs.elder import ELDER, FINISHED, FROM_MAIN, connected_keys, find_keys, representatives
 from weft.kernels.greedy.constraint import fingers
@@ -15,7 +18,13 @@ from weft.overlays.arcs.arc import all_phases, empty_bits, finger_columns
 from weft.overlays.arcs.workshop import Arrays, Columns
 from weft.overlays.lazy_greedy import added_links
 
-NO_NODE = -1
+STREAMS = 1_000_003  # a seed's streams, one an arc: more than there are arcs
+
+
+class Subscriptions(NamedTuple):
+    node: Int64s | Int32s
+    topic: Int32s
+    key: Int32s  # of the component, or ELDER
 
 
 def components(arrays: Arrays, first: int, last: int) -> Columns:
@@ -28,33 +37,40 @@ def components(arrays: Arrays, first: int, last: int) -> Columns:
 
 
 def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: int) -> Columns:
-    """Fingers that join components of an arc to elder ones."""
-    nodes = len(arrays["node_start"]) - 1
+    """Fingers from the nodes of an arc that join components."""
     indptr, lists = arrays["node_start"], (arrays["topic_start"], arrays["topic_node"])
     label, parts, main = (arrays[name] for name in ("label", "parts", "main"))
     keys = find_keys(low, high, indptr, arrays["node_topic"], *lists, label, parts, main, way)
     topics = arrays["node_topic"][indptr[low] : indptr[high]]
-    node = np.repeat(np.arange(low, high), np.diff(indptr[low : high + 1]))
-    wanted = np.unique(topics[keys >= 0] if way != FROM_MAIN else topics[keys == ELDER])
+    wanted = np.unique(topics[keys == ELDER] if way == FROM_MAIN else topics[keys >= 0])
     known = np.isin(topics, wanted) & (keys != FINISHED)
-    places = arrays["places"]
-    others, of, their = representatives(low, high, wanted, *lists, label, main, places, way, seed, seed * 1_000_003 + low)
-    return _joined(arrays, low, high, seed, worth, nodes, (node[known], topics[known], keys[known]), (others, of, their), wanted)
+    nodes = np.repeat(np.arange(low, high), np.diff(indptr[low : high + 1]))
+    own = Subscriptions(nodes[known], topics[known], keys[known])
+    about = label, main, arrays["places"], way, seed, seed * STREAMS + low
+    others = Subscriptions(*representatives(low, high, wanted, *lists, *about))
+    return _joined(arrays, low, high, wanted, own, others, np.random.default_rng([seed, low]), worth)
 
 
-def _joined(arrays, low, high, seed, worth, nodes, own, far, wanted) -> Columns:
-    others, of, their = far
-    outside = np.unique(others)
+def _joined(
+    arrays: Arrays,
+    low: int,
+    high: int,
+    topics: Int32s,
+    own: Subscriptions,
+    others: Subscriptions,
+    rng: np.random.Generator,
+    worth: int,
+) -> Columns:
+    """Fingers of the arc, in a graph of its nodes and the others."""
+    outside = np.unique(others.node)
     node = np.concatenate([np.arange(low, high), outside])
-    row = np.concatenate([own[0] - low, high - low + np.searchsorted(outside, others)])
-    topic = np.searchsorted(wanted, np.concatenate([own[1], of])).astype(np.int32)
-    key = np.concatenate([own[2], their])
+    row = np.concatenate([own.node - low, high - low + np.searchsorted(outside, others.node)])
+    topic = np.searchsorted(topics, np.concatenate([own.topic, others.topic])).astype(np.int32)
     order = np.lexsort((topic, row))
     indptr = np.searchsorted(row[order], np.arange(len(node) + 1)).astype(np.int64)
-    interest = Csr(indptr, topic[order], len(wanted))
-    tcc = connected_keys(indptr, interest.indices, key[order], np.lexsort((key[order], interest.indices)))
+    interest, key = Csr(indptr, topic[order], len(topics)), np.concatenate([own.key, others.key])[order]
+    tcc = connected_keys(indptr, interest.indices, key, np.lexsort((key, interest.indices)))
     empty = np.append(empty_bits(arrays["table"][low:high]), np.zeros(len(outside), np.int32))
-    places = arrays["places"][node]
-    constraint = fingers(empty, node.astype(np.int32), all_phases(nodes), places)
-    rng = np.random.default_rng([seed, low])
+    nodes = len(arrays["table"])
+    constraint = fingers(empty, node.astype(np.int32), all_phases(nodes), arrays["places"][node])
     return finger_columns(added_links(interest, tcc, constraint, rng, worth), node, nodes)

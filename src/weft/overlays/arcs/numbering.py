@@ -1,9 +1,9 @@
 """The interests of an instance under other numbers of its nodes, made range by range.
 
-    given_node_start, given_node_topic    of every node of the instance its topics
-    given_topic_start, given_topic_node   of every topic its subscribers
-    order                                 the nodes of the instance by their new numbers
-    node_start, node_topic, topic_start, topic_node    the same lists under the new numbers
+given_node_start, given_node_topic    of every node of the instance its topics
+given_topic_start, given_topic_node   of every topic its subscribers
+order                                 the nodes of the instance by their new numbers
+node_start, node_topic, topic_start, topic_node    the same lists under the new numbers
 """
 
 import numpy as np
@@ -12,8 +12,6 @@ from weft.arrays import Int64s
 from weft.kernels.arcs.numbering import renumber_rows
 from weft.model.csr import Csr
 from weft.overlays.arcs.workshop import Arrays, Columns, Workshop, ranges_by
-
-TASKS = 64
 
 
 def topics_of_nodes(arrays: Arrays, first: int, last: int) -> Columns:
@@ -35,5 +33,5 @@ def renumber(workshop: Workshop, step: str, order: Int64s) -> None:
     counts = np.diff(workshop.arrays["given_node_start"])[order]
     topic_start = np.asarray(workshop.arrays["given_topic_start"])
     workshop.put(order=order, number=number, node_start=np.append(0, np.cumsum(counts)), topic_start=topic_start)
-    workshop.run(f"{step}-nodes", topics_of_nodes, ranges_by(counts + 1, TASKS))
-    workshop.run(f"{step}-topics", nodes_of_topics, ranges_by(np.diff(topic_start) + 1, TASKS))
+    workshop.run(f"{step}-nodes", topics_of_nodes, ranges_by(counts + 1))
+    workshop.run(f"{step}-topics", nodes_of_topics, ranges_by(np.diff(topic_start) + 1))

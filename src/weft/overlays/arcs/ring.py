@@ -1,10 +1,10 @@
 """The ring of a divided SWICO: GSwicoS over the nodes most like each other.
 
-Until its links are a ring, a link of GSwicoS contributes the overlap of its ends, whatever the others are: the greedy is
-Kruskal's, with two links a node. So each node proposes the few nodes most like it, in parallel, and one pass over all
-proposals, largest overlap first, takes the links; it needs three numbers a node. Nodes that lack a link then propose
-again, among themselves, until few do. What fragments are left are laid one after the other, by the signatures of their
-ends.
+Until its links are a ring, a link of GSwicoS contributes the overlap of its ends, whatever the others are: the greedy
+is Kruskal's, with two links a node. So each node proposes the few nodes most like it, in parallel, and one pass over
+all proposals, largest overlap first, takes the links; it needs three numbers a node. Nodes that lack a link then
+propose again, among themselves, until few do. What fragments are left are laid one after the other, by the signatures
+of their ends.
 
 Ties are broken by hash, so that the ring does not depend on who proposed first.
 """
@@ -20,7 +20,6 @@ from weft.overlays.arcs.workshop import Arrays, Columns, Range, Workshop
 
 ALIKE = 8  # proposals of a node in a round
 ENOUGH = 0.002  # of all nodes: a round that links fewer is the last
-TASKS = 64
 
 
 def signed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:

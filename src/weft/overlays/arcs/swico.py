@@ -29,9 +29,9 @@ from weft.model.publisher import Publishers
 from weft.model.ring import phase_count
 from weft.overlays.arcs.across import across, components
 from weft.overlays.arcs.arc import all_phases, among_heavy, arcs_of, empty_bits, within
-from weft.overlays.arcs.numbering import TASKS, renumber
+from weft.overlays.arcs.numbering import renumber
 from weft.overlays.arcs.ring import ring_of, signed
-from weft.overlays.arcs.workshop import Arrays, Bench, Columns, Range, Workshop, ranges_by
+from weft.overlays.arcs.workshop import Arrays, Bench, Columns, Range, Work, Workshop, ranges_by
 from weft.overlays.finger import Fingers, fill_the_rest
 
 DIVIDED_FROM = 131_072  # nodes: up to here the greedy is not divided
@@ -78,7 +78,7 @@ def design_in(
     counts = np.diff(workshop.arrays["node_start"])
     woven = _with_successors(len(node_at), in_degree)
     arcs = arcs_of(len(node_at), arc)
-    topics = ranges_by(np.diff(workshop.arrays["topic_start"]) + 1, TASKS)
+    topics = ranges_by(np.diff(workshop.arrays["topic_start"]) + 1)
     workshop.put(heavy=heavy_nodes(counts))
     for worth in HEAVY_WORTH:
         _step(workshop, woven, f"heavy-{worth}", partial(among_heavy, seed=seed, worth=worth), [(0, HEAVY)], seed)
@@ -105,10 +105,10 @@ def heavy_nodes(counts: Int64s) -> Int64s:
 def _ring(workshop: Workshop, seed: int) -> Int64s:
     """Nodes of the instance in the order of the ring, by which the lists are then numbered."""
     counts = np.diff(workshop.arrays["given_node_start"])
-    workshop.run("signature", partial(signed, seed=seed), ranges_by(counts + 1, TASKS))
+    workshop.run("signature", partial(signed, seed=seed), ranges_by(counts + 1))
     by_signature = np.lexsort(np.asarray(workshop.arrays["signature"]).T[::-1])
     renumber(workshop, "alike", by_signature)
-    ranges = ranges_by(counts[by_signature] + 1, TASKS)
+    ranges = ranges_by(counts[by_signature] + 1)
     node_at: Int64s = by_signature[ring_of(workshop, len(counts), ranges, seed)]
     renumber(workshop, "ring", node_at)
     return node_at
@@ -121,10 +121,10 @@ def _with_successors(nodes: int, in_degree: int | None) -> Woven:
     return Woven(table, np.zeros_like(table), np.full(nodes, places, np.int32))
 
 
-def _step(workshop: Workshop, woven: Woven, step: str, work: object, ranges: list[Range], seed: int) -> None:
+def _step(workshop: Workshop, woven: Woven, step: str, work: Work, ranges: list[Range], seed: int) -> None:
     """Fingers are proposed for every range, and accepted while there are places: the largest contributions first."""
     workshop.put(table=woven.table, places=woven.places)
-    workshop.run(step, work, ranges)  # type: ignore[arg-type]
+    workshop.run(step, work, ranges)
     owner, target, phase, gain = (np.asarray(workshop.arrays[name]) for name in ("owner", "target", "phase", "gain"))
     order = np.lexsort((np.random.default_rng(seed).permutation(len(owner)), -gain))
     accept(owner, target, phase, gain, order, *woven)
@@ -152,7 +152,7 @@ def _link_publishers(workshop: Workshop, woven: Woven, publishers: Publishers, s
     counts = np.diff(workshop.arrays["topic_start"])[publishers.topics]
     for number in range(2):
         work = partial(proposed, seed=seed + number)
-        _step(workshop, woven, f"publishers-{number}", work, ranges_by(counts + 64, TASKS), seed)
+        _step(workshop, woven, f"publishers-{number}", work, ranges_by(counts + 64), seed)
 
 
 def _fill(woven: Woven, seed: int) -> None:
@@ -169,6 +169,4 @@ def overlay_on(node_at: Int64s, table: Int32s) -> Overlay:
     ring_ids[node_at] = np.arange(nodes)
     targets = node_at.astype(np.int32)[table[ring_ids]]
     sources = np.repeat(np.arange(nodes, dtype=np.int32), phases)
-    return Overlay(
-        nodes, sources, targets.ravel(), np.tile(np.arange(phases, dtype=np.int32), nodes), ring_ids, nodes
-    )
+    return Overlay(nodes, sources, targets.ravel(), np.tile(np.arange(phases, dtype=np.int32), nodes), ring_ids, nodes)

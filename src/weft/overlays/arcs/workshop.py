@@ -63,8 +63,14 @@ def _done(work: Work, arrays: Arrays, of: Range) -> Columns:
     return work(arrays, *of)
 
 
-def ranges_by(costs: Array, count: int) -> list[Range]:
-    """At most so many ranges of about the same cost."""
+MOST = 64  # ranges: many more than cores have tasks at hand,
+LEAST_COST = 100_000  # and each worth the start of a task
+
+
+def ranges_by(costs: Array, count: int | None = None) -> list[Range]:
+    """Ranges of about the same cost, at most so many."""
+    if count is None:
+        count = int(min(MOST, max(1, costs.sum() // LEAST_COST)))
     ends = np.cumsum(costs, dtype=np.float64)
     bounds = np.searchsorted(ends, np.linspace(0, ends[-1] if len(ends) else 0, count + 1))
     bounds[0], bounds[-1] = 0, len(ends)
