@@ -38,6 +38,7 @@ def design_divided(
     given = mapped_instance(instance, workshop)
     overlay = design_in(workshop, given.publishers if for_publishers else None, **about)
     tccs = np.asarray(workshop.arrays["parts"]).astype(np.int64)
-    quality, fingerprint = link_figures(given.subscriptions, overlay, tccs), given.fingerprint
+    quality, fingerprint, times = link_figures(given.subscriptions, overlay, tccs), given.fingerprint, workshop.times
     shutil.rmtree(folder)
-    return overlay.with_meta(seconds=time.perf_counter() - start, quality=quality, instance=fingerprint)
+    seconds = time.perf_counter() - start
+    return overlay.with_meta(seconds=seconds, quality=quality, instance=fingerprint, task_seconds=times)

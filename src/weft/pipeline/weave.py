@@ -69,8 +69,9 @@ def weave_to(
     woven = weave_in(spark, instance, overlay, kept, **options)
     with new_path(out, force=force) as partial_file:
         figures = _write(woven, partial_file)
+    times = [seconds for step in woven.workshop.times.values() for seconds in step]
     shutil.rmtree(kept)
-    return figures
+    return {**figures, "task_seconds": round(sum(times), 1), "longest_task_seconds": max(times, default=0.0)}
 
 
 def weave_in(

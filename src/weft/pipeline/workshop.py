@@ -84,6 +84,10 @@ class SparkWorkshop:
             (self._folder / self._files.pop(name)).unlink(missing_ok=True)
 
     def run(self, step: str, work: Work, ranges: Sequence[Range]) -> None:
+        """One range is done by the driver, which has all cores of its machine for it."""
+        if len(ranges) == 1:
+            self.run_here(step, work, ranges)
+            return
         if not self.is_done(step):
             self._do(step, work, ranges)
         self.finish(step, len(ranges))
@@ -135,16 +139,26 @@ class SparkWorkshop:
         def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for index in batch.column("id").to_pylist():
-                    start = time.perf_counter()
+                    start = time.process_time()
                     write_piece(folder, left[index], work(arrays, *ranges[left[index]]))
-                    seconds = time.perf_counter() - start
+                    seconds = time.process_time() - start
                     yield pa.RecordBatch.from_pydict({"task": [left[index]], "seconds": [seconds]})
 
         tasks = self._spark.range(0, len(left), 1, len(left))
         with self._progress.step(step, spark_tasks(self._spark)):
             times = tasks.mapInArrow(do, "task BIGINT, seconds DOUBLE").toArrow()
         with (self._folder / TIMES).open("a") as file:
-            file.write(json.dumps({"step": step, "seconds": times["seconds"].to_pylist()}) + "\n")
+            file.write(json.dumps({step: [round(seconds, 3) for seconds in times["seconds"].to_pylist()]}) + "\n")
+
+    @property
+    def times(self) -> dict[str, list[float]]:
+        """Processor seconds of the tasks of every step."""
+        found: dict[str, list[float]] = {}
+        path = self._folder / TIMES
+        for line in path.read_text().splitlines() if path.is_file() else []:
+            for step, seconds in json.loads(line).items():
+                found.setdefault(step, []).extend(seconds)
+        return found
 
     def _register(self, files: Mapping[str, str]) -> None:
         """The old file of a name goes: who read it is done."""

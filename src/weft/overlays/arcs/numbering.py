@@ -9,7 +9,6 @@ node_start, node_topic, topic_start, topic_node    the same lists under the new 
 import numpy as np
 
 from weft.arrays import Int64s
-from weft.kernels.arcs.numbering import renumber_rows
 from weft.model.csr import Csr
 from weft.overlays.arcs.workshop import Arrays, Columns, Workshop, ranges_by
 
@@ -22,9 +21,10 @@ def topics_of_nodes(arrays: Arrays, first: int, last: int) -> Columns:
 def nodes_of_topics(arrays: Arrays, first: int, last: int) -> Columns:
     start = arrays["given_topic_start"][first : last + 1]
     given = arrays["given_topic_node"][start[0] : start[-1]]
-    renumbered = np.empty(len(given), np.int32)
-    renumber_rows(start - start[0], given, arrays["number"], renumbered)
-    return {"topic_node": renumbered}
+    nodes = np.int64(max(len(arrays["number"]), 1))
+    keys = np.repeat(np.arange(last - first), np.diff(start)) * nodes + arrays["number"][given]
+    keys.sort()
+    return {"topic_node": (keys % nodes).astype(np.int32)}
 
 
 def renumber(workshop: Workshop, step: str, order: Int64s) -> None:

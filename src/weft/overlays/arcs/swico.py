@@ -41,9 +41,9 @@ HEAVY = 8192  # nodes, at most so many,
 HEAVY_SUBSCRIPTIONS = 4_000_000  # and with at most so many subscriptions in all
 ANY_NUMBER = 2**30  # of places
 
-HEAVY_WORTH = (64, 32, 16, 8)
-JOINS = (TO_ELDERS, FROM_MAIN)
-ROUNDS = ((8, JOINS), (4, JOINS), (2, JOINS), (1, (*JOINS, TO_MAIN, FROM_MAIN, TO_MAIN, FROM_MAIN)))
+# Of every round what a finger contributes at the least, and the joins across arcs after those within.
+HEAVY_WORTH = (32, 8)
+ROUNDS = ((4, ()), (2, (TO_ELDERS, FROM_MAIN)), (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN)))
 
 
 class Woven(NamedTuple):
