@@ -132,7 +132,7 @@ def print_cores(seconds: float, steps: dict[str, list[float]]) -> None:
     for cores in (4, 8, 16):
         more = sum(makespan(times, cores) for times in steps.values())
         print(
-            f"<!-- {cores} cores: {seconds - two + more:.0f} s by the times of tasks, tasks alone {two / more:.2f} x -->"
+            f"<!-- {cores} cores: {seconds - two + more:.0f} s by the tasks' times, tasks alone {two / more:.2f} x -->"
         )
 
 
