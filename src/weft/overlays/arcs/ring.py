@@ -18,7 +18,7 @@ from weft.kernels.arcs.alike import HASHES, NOBODY, link_fragments, meet, sign
 from weft.kernels.greedy.fragment import ring_order
 from weft.overlays.arcs.workshop import Arrays, Columns, Range, Workshop
 
-ALIKE = 8  # proposals of a node in a round
+ALIKE = 16  # proposals of a node in a round
 ENOUGH = 0.002  # of all nodes: a round that links fewer is the last
 
 
