@@ -1,12 +1,21 @@
-"""What an arc is to join: its components, and some of the subscribers in the elder ones.
+"""What an arc is to join: components of topics, and some of the subscribers outside that it may join them to.
 
-The largest component of a topic is its main one. Any other is joined by the arc of its first member, to the main one or
-to one whose first member comes earlier on the ring: its elders. So every component but the main one gets one link to an
-elder, the links of all arcs together are a tree of the topic, and the arcs need not ask each other.
+Arcs choose at the same time, and know of each other's choices only afterwards. That two arcs join the same components
+twice is avoided by rules that all of them know:
 
-Of the elders an arc sees SEEN, at even distances in the list of subscribers, and of these takes REPRESENTATIVES with a
-free place, those of least hash. The hash is of the node and the arc: one node stands for several topics of an arc, so
-that one link may join several, and other arcs see others.
+TO_OTHERS  Of two arcs, chance lets one open fingers to the other. A component of the arc is joined once, to any other
+           that the arc has no members of. All topics that two nodes share count, so this is for what contributes much;
+           of many components of a topic a few links are one too many.
+TO_ELDERS  The largest component of a topic is its main one. Any other is joined by the arc of its first member, to the
+           main one or to one whose first member comes earlier on the ring: its elders. So every component but the main
+           one gets one link, and the links of all arcs are a tree of the topic.
+TO_MAIN    Components are joined to the main one only, by every arc where they have members.
+FROM_MAIN  The other way round, for nodes that have no phases left: members of the main component open fingers. Which
+           arc does that for a component is decided by a hash.
+
+Of the subscribers outside an arc sees SEEN, at even distances in the list of subscribers, and of these takes
+REPRESENTATIVES with a free place, those of least hash. The hash is of the node and the arc: one node stands for several
+topics of an arc, so that one link may join several, and other arcs see others.
 """
 
 import numpy as np
@@ -19,7 +28,7 @@ from weft.kernels.random import below, stream
 
 SEEN = 256
 REPRESENTATIVES = 32
-TO_ELDERS, TO_MAIN, FROM_MAIN = 0, 1, 2  # ways to join
+TO_ELDERS, TO_MAIN, FROM_MAIN, TO_OTHERS = 0, 1, 2, 3  # ways to join
 ELDER = -1  # the key of all elders together
 FINISHED = -2
 
@@ -49,7 +58,7 @@ def find_keys(
                 begin, end = start[topic], start[topic + 1]
                 key = label[first_above(subscribers, begin, end, v - 1)]
                 first_of_arc = 0 if way != TO_ELDERS else first_above(subscribers, begin, end, low - 1) - begin
-                if key == main[topic] or key < first_of_arc:
+                if way != TO_OTHERS and (key == main[topic] or key < first_of_arc):
                     key = ELDER
             keys[i - indptr[low]] = key
     return keys
@@ -68,12 +77,22 @@ def representatives(
     way: int,
     seed: int,
     arc_seed: int,
+    arc: int,
 ) -> tuple[Int32s, Int32s, Int32s]:
     """Nodes outside the arc that its nodes may open fingers to, the topic for which each stands, and its key there."""
     nodes, of, keys = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32)
     hashes, count = np.empty(REPRESENTATIVES, np.uint64), 0
+    most = 1
+    for topic in wanted:
+        most = max(most, start[topic + 1] - start[topic])
+    own_in = np.full(most, -1, np.int32)  # by component: the last topic in which the arc has members of it
     for topic in wanted:
         begin, size = start[topic], start[topic + 1] - start[topic]
+        if way == TO_OTHERS:
+            for place in range(first_above(subscribers, begin, begin + size, low - 1), begin + size):
+                if subscribers[place] >= high:
+                    break
+                own_in[label[place]] = topic
         first_of_arc = 0 if way != TO_ELDERS else first_above(subscribers, begin, begin + size, low - 1) - begin
         if count + REPRESENTATIVES > len(nodes):
             nodes, of = np.concatenate((nodes, nodes)), np.concatenate((of, of))
@@ -85,7 +104,9 @@ def representatives(
             w, of_main = subscribers[place], label[place] == main[topic]
             if places[w] <= 0 or low <= w < high:
                 continue
-            if way == FROM_MAIN:
+            if way == TO_OTHERS:
+                fits = own_in[label[place]] != topic and is_asked(low // arc, w // arc, seed)
+            elif way == FROM_MAIN:
                 own = label[begin : begin + size]
                 fits = not of_main and low <= subscribers[begin + joiner(own, main[topic], label[place], seed)] < high
             else:
@@ -97,6 +118,13 @@ def representatives(
             nodes[k], of[k], keys[k] = subscribers[place], topic, label[place] if way == FROM_MAIN else ELDER
         count += kept
     return nodes[:count].copy(), of[:count].copy(), keys[:count].copy()
+
+
+@jit
+def is_asked(arc: int, other: int, seed: int) -> bool:
+    """Whether the first of two arcs may open fingers to the other, in this round; else the other may."""
+    low, high = min(arc, other), max(arc, other)
+    return bool((stream(stream(seed, low), high) & np.uint64(1)) == np.uint64(arc < other))
 
 
 @jit

@@ -36,7 +36,7 @@ def components(arrays: Arrays, first: int, last: int) -> Columns:
     return {"label": label, "parts": parts, "main": main}
 
 
-def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: int) -> Columns:
+def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: int, arc: int) -> Columns:
     """Fingers from the nodes of an arc that join components."""
     indptr, lists = arrays["node_start"], (arrays["topic_start"], arrays["topic_node"])
     label, parts, main = (arrays[name] for name in ("label", "parts", "main"))
@@ -46,7 +46,7 @@ def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: i
     known = np.isin(topics, wanted) & (keys != FINISHED)
     nodes = np.repeat(np.arange(low, high), np.diff(indptr[low : high + 1]))
     own = Subscriptions(nodes[known], topics[known], keys[known])
-    about = label, main, arrays["places"], way, seed, seed * STREAMS + low
+    about = label, main, arrays["places"], way, seed, seed * STREAMS + low, arc
     others = Subscriptions(*representatives(low, high, wanted, *lists, *about))
     return _joined(arrays, low, high, wanted, own, others, np.random.default_rng([seed, low]), worth)
 

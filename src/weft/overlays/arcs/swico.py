@@ -20,7 +20,7 @@ import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.arcs.elder import FROM_MAIN, TO_ELDERS, TO_MAIN, accept
+from weft.kernels.arcs.elder import FROM_MAIN, TO_ELDERS, TO_MAIN, TO_OTHERS, accept
 from weft.kernels.arcs.publisher import propose
 from weft.kernels.greedy.constraint import fingers
 from weft.model.instance import Instance
@@ -43,7 +43,7 @@ ANY_NUMBER = 2**30  # of places
 
 # Of every round what a finger contributes at the least, and the joins across arcs after those within.
 HEAVY_WORTH = (32, 8)
-ROUNDS = ((4, ()), (2, (TO_ELDERS, FROM_MAIN)), (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN)))
+ROUNDS = ((4, (TO_OTHERS,)), (2, (TO_OTHERS, TO_OTHERS)), (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN)))
 
 
 class Woven(NamedTuple):
@@ -87,7 +87,7 @@ def design_in(
         for number, way in enumerate(ways):
             name = f"{worth}-{number}"
             _find_components(workshop, woven, f"components-{name}", topics)
-            work = partial(across, seed=seed + number, way=way, worth=worth)
+            work = partial(across, seed=seed + number, way=way, worth=worth, arc=arc)
             _step(workshop, woven, f"across-{name}", work, arcs, seed)
     if publishers is not None:
         _link_publishers(workshop, woven, publishers, seed)
