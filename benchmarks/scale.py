@@ -61,11 +61,11 @@ def main() -> None:
         return
     print("| nodes | command | time | task seconds | longest task | all memory | disk | TcoSuppR | overhead | path |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for nodes in options.nodes:
-        one_size(nodes, options)
+    print_cores({nodes: one_size(nodes, options) for nodes in options.nodes})
 
 
-def one_size(nodes: int, options: argparse.Namespace) -> None:
+def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, list[float]]]:
+    """A row a command; what the divided design took, and its tasks."""
     scratch = options.scratch
     instance = scratch / f"social-{nodes}"
     if not instance.exists():
@@ -83,8 +83,8 @@ def one_size(nodes: int, options: argparse.Namespace) -> None:
         rows.append(
             report(nodes, subscriptions, f"{name} design", design, times, tco=design.result["tco_support_ratio"])
         )
-        if meta.get("task_seconds"):
-            print_cores(design.seconds, meta["task_seconds"])
+        if arc:
+            divided = design.seconds, meta.get("task_seconds", {})
         woven = run(
             scratch, "weave", instance, overlay, "--out", trees, "--force", "--engine", "spark", "--master", MASTER
         )
@@ -97,6 +97,7 @@ def one_size(nodes: int, options: argparse.Namespace) -> None:
             rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, [], evaluation=cost.result))
     if options.write:
         write([row for row in rows if row["command"].startswith("divided ")])
+    return divided
 
 
 def report(nodes, subscriptions, command, cost, times, tco=None, evaluation=None) -> dict:
@@ -126,14 +127,15 @@ def relays(evaluation: dict) -> str:
     return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.4f}"
 
 
-def print_cores(seconds: float, steps: dict[str, list[float]]) -> None:
-    """How long the design would take on more cores, from the times of its tasks: each step ends with its last task."""
-    two = sum(makespan(times, 2) for times in steps.values())
-    for cores in (4, 8, 16):
-        more = sum(makespan(times, cores) for times in steps.values())
-        print(
-            f"<!-- {cores} cores: {seconds - two + more:.0f} s by the tasks' times, tasks alone {two / more:.2f} x -->"
-        )
+def print_cores(designs: dict[int, tuple[float, dict[str, list[float]]]]) -> None:
+    """How long designs would take on more cores, from the times of their tasks: a step ends with its last task."""
+    print("\n| nodes | cores | time of a divided design, by the times of its tasks | tasks, against two cores |")
+    print("|---|---|---|---|")
+    for nodes, (seconds, steps) in designs.items():
+        two = sum(makespan(times, 2) for times in steps.values())
+        for cores in (4, 8, 16):
+            more = sum(makespan(times, cores) for times in steps.values())
+            print(f"| {nodes:,} | {cores} | {seconds - two + more:.0f} s | {two / max(more, 1e-9):.2f} times as fast |")
 
 
 def makespan(times: list[float], cores: int) -> float:
