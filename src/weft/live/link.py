@@ -8,10 +8,12 @@ more waits the connection is given up: nobody waits for ever for somebody who do
 """
 
 import asyncio
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, cast
 
+from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.wire.frame import Frame, Ping, Pong, Refused
@@ -41,12 +43,16 @@ class Wire(asyncio.Protocol):
 
     failure = FAILURE  # seconds of silence
 
-    def __init__(self, owner: Owner, clock: Clock) -> None:
+    def __init__(
+        self, owner: Owner, clock: Clock, kinds: frozenset[int] | None = None, badge: Badge | None = None
+    ) -> None:
+        """Frames of these kinds are taken. The badge is who the other end is; None where there are no certificates."""
         self.owner = owner
         self.clock = clock
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
-        self._reader = FrameReader()
+        self.badge = badge
+        self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
         self._gathered: list[bytes] = []
         self._heard_at = self._looked_at = 0.0
@@ -179,8 +185,15 @@ class Wire(asyncio.Protocol):
 class Dialer:
     """Opens a connection, and opens it again whenever it is lost, until it is stopped."""
 
-    def __init__(self, address: Address, make: Callable[[], Wire], failed: Callable[[OSError], None]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        make: Callable[[], Wire],
+        failed: Callable[[OSError], None],
+        context: ssl.SSLContext | None = None,
+    ) -> None:
         self.address = address
+        self._context = context
         self._make = make
         self._failed = failed
         self._wait = RETRY
@@ -211,7 +224,9 @@ class Dialer:
             self._lost.clear()
             try:
                 async with asyncio.timeout(FAILURE):
-                    _, self._wire = await loop.create_connection(self._make, self.address.host, self.address.port)
+                    _, self._wire = await loop.create_connection(
+                        self._make, self.address.host, self.address.port, ssl=self._context
+                    )
                 await self._lost.wait()
             except OSError as error:  # of which a time-out is one
                 self._failed(error)
