@@ -35,20 +35,37 @@ def plan(
         nodes, subscriptions = meta["nodes"], meta["subscriptions"]
     if nodes is None or subscriptions is None:
         raise WeftError("Name an instance, or give --nodes and --subscriptions.")
-    own_cores = cores or len(os.sched_getaffinity(0))
-    own_memory = (
-        (memory * 1e9) if memory is not None else float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    )
+    own_cores, own_memory = cores or machine_cores(), machine_memory() if memory is None else memory * 1e9
     needs = [need_of(command, nodes, subscriptions) for command in COMMANDS]
-    most = max(need.memory_bytes for need in needs)
     result: dict[str, Any] = {"nodes": nodes, "subscriptions": subscriptions}
     for need in needs:
-        at_once = executors * own_cores if need.command != "evaluate" else own_cores
+        at_once = own_cores if need.command == "evaluate" else executors * own_cores
         result[need.command] = {
             "minutes": round(need.seconds(at_once) / 60, 2),
             "memory_gb": round(need.memory_bytes / 1e9, 2),
             "disk_gb": round(need.disk_bytes / 1e9, 2),
         }
     result["memory_of_a_machine_gb"] = round(own_memory / 1e9, 1)
-    result["fits"] = bool(most < own_memory)
+    result["fits"] = all(need.memory_bytes < own_memory for need in needs)
     print_result(result, json)
+
+
+def machine_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def machine_memory() -> float:
+    """Bytes of this machine's memory."""
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def told_need(command: str, nodes: int, subscriptions: int) -> str:
+    """What a command will need on this machine, in a sentence."""
+    from weft.overlays.arcs.need import need_of
+
+    need = need_of(command, nodes, subscriptions)
+    sentence = f"This will take about {need.seconds(machine_cores()) / 60:.0f} minutes on {machine_cores()} cores, "
+    sentence += f"{need.memory_bytes / 1e9:.0f} GB of memory and {need.disk_bytes / 1e9:.0f} GB of disk"
+    if need.memory_bytes < machine_memory():
+        return f"{sentence}."
+    return f"{sentence}: more memory than the {machine_memory() / 1e9:.0f} GB of this machine. Take a smaller --arc."

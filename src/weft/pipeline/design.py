@@ -46,9 +46,8 @@ def design(
         read_latency(latency)  # here as well, so that errors in it show before a task is sent
         latency = str(Path(latency).absolute())
     target = scratch.absolute() / "overlay"
-    nodes = read_instance_meta(instance)["nodes"]
-    if name in ARCS and may_divide(chosen["tie"], chosen["fill"], latency) and is_divided(nodes, chosen["arc"]):
-        even = name == "swico-even"
+    if is_in_arcs(instance, name, chosen):
+        even, nodes = name == "swico-even", read_instance_meta(instance)["nodes"]
         in_degree = even_in_degree(nodes) if even else chosen["in_degree"]
         how: dict[str, Any] = {"arc": chosen["arc"], "in_degree": in_degree, "for_publishers": even}
         folder = kept or scratch.absolute() / "arrays"
@@ -60,6 +59,15 @@ def design(
         with progress.step(f"Designing {name}", spark_tasks(spark)):
             _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, options)
     return read_overlay(target)
+
+
+def is_in_arcs(instance: Path, name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a design is divided into arcs."""
+    if name not in ARCS:
+        return False
+    chosen = catalog.chosen_options(name, options)
+    whole = not may_divide(chosen["tie"], chosen["fill"], chosen["latency"])
+    return not whole and is_divided(read_instance_meta(instance)["nodes"], chosen["arc"])
 
 
 def _design_in_a_task(
