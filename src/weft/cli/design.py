@@ -69,7 +69,7 @@ def design(
     from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
 
-    options = {
+    options: dict[str, Any] = {
         "long": long,
         "tie": tie,
         "fill": fill,

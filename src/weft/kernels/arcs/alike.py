@@ -91,7 +91,7 @@ def keep_most(
     alike: Int32s,
     shared: Int32s,
 ) -> None:
-    """Those met most often, the most first; ties by hash. The counters are 0 again after it."""
+    """Keep the nodes met most often, the most first; ties by hash. The counters are 0 again after it."""
     kept = 0
     for w in found:
         often = counter[w]
@@ -114,7 +114,7 @@ def keep_most(
 def comes_before(often: int, w: int, other_often: int, other: int, seed: int) -> bool:
     if often != other_often:
         return often > other_often
-    return stream(seed, w) < stream(seed, other)
+    return bool(stream(seed, w) < stream(seed, other))
 
 
 @jit

@@ -24,7 +24,7 @@ from weft.arrays import Int32s, Int64s, Words
 from weft.kernels.greedy.candidate import first_above
 from weft.kernels.greedy.connectivity import Connectivity, unite, unlinked
 from weft.kernels.jit import jit
-from weft.kernels.random import below, stream
+from weft.kernels.random import below, mix, stream
 
 SEEN = 256
 REPRESENTATIVES = 32
@@ -124,16 +124,16 @@ def representatives(
 def is_asked(arc: int, other: int, seed: int) -> bool:
     """Whether the first of two arcs may open fingers to the other, in this round; else the other may."""
     low, high = min(arc, other), max(arc, other)
-    return bool((stream(stream(seed, low), high) & np.uint64(1)) == np.uint64(arc < other))
+    return bool((mix(stream(seed, low) + np.uint64(high)) & np.uint64(1)) == np.uint64(arc < other))
 
 
 @jit
 def joiner(own: Int32s, main: int, component: int, seed: int) -> int:
     """A place of the main component, any, always the same one for a component."""
-    place = below(stream(seed, component), len(own))
+    place = int(below(stream(seed, component), len(own)))
     while own[place] != main:
         place = place + 1 if place + 1 < len(own) else 0
-    return int(place)
+    return place
 
 
 @jit

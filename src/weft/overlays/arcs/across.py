@@ -46,8 +46,8 @@ def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: i
     known = np.isin(topics, wanted) & (keys != FINISHED)
     nodes = np.repeat(np.arange(low, high), np.diff(indptr[low : high + 1]))
     own = Subscriptions(nodes[known], topics[known], keys[known])
-    about = label, main, arrays["places"], way, seed, seed * STREAMS + low, arc
-    others = Subscriptions(*representatives(low, high, wanted, *lists, *about))
+    seeds, places = (seed, seed * STREAMS + low), arrays["places"]
+    others = Subscriptions(*representatives(low, high, wanted, *lists, label, main, places, way, *seeds, arc))
     return _joined(arrays, low, high, wanted, own, others, np.random.default_rng([seed, low]), worth)
 
 

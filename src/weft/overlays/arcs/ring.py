@@ -33,8 +33,8 @@ def alike(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
     """Pairs of open nodes, and the topics that they share."""
     found = np.empty((last - first, ALIKE), np.int32)
     shared = np.zeros_like(found)
-    lists = (arrays[name] for name in ("node_start", "node_topic", "topic_start", "topic_node"))
-    meet(first, last, *lists, arrays["ring_open"], arrays["ring_far_end"], seed, found, shared)
+    interest, subscribers = (arrays["node_start"], arrays["node_topic"]), (arrays["topic_start"], arrays["topic_node"])
+    meet(first, last, *interest, *subscribers, arrays["ring_open"], arrays["ring_far_end"], seed, found, shared)
     rows, columns = np.nonzero(found != NOBODY)
     source, target = (rows + first).astype(np.int32), found[rows, columns]
     twice = (found[np.clip(target - first, 0, last - first - 1)] == source[:, None]).any(axis=1)
