@@ -56,7 +56,7 @@ def test_another_seed_gives_another_overlay(instance, divided):
 
 
 def test_publishers_are_linked_with_subscribers(instance, divided):
-    """As many as by the undivided greedy, but for a few that find no place."""
+    """Publishers that are linked: as many as by the undivided greedy, but for a few that find no place."""
 
     def served(overlay):
         publishers, links = instance.publishers, {*zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)}
@@ -77,7 +77,7 @@ def test_sl_has_no_bound_unless_it_is_given_one(instance):
 
 
 def test_components_are_those_of_the_links(instance, divided):
-    """In ring order, as the steps number nodes."""
+    """Nodes are numbered in ring order, as the steps do it."""
     node_at = np.argsort(divided.ring_ids)
     ring = weft.Instance(instance.interest.take(node_at))
     number = divided.ring_ids.astype(np.int32)

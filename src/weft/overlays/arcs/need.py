@@ -1,6 +1,6 @@
 """What a divided design of a size will need, from what designs of other sizes needed.
 
-measurements.csv has a row a command that was run (`benchmarks/scale.py --write`): nodes and subscriptions of the
+measurements.csv has a row a command that was run (benchmarks/scale.py writes it): nodes and subscriptions of the
 instance, the processor seconds of its tasks, what the command took beside its tasks, the memory of all its processes,
 and its disk. Tasks, driver and disk are fitted by a + b S log2 n, the memory by a + b S + c n log2 n, with S
 subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors count in
