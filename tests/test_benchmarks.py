@@ -177,7 +177,7 @@ def test_commands_are_measured(bench: Bench, snap: Path, spark: SparkSession, mo
 def test_designs_are_measured_by_size(
     bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As above; the exact greedy stands beside the divided one, and the needs of the latter go to a file."""
+    """The exact greedy stands beside the divided one, and the needs of the latter go to a file."""
     scale = importlib.import_module("scale")
 
     def in_process(_: Path, *arguments: object) -> object:

@@ -46,7 +46,7 @@ def find_keys(
     main: Int32s,
     way: int,
 ) -> Int32s:
-    """Of every subscription of the nodes from low to high: its component if the arc is to join it, else ELDER.
+    """Keys of the subscriptions of the nodes from low to high: the component if the arc is to join it, else ELDER.
 
     FINISHED where the topic is one component.
     """
