@@ -2,12 +2,16 @@
 
 Whose bytes they are is told by the first four: a frame's length, or a method of HTTP, which would be a frame of more
 than a gigabyte.
+
+What nodes say is handled in slices of time, in its order, so that pings and operators are answered while thousands of
+clients subscribe.
 """
 
 import asyncio
 import json
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +19,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
+from time import monotonic
 from typing import Any, cast
 
 from weft.errors import SurroundingsError, WeftError
@@ -35,6 +40,7 @@ from weft.wire.frame import Frame
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 BACKLOG = 4096  # connections that wait to be accepted
+SLICE = 0.02  # seconds of work on what nodes say, until others get their turn
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -114,6 +120,8 @@ class MasterDriver:
         self._store = store
         self._engine = engine
         self._wires: dict[int, Wire] = {}
+        self._events: deque[e.Event] = deque()
+        self._working = False  # or about to
         self._numbers = count(1)
         self._tickets = count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -149,13 +157,12 @@ class MasterDriver:
         self._wires[wire.number] = wire
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
-        for frame in frames:
-            if wire.number in self._wires:  # else it is being sent away
-                self._handle(e.Heard(wire.number, frame))
+        self._events += [e.Heard(wire.number, frame) for frame in frames]
+        self._work_soon()
 
     def closed(self, wire: Wire, reason: str) -> None:
-        self._wires.pop(wire.number, None)
-        self._handle(e.Closed(wire.number))
+        self._events.append(e.Closed(wire.number))
+        self._work_soon()
 
     def congested(self, wire: Wire) -> None:
         """What is told to a node cannot be left out: it waits."""
@@ -167,7 +174,8 @@ class MasterDriver:
         pass
 
     def clock_read(self, wire: Wire, time: float) -> None:
-        self._handle(e.ClockRead(wire.number, time))
+        self._events.append(e.ClockRead(wire.number, time))
+        self._work_soon()
 
     # Operators
 
@@ -202,6 +210,29 @@ class MasterDriver:
         if request not in self.master.requests or not isinstance(options, dict):
             return Response("400 Bad Request", f"There are {', '.join(self.master.requests)}.\n")
         return _json(await self.ask(request, options))
+
+    # What nodes say
+
+    def _work_soon(self) -> None:
+        if not self._working:
+            self._working = True
+            asyncio.get_running_loop().call_soon(self._work)
+
+    def _work(self) -> None:
+        """A slice of what is to be handled."""
+        until = monotonic() + SLICE
+        while self._events and monotonic() < until:
+            event = self._events.popleft()
+            if isinstance(event, e.Closed):
+                self._wires.pop(event.connection, None)
+            elif isinstance(event, e.Heard) and event.connection not in self._wires:
+                continue  # it is being sent away
+            self._carry_out(self.master.handle(event, self.clock.now(), more=True))
+        self._carry_out(self.master.finish())
+        self._arm()
+        self._working = False
+        if self._events:
+            self._work_soon()
 
     # Effects
 
