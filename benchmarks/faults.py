@@ -5,8 +5,9 @@
 
 Each fault happens at random moments, again and again in one network. Between two of them everything heals, and every
 acknowledged publication must have come to every subscriber. "whole after" is when the last publication was made that
-came more than half a second late to a subscriber at a node that was not hurt; "all have all after" is when the last of
-what was published until the fault was over came to the last subscriber, those of the hurt nodes included.
+came more than half a second late, between people whose nodes were not hurt; "all have all after" is when the last of
+what was published until the fault was over came to the last subscriber, those of the hurt nodes included. People have
+the numbers of their nodes.
 """
 
 import argparse
@@ -194,13 +195,12 @@ async def trial(stage: Stage, fault: Fault) -> Outcome:
     stage.talk(False)
     await stage.delivered()
     lost = stage.ledger.missing()
-    well = [node for node in stage.subscribers if node not in hurt]
     return Outcome(
         len(stage.ledger.acknowledged),
         sum(map(len, stage.ledger.heard.values())),
         stage.ledger.duplicates,
         lost,
-        stage.ledger.last_late(begin, well) - begin,
+        stage.ledger.last_late(begin, hurt) - begin,
         0.0 if lost else max(0.0, stage.ledger.last_heard(healed) - begin),
     )
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import struct
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from weft.live.fleet import HOST
@@ -41,13 +41,14 @@ class Ledger:
         """Deliveries of acknowledged publications that have not come."""
         return sum(said not in heard for heard in self.heard.values() for said in self.acknowledged)
 
-    def last_late(self, since: float, subscribers: Iterable[int]) -> float:
-        """When the last publication was made since a moment that came late to one of some subscribers."""
+    def last_late(self, since: float, but: Collection[int]) -> float:
+        """When the last publication was made since a moment that came late to a subscriber, some people left out."""
         late = [
             self.sent[said]
-            for subscriber in subscribers
+            for subscriber, heard in self.heard.items()
             for said in self.acknowledged
-            if self.sent[said] >= since and self.heard[subscriber].get(said, time.monotonic()) - self.sent[said] > LATE
+            if subscriber not in but and said[0] not in but and self.sent[said] >= since
+            if heard.get(said, time.monotonic()) - self.sent[said] > LATE
         ]
         return max(late, default=since)
 

@@ -148,6 +148,8 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             wire.close("the master ends")
         await asyncio.sleep(0)
+        self._events.clear()  # of what nodes say from now on nothing is kept
+        self._working = True
         self._settle()
 
     # Connections
