@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import short_lived
+
 PATIENCE = 180  # seconds, on a busy machine
 
 CONTINUE = "weft: Stopped; run the same command to continue."
@@ -49,13 +51,15 @@ def hear_interrupts() -> None:
 
 
 class Started:
-    """A command in a folder of its own, with a folder for temporary files and one for what is cached."""
+    """A command in a folder of its own, with a folder for temporary files and, when asked for, an empty cache."""
 
-    def __init__(self, folder: Path, *command: str) -> None:
+    def __init__(self, folder: Path, *command: str, cold: bool = False) -> None:
         self.folder, self.temporary, self.cache = folder, folder.parent / "tmp", folder.parent / "cache"
         for path in (self.temporary, self.cache):
             path.mkdir(exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(self.temporary), "XDG_CACHE_HOME": str(self.cache)}
+        environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        if cold:
+            environment["XDG_CACHE_HOME"] = str(self.cache)
         self.process = subprocess.Popen(
             command,
             cwd=folder,
@@ -92,8 +96,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def weft(folder: Path, *arguments: str) -> Started:
-    return Started(folder, str(Path(sys.executable).with_name("weft")), *arguments)
+WEFT = str(Path(sys.executable).with_name("weft"))
+SPARK = ("--master", "local[2]", *(f"--conf={key}={value}" for key, value in short_lived.CONF.items()))
+
+
+def weft(folder: Path, *arguments: str, cold: bool = False) -> Started:
+    return Started(folder, WEFT, *arguments, cold=cold)
 
 
 def names(folder: Path) -> list[str]:
@@ -109,7 +117,7 @@ def test_while_java_starts(folder: Path, sign: signal.Signals) -> None:
 
 
 def test_while_spark_starts(folder: Path) -> None:
-    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", *SPARK)
     started.wait_for(lambda: list(started.temporary.glob("weft-spark-*/gateway")))
     assert started.stop(signal.SIGINT) == CONTINUE
     assert names(folder) == ["e.txt"]
@@ -117,7 +125,7 @@ def test_while_spark_starts(folder: Path) -> None:
 
 @pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT] * 3, [signal.SIGINT, signal.SIGTERM]], ids=str)
 def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
-    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", *SPARK)
     started.wait_for(lambda: list((folder / "r").glob(".instance.partial-*/_scratch/rows")))
     assert started.stop(*signals) == CONTINUE
     assert names(folder) == ["e.txt", "r"]
@@ -126,7 +134,7 @@ def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
 
 def test_after_tasks_in_python(folder: Path) -> None:
     """PySpark then listens to Java in a thread of its own, which is not to complain that Java is gone."""
-    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", "--master", "local[2]")
+    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", *SPARK)
     started.wait_for((folder / "r" / "overlay").exists)
     assert started.stop(signal.SIGINT) == CONTINUE
     assert "overlay" in names(folder / "r")
@@ -134,7 +142,7 @@ def test_after_tasks_in_python(folder: Path) -> None:
 
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGINT] * 3], ids=str)
 def test_during_a_sweep(folder: Path, signals: list[signal.Signals]) -> None:
-    started = weft(folder, "experiment", "nsmf-fig3", "--out", "x", "--master", "local[2]")
+    started = weft(folder, "experiment", "nsmf-fig3", "--out", "x", *SPARK)
     started.wait_for(lambda: workers_below(started.process.pid))
     assert started.stop(*signals) == CONTINUE
     assert names(folder / "x") == ["runs.jsonl"]
@@ -152,24 +160,9 @@ def workers_below(pid: int) -> list[str]:
 
 
 def test_while_kernels_are_compiled(folder: Path) -> None:
-    made = subprocess.run(
-        [
-            str(Path(sys.executable).with_name("weft")),
-            "generate",
-            "unif",
-            "--nodes",
-            "60",
-            "--topics",
-            "40",
-            "--out",
-            "i",
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    assert made.returncode == 0
-    started = weft(folder, "design", "i", "--overlay", "swico-sl", "--out", "o")  # its cache is empty
+    made = [WEFT, "generate", "unif", "--nodes", "60", "--topics", "40", "--out", "i"]
+    subprocess.run(made, cwd=folder, check=True, capture_output=True)
+    started = weft(folder, "design", "i", "--overlay", "swico-sl", "--out", "o", cold=True)
     started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
     assert started.stop(signal.SIGINT, signal.SIGINT) == NOTHING
     assert names(folder) == ["e.txt", "i"]
@@ -208,7 +201,7 @@ def test_inside_a_kernel(folder: Path, call: str) -> None:
 
 
 def test_while_other_processes_compile(folder: Path) -> None:
-    started = weft(folder, "warm", "--processes", "2")
+    started = weft(folder, "warm", "--processes", "2", cold=True)
     started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
     assert started.stop(signal.SIGTERM) == NOTHING
 

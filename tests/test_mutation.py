@@ -33,7 +33,7 @@ def test_small_changes(source: str, expected: set[str]) -> None:
     "source",
     [
         *("'''A docstring.'''", "x: list[1] = y", "raise Wrong(1 + 1)", "assert a < b", "@f(1)\ndef g(): ..."),
-        *("import a", "def check_invariants():\n    f(1)"),
+        *("import a", "def check_invariants():\n    f(1)", "if TYPE_CHECKING:\n    x = 1"),
     ],
 )
 def test_texts_and_checks_are_left_alone(source: str) -> None:

@@ -26,8 +26,12 @@ ALSO = {
     "protocol/vitis": ["test_sim_vitis.py"],
     "model": [
         *("test_overlays_join.py", "test_report.py", "test_sample.py", "test_sim_timed.py", "test_trees_weave.py"),
-        *("test_workloads_publication.py", "test_workloads_synthetic.py"),
+        *("test_workloads_publication.py", "test_workloads_synthetic.py", "test_python.py", "test_fleet_reading.py"),
     ],
+    "wire": ["test_broker.py", "test_mqtt_conformance_network.py", "test_sim_cluster.py"],
+    "broker": ["test_mqtt_conformance_network.py"],
+    "master": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
+    "node": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
 }
 
 
@@ -48,12 +52,13 @@ def main() -> None:
     parser.add_argument("modules", nargs="+", help="under src/weft: a file or a folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--every", type=int, default=1, metavar="N", help="try one mutant in N, for an estimate")
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="the first of these, for another estimate")
     options = parser.parse_args()
     files = [file for module in options.modules for file in sources(module)]
     preload()
     outcomes: Counter[str] = Counter()
     for file, selection in selected(files).items():
-        todo = list(cases(file, selection))[:: options.every]
+        todo = list(cases(file, selection))[options.first :: options.every]
         found = Counter(verdict for case, verdict in tried(todo, options.jobs) if told(case, verdict))
         outcomes += found
         print(f"{relative(file)}: {summary(found)}", flush=True)

@@ -1,7 +1,7 @@
 """The ways in which a module is broken: each mutant is the module's tree with one node changed.
 
 Left out: annotations, decorators, docstrings and other texts, since tests should not hold on to wording; what `raise`
-says; asserts, `check_invariants` and `strict` of zip, which are themselves checks.
+says; asserts, `check_invariants` and `strict` of zip, which are themselves checks; what type checkers alone read.
 """
 
 import ast
@@ -68,6 +68,8 @@ def _nodes(node: ast.AST, path: Path) -> Iterator[tuple[Path, ast.AST]]:
 def _is_check(node: ast.AST) -> bool:
     match node:
         case ast.keyword(arg="strict") | ast.FunctionDef(name="check_invariants"):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
     return isinstance(node, UNTOUCHED)
 
