@@ -1,7 +1,8 @@
 """What this node tells the master of its clients: the filters that they hold, and their sessions.
 
 A client whose SUBSCRIBE brings a filter that nobody here held is answered when the filter is in place in the whole
-network, which the master says; or after some patience, or at once where the master is gone.
+network, which the master says. It is answered earlier, after some patience, where the master is gone; a master that is
+there and busy is waited for much longer, since what is published behind the answer must come.
 """
 
 from collections.abc import Callable
@@ -34,12 +35,14 @@ class Directory:
         outbox: Outbox,
         deadlines: Deadlines,
         patience: float,
+        busy: float,
         session_of: Callable[[str], Session | None],
     ) -> None:
         self._atlas = atlas
         self._outbox = outbox
         self._deadlines = deadlines
         self._patience = patience
+        self._busy = busy
         self._session_of = session_of
         self.sequence = 0  # of Interest
         self._unknown: dict[str, int] = {}  # filters that are not in place, and the sequence that they came with
@@ -98,7 +101,7 @@ class Directory:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         entry = (self.sequence + bool(self._changed), action)
         self._waiting.append(entry)
-        self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
+        self._be_patient(entry, now, now + self._busy)
 
     def in_place(self, sequence: int, now: float) -> None:
         self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
@@ -107,10 +110,17 @@ class Directory:
         for _, action in ready:
             action(now)
 
-    def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
-        if entry in self._waiting:
-            self._waiting.remove(entry)
-            entry[1](now)
+    def _be_patient(self, entry: tuple[int, Waiting], now: float, until: float) -> None:
+        self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then, until))
+
+    def _lose_patience(self, entry: tuple[int, Waiting], now: float, until: float) -> None:
+        if entry not in self._waiting:
+            return
+        if MASTER in self._atlas.up and now < until and self._patience > 0:
+            self._be_patient(entry, now, until)
+            return
+        self._waiting.remove(entry)
+        entry[1](now)
 
     def _tell_subscriptions(self, client: str, changes: dict[str, Subscribed | None]) -> None:
         added = tuple(one for one in changes.values() if one is not None)

@@ -86,7 +86,9 @@ class Node:
             self._issuer.numbered,
             self._keep,
         )
-        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
+        self._directory = Directory(
+            self.atlas, self._outbox, self._deadlines, network.patience, network.busy, self.broker.session
+        )
         self._moving = Moving(
             self.broker,
             self._seen,

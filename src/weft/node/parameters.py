@@ -8,6 +8,7 @@ from weft.errors import WeftError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     patience: float = 1.0  # seconds that a client waits for an answer of the network, at least 0
+    busy: float = 10.0  # seconds that a client waits where the master is there and does not answer, at least 0
     moving: float = 5.0  # seconds that a client waits for its session from another node, at least 0
     linger: float = 600.0  # seconds for which a node passes on what still comes for a session that has left, at least 0
     settling: float = 2.0  # seconds until everybody has the tables of a change, at least 0
