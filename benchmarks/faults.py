@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from hurt import Network, fill
@@ -179,7 +180,7 @@ FAULTS: dict[str, tuple[str, Fault]] = {
 }
 
 
-async def trial(stage: Stage, fault: Fault) -> Outcome:
+async def trial(stage: Stage, fault: Fault, after: float = AFTER) -> Outcome:
     """One fault under load, and its end."""
     stage.ledger.sent.clear()
     stage.ledger.acknowledged.clear()
@@ -191,7 +192,7 @@ async def trial(stage: Stage, fault: Fault) -> Outcome:
     begin = time.monotonic()
     hurt = await fault(stage)
     healed = time.monotonic()
-    await asyncio.sleep(AFTER)
+    await asyncio.sleep(after)
     stage.talk(False)
     await stage.delivered()
     lost = stage.ledger.missing()
@@ -205,21 +206,37 @@ async def trial(stage: Stage, fault: Fault) -> Outcome:
     )
 
 
-async def repeated(name: str, size: argparse.Namespace, chance: random.Random, folder: Path) -> list[Outcome]:
-    """A fault again and again in one network."""
-    nodes = size.many if name == "many" else size.nodes
-    small = 0 if name == "disk" else None
-    network = Network(nodes, size.port, folder / name, proxied=name == "cut", small=small)
+Need = tuple[int, bool, int | None]  # nodes, whether links pass through proxies, the node with a small disk
+
+
+def need(name: str, size: argparse.Namespace) -> Need:
+    return size.many if name == "many" else size.nodes, name == "cut", 0 if name == "disk" else None
+
+
+async def repeated(names: list[str], size: argparse.Namespace, folder: Path) -> int:
+    """Each of some faults again and again, in one network. Deliveries that were lost."""
+    nodes, proxied, small = need(names[0], size)
+    network, chance, lost = Network(nodes, size.port, folder, proxied=proxied, small=small), random.Random(size.seed), 0
     stage = Stage(network, chance, size.publishers, size.subscribers, size.rate)
-    found = []
     try:
         await stage.begin()
-        for _ in range(size.times):
-            found.append(await trial(stage, FAULTS[name][1]))
-            await asyncio.to_thread(network.settled)
+        for name in names:
+            found = []
+            for _ in range(size.times):
+                found.append(await trial(stage, FAULTS[name][1], size.after))
+                await asyncio.to_thread(network.settled)
+            lost += tell(name, nodes, found)
     finally:
         await stage.end()
-    return found
+    return lost
+
+
+def tell(name: str, nodes: int, found: list[Outcome]) -> int:
+    """A row; how many were lost."""
+    counts = [sum(getattr(one, each) for one in found) for each in ("acknowledged", "deliveries", "duplicates", "lost")]
+    times = [seconds([getattr(one, each) for one in found]) for each in ("whole", "complete")]
+    row(FAULTS[name][0], nodes, len(found), *(f"{one:,}" for one in counts), *times)
+    return counts[-1]
 
 
 def row(*cells: object) -> None:
@@ -240,16 +257,9 @@ def faults(size: argparse.Namespace) -> int:
     """The table, and how many deliveries were lost in all."""
     lost = 0
     head("fault", "nodes", "times", "acknowledged", "deliveries", "twice", "lost", "whole after: s", "all have all: s")
-    for name in size.faults.split(","):
+    for _, names in groupby(size.faults.split(","), lambda name: need(name, size)):
         with tempfile.TemporaryDirectory() as folder:
-            found = asyncio.run(repeated(name, size, random.Random(f"{size.seed} {name}"), Path(folder)))
-        nodes = size.many if name == "many" else size.nodes
-        sums = [
-            sum(getattr(one, each) for one in found) for each in ("acknowledged", "deliveries", "duplicates", "lost")
-        ]
-        lost += sums[-1]
-        times = [seconds([getattr(one, each) for one in found]) for each in ("whole", "complete")]
-        row(FAULTS[name][0], nodes, size.times, *(f"{one:,}" for one in sums), *times)
+            lost += asyncio.run(repeated(list(names), size, Path(folder) / "data"))
     return lost
 
 
@@ -308,6 +318,7 @@ def main() -> None:
     parser.add_argument("--publishers", type=int, default=4)
     parser.add_argument("--subscribers", type=int, default=6)
     parser.add_argument("--rate", type=float, default=10.0, help="publications a second of each publisher")
+    parser.add_argument("--after", type=float, default=AFTER, help="seconds that it is published after a fault is over")
     parser.add_argument("--port", type=int, default=28_000, help="the first of all that are used")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--soak", type=float, help="seconds of random faults instead of the table")
