@@ -1,4 +1,4 @@
-"""Real faults on real processes, once each: nothing that was acknowledged is lost. benchmarks/faults.py has all of it."""
+"""Real faults on real processes, once: nothing acknowledged is lost. benchmarks/faults.py has all of it."""
 
 import subprocess
 import sys
