@@ -196,11 +196,18 @@ async def trial(stage: Stage, fault: Fault, after: float = AFTER) -> Outcome:
     stage.talk(False)
     await stage.delivered()
     lost = stage.ledger.missing()
+    for subscriber, said in lost:
+        sent, acknowledged = stage.ledger.sent[said] - begin, stage.ledger.acknowledged[said] - begin
+        print(
+            f"Lost: {said} to subscriber {subscriber}, published {sent:+.3f} s and acknowledged {acknowledged:+.3f} s "
+            f"after nodes {sorted(hurt)} were hurt, who were well again after {healed - begin:.3f} s.",
+            file=sys.stderr,
+        )
     return Outcome(
         len(stage.ledger.acknowledged),
         sum(map(len, stage.ledger.heard.values())),
         stage.ledger.duplicates,
-        lost,
+        len(lost),
         stage.ledger.last_late(begin, hurt) - begin,
         0.0 if lost else max(0.0, stage.ledger.last_heard(healed) - begin),
     )

@@ -37,9 +37,9 @@ class Ledger:
         self.duplicates += said in heard
         heard.setdefault(said, time.monotonic())
 
-    def missing(self) -> int:
-        """Deliveries of acknowledged publications that have not come."""
-        return sum(said not in heard for heard in self.heard.values() for said in self.acknowledged)
+    def missing(self) -> list[tuple[int, Said]]:
+        """Deliveries of acknowledged publications that have not come: to which subscriber, of what."""
+        return [(one, said) for one, heard in self.heard.items() for said in self.acknowledged if said not in heard]
 
     def last_late(self, since: float, but: Collection[int]) -> float:
         """When the last publication was made since a moment that came late to a subscriber, some people left out."""
