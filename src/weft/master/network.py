@@ -29,10 +29,9 @@ from weft.wire import frame as w
 from weft.wire.frame import EVERYBODY, topic_of
 from weft.wire.mqtt.topic import is_shared
 
-
 LOAD_WEIGHT = 0.25  # hops by which a tree may be longer to spare a node that sends the mean. A hop costs every receiver
-# time; with a weight of 1, 16 nodes that all subscribe to one topic make a tree of 3.1 hops in the mean, with this one of
-# 2.4, and over many topics the load is spread as evenly
+# time: with a weight of 1, 16 nodes that all subscribe to one topic are 3.1 hops apart in the mean, and 2.4 with this
+# one; over many topics the load is spread as evenly
 
 
 def _empty_loom(fan_out: int) -> Loom:

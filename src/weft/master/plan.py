@@ -156,11 +156,9 @@ class Plan:
         """Nodes of a phase that another finger may point at, and that are no neighbours yet."""
         first, last = 1 << phase_, min(2 << phase_, len(order))
         step = max(1, (last - first) // CANDIDATES)
-        near = (order[(rank[node] + distance) % len(order)] for distance in range(first, last, step))
-        return [peer for peer in near if self._has_room(peer) and peer not in self.peers(node)]
-
-    def _has_room(self, node: int) -> bool:
-        return len(self.pointing[node]) < 2 * self.phases
+        near = [order[(rank[node] + distance) % len(order)] for distance in range(first, last, step)]
+        room, peers = 2 * self.phases, self.peers(node)
+        return [peer for peer in near if len(self.pointing[peer]) < room and peer not in peers]
 
     def _promise(self, node: int, peer: int, missing: set[int], interests: Interests) -> tuple[int, int, int, int]:
         return (
