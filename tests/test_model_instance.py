@@ -119,6 +119,98 @@ def test_a_file_with_corrupt_pages_is_named(tmp_path: Path) -> None:
         read_instance(tmp_path / "i")
 
 
+def named_users() -> Instance:
+    nodes, topics = (np.array(names, dtype=object) for names in (["ann", "bob"], ["x", "y"]))
+    return instance_from_pairs([0, 1, 1], [1, 0, 1], node_names=nodes, topic_names=topics, social=True)
+
+
+def test_names_of_topics_are_written_too(tmp_path: Path) -> None:
+    named_users().write(tmp_path / "i")
+    assert weft.Instance.read(tmp_path / "i") == named_users()
+    assert pq.read_table(tmp_path / "i" / "topics.parquet").to_pydict() == {"topic": [0, 1], "name": ["x", "y"]}
+
+
+def test_nodes_and_topics_are_found_by_name_or_number() -> None:
+    named, plain = named_users(), instance_of([(9, 6)])
+    assert [named.node_called(named.node_name(node)) for node in (0, 1)] == [0, 1]
+    assert [named.topic_called(named.topic_name(topic)) for topic in (0, 1)] == [0, 1]
+    assert (named.node_name(1), named.topic_name(1), plain.node_name(9), plain.topic_name(6)) == ("bob", "y", "9", "6")
+    assert (plain.node_called("9"), plain.topic_called("6"), plain.node_called("0")) == (9, 6, 0)
+
+
+@pytest.mark.parametrize(
+    ("instance", "name", "sentence"),
+    [
+        (named_users(), "bobb", "There is no node 'bobb': did you mean bob\\?"),
+        (named_users(), "zzz", "There is no node 'zzz'\\."),
+        (named_users(), "1", "There is no node '1'\\."),
+        (instance_of([]), "10", "There is no node '10': without names, nodes are 0 to 9\\."),
+        (instance_of([]), "-1", "There is no node '-1': without names"),
+        (instance_of([]), "ann", "There is no node 'ann': without names"),
+    ],
+)
+def test_a_name_that_nobody_has_is_told(instance: Instance, name: str, sentence: str) -> None:
+    with pytest.raises(WeftError, match=sentence):
+        instance.node_called(name)
+
+
+def test_an_instance_tells_what_it_is() -> None:
+    assert repr(named_users()) == "Instance(2 nodes, 2 topics, 3 subscriptions, social)"
+    assert repr(instance_of([])) == "Instance(10 nodes, 7 topics, 0 subscriptions)"
+    assert len(named_users().fingerprint) == 32
+    assert hash(named_users()) == hash(named_users())
+
+
+def test_publishers_of_a_social_instance_can_be_left_out() -> None:
+    users = named_users()
+    assert users.publishers is not None
+    assert len(users.publishers) == 2
+    nobody = users.without_publishers
+    assert nobody.publishers is not None
+    assert (len(nobody.publishers), nobody.fingerprint) == (0, users.fingerprint)
+
+
+def test_counts_are_the_largest_ids_where_none_are_given() -> None:
+    assert instance_from_pairs([], []).counts == {"nodes": 0, "topics": 0, "subscriptions": 0}
+    assert instance_from_pairs([3], [0]).counts == {"nodes": 4, "topics": 1, "subscriptions": 1}
+
+
+@pytest.mark.parametrize(
+    ("ids", "names", "numbers"),
+    [
+        (["10", "9", "10", "-3"], ["-3", "9", "10"], [2, 1, 2, 0]),
+        (["10", "9", "010"], ["010", "10", "9"], [1, 2, 0]),
+        ([" b", "a ", "b"], ["a", "b"], [1, 0, 1]),
+        ([10, 9, 0], ["0", "9", "10"], [2, 1, 0]),
+        ([], [], []),
+    ],
+)
+def test_ids_of_a_table_are_numbered_in_order(ids: list[object], names: list[str], numbers: list[int]) -> None:
+    table = pa.table({"who": pa.array(ids) if ids else pa.array([], pa.string()), "what": ["t"] * len(ids)})
+    made = Instance.from_arrow(table, "who", "what", source="here")
+    assert made.node_names is not None
+    assert made.node_names.tolist() == names
+    assert made.subscribers[0].tolist() == sorted(set(numbers)) if ids else made.topics == 0
+    assert made.meta == {"source": "here"}
+
+
+def test_columns_that_hold_no_ids_are_told() -> None:
+    table = pa.table({"who": ["a", None], "what": [[1], [2]], "which": ["x", "y"]})
+    for columns, sentence in {
+        ("who", "which"): "Column 'who' has 1 empty values",
+        ("which", "what"): "Column 'what' is of type list",
+        ("which", "nothing"): "There is no column 'nothing': there are 'who', 'what', 'which'",
+    }.items():
+        with pytest.raises(WeftError, match=sentence):
+            Instance.from_arrow(table, *columns)
+
+
+def test_the_largest_number_of_nodes_is_taken() -> None:
+    from weft.model.instance import LIMIT, _count
+
+    assert _count("node", np.array([0]), LIMIT) == LIMIT
+
+
 def test_more_nodes_than_fit_int32_are_refused() -> None:
     with pytest.raises(WeftError, match="too many"):
         instance_from_pairs([0], [0], node_count=2**31)

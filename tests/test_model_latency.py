@@ -14,6 +14,7 @@ from weft.model.latency import (
     placed_latency,
     read_latency,
 )
+from weft.model.latency_file import write_named_times
 from weft.model.overlay import overlay_from_links
 
 A, B = np.array([0, 0, 1]), np.array([0, 1, 0])
@@ -172,3 +173,11 @@ def test_named_latencies_that_are_amiss_are_told(tmp_path: Path, text: str, told
     with pytest.raises(WeftError, match=told) as error:
         placed_latency(tmp_path / "ms.csv", 3, 1, np.array(["bern", "oslo", "rome"], object))
     assert "ms.csv" in str(error.value)
+
+
+def test_named_times_that_are_written_are_read_again(tmp_path: Path) -> None:
+    times, names = np.array([[0.0, 1.5], [2.0, 0.0]]), ("berlin", "São Paulo")
+    write_named_times(tmp_path / "l.csv", times, names)
+    read = read_latency(tmp_path / "l.csv")
+    assert isinstance(read, MatrixLatency)
+    assert (read.names, read.matrix.tolist()) == (names, times.tolist())

@@ -1,12 +1,14 @@
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import weft
 from weft.errors import WeftError
-from weft.model.overlay import overlay_from_links
+from weft.model.instance import instance_from_pairs
+from weft.model.overlay import most_links, neighbours_of, overlay_from_links, require_made_for, undirected
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -62,3 +64,48 @@ def test_a_ring_with_holes_in_the_file_is_told(tmp_path: Path) -> None:
     pq.write_table(pa.table({"node": [0, 1], "ring_id": [0, None]}), tmp_path / "o" / "nodes.parquet")
     with pytest.raises(WeftError, match="others have none"):
         weft.Overlay.read(tmp_path / "o")
+
+
+def test_pairs_of_linked_nodes_are_counted_once_whoever_opened_the_link() -> None:
+    overlay = overlay_from_links(4, [0, 1, 3], [1, 0, 0])
+    assert [ends.tolist() for ends in undirected(overlay)] == [[0, 0], [1, 3]]
+    assert [neighbours_of(overlay)[node].tolist() for node in range(4)] == [[1, 3], [0], [], [0]]
+    assert (most_links(overlay), most_links(overlay_from_links(0, [], []))) == (2, 0)
+
+
+def test_links_of_every_node_have_their_place() -> None:
+    overlay = overlay_from_links(3, [2, 0, 2], [0, 2, 1])
+    assert overlay.indptr.tolist() == [0, 1, 1, 3]
+    assert len(overlay.fingerprint) == 32
+
+
+def test_links_are_written_with_names_for_people(tmp_path: Path) -> None:
+    overlay_from_links(2, [0], [1]).write(tmp_path / "o", names=np.array(["ann", "bob"], dtype=object))
+    head, row = (tmp_path / "o" / "links.csv").read_text().splitlines()
+    assert head == '"source","target","phase","source_name","target_name"'
+    assert row == '0,1,,"ann","bob"'
+
+
+def test_a_graph_has_names_places_and_phases() -> None:
+    overlay = overlay_from_links(3, [0, 1], [1, 2], [4, -1], ring_ids=[5, 1, 9], ring_size=16)
+    plain = overlay.to_networkx()
+    assert dict(plain.nodes(data="ring_id")) == {0: 5, 1: 1, 2: 9}
+    assert list(plain.edges(data=True)) == [(0, 1, {"phase": 4}), (1, 2, {})]
+    instance = instance_from_pairs([0, 1, 2], [0, 0, 0], node_names=np.array(["a", "b", "c"], dtype=object))
+    assert set(overlay.to_networkx(instance).edges) == {("a", "b"), ("b", "c")}
+    assert dict(overlay_from_links(1, [], []).to_networkx().nodes(data=True)) == {0: {}}
+
+
+def test_an_overlay_of_another_instance_is_refused() -> None:
+    instance, other = instance_from_pairs([0, 1], [0, 0]), instance_from_pairs([0, 1], [0, 1])
+    require_made_for(instance, overlay_from_links(2, [0], [1]))
+    require_made_for(instance, overlay_from_links(2, [0], [1], instance=instance.fingerprint))
+    for wrong in (overlay_from_links(3, [0], [1]), overlay_from_links(2, [0], [1], instance=other.fingerprint)):
+        with pytest.raises(WeftError, match="was made for another instance"):
+            require_made_for(instance, wrong)
+
+
+def test_an_overlay_tells_what_it_is() -> None:
+    made = overlay_from_links(2, [0], [1], ring_ids=[0, 1], algorithm="chord")
+    assert repr(made) == "Overlay(chord: 2 nodes, 1 links, on a ring)"
+    assert repr(overlay_from_links(2, [0], [1])) == "Overlay(of links: 2 nodes, 1 links)"

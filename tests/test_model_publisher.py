@@ -1,6 +1,7 @@
 """Publishers: in files, in samples, and in the publications that are drawn."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from weft.errors import WeftError
@@ -120,6 +121,31 @@ def test_wrong_rates_are_errors(tmp_path):
         read_rates(tmp_path / "unknown.parquet", some_instance())
     with pytest.raises(WeftError, match="does not exist"):
         read_rates(tmp_path / "nowhere.parquet", some_instance())
+
+
+def test_a_rate_or_size_of_zero_is_a_number(tmp_path):
+    write_columns(tmp_path / "rates.parquet", {"topic": np.array([0]), "rate": np.array([0.0])})
+    assert read_rates(tmp_path / "rates.parquet", some_instance()).tolist() == [0.0, 0.0, 0.0]
+    some_instance().write(tmp_path / "i")
+    columns = {"node": np.array([0]), "topic": np.array([0]), "rate": np.array([0.0]), "size": np.array([0.0])}
+    write_columns(tmp_path / "i" / FILE, columns)
+    assert read_instance(tmp_path / "i").publishers.sizes.tolist() == [0.0]
+    write_columns(tmp_path / "i" / FILE, {**columns, "size": np.array([-1.0])})
+    with pytest.raises(WeftError, match="size that is no number of bytes"):
+        read_instance(tmp_path / "i")
+
+
+def test_a_topic_on_which_nobody_publishes_has_the_mean_size_of_the_others():
+    given = Publishers(np.int32([0, 1, 2]), np.int32([0, 0, 1]), np.array([1.0, 3.0, 4.0]), np.array([8.0, 4.0, 1.0]))
+    assert given.topic_sizes(3).tolist() == [5.0, 1.0, 3.0]
+    assert own_topics(3).topic_sizes(3) is None
+
+
+def test_publications_are_written_with_the_names_that_there_are(tmp_path):
+    names = {"node_names": np.array(["a", "b", "c", "d"], dtype=object)}
+    Publications(np.int32([1]), np.int32([2])).write(tmp_path / "p.parquet", instance=some_instance(**names))
+    row = {"publication": [0], "topic": [1], "node": [2], "node_name": ["c"]}
+    assert pq.read_table(tmp_path / "p.parquet").to_pydict() == row
 
 
 def test_own_topics_of_nobody():
