@@ -61,8 +61,8 @@ class Stage:
         self.subscribers = {node: Subscriber(node, ports[node], self.ledger) for node in homes}
 
     async def begin(self) -> None:
-        for one in self.network.proxies:
-            await one.start()
+        for proxy in self.network.proxies:
+            await proxy.start()
         await asyncio.to_thread(self.network.start)
         await asyncio.to_thread(self.network.settled)
         async with asyncio.timeout(PATIENCE):
@@ -243,7 +243,7 @@ def tell(name: str, nodes: int, found: list[Outcome]) -> int:
     counts = [sum(getattr(one, each) for one in found) for each in ("acknowledged", "deliveries", "duplicates", "lost")]
     times = [seconds([getattr(one, each) for one in found]) for each in ("whole", "complete")]
     row(FAULTS[name][0], nodes, len(found), *(f"{one:,}" for one in counts), *times)
-    return counts[-1]
+    return int(counts[-1])
 
 
 def row(*cells: object) -> None:

@@ -25,6 +25,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -355,9 +356,9 @@ def bursts(size: argparse.Namespace) -> None:
         row("nodes join", size.joining, size.joining, *told(begin, answers))
 
 
-def told(begin: float, answers: list[float]) -> tuple[str, str, str]:
+def told(begin: float, answers: list[float]) -> list[str]:
     times = (statistics.median(answers) * 1e3, max(answers) * 1e3)
-    return f"{time.monotonic() - begin:.1f}", *(f"{one:,.1f}" for one in times)
+    return [f"{time.monotonic() - begin:.1f}", *(f"{one:,.1f}" for one in times)]
 
 
 @contextlib.contextmanager
@@ -425,11 +426,15 @@ class Joining(asyncio.Protocol):
         self.transport.write(encode_frame(frame))
 
 
+def _itself(one: Joining) -> Joining:
+    return one
+
+
 async def join_all(master: Address, count: int) -> None:
     loop = asyncio.get_running_loop()
     nodes = [Joining(f"node-{n}") for n in range(count)]
     for one in nodes:
-        await loop.create_connection(lambda one=one: one, master.host, master.port)
+        await loop.create_connection(partial(_itself, one), master.host, master.port)
     for one in nodes:
         await one.joined.wait()
 

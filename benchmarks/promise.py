@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from weft.live.fleet import HOST
 from weft.wire.mqtt.packet import Connack, Connect, Packet, Puback, Publish, Request, Suback, Subscribe, Version
@@ -85,6 +86,10 @@ class Client(asyncio.Protocol):
             self.transport.write(encode(packet, V))
 
 
+def _itself(client: Client) -> Client:
+    return client
+
+
 class Person:
     """Somebody who connects, and connects again whenever the connection is gone."""
 
@@ -105,7 +110,7 @@ class Person:
         while True:
             client = Client(self._take)
             with contextlib.suppress(OSError, TimeoutError):
-                await loop.create_connection(lambda client=client: client, HOST, self._ports[self._place])
+                await loop.create_connection(partial(_itself, client), HOST, self._ports[self._place])
                 async with asyncio.timeout(ANSWER):
                     await self._greet(client)
                 self.client = client
