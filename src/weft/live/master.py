@@ -120,7 +120,7 @@ class MasterDriver:
         self._store = store
         self._engine = engine
         self._wires: dict[int, Wire] = {}
-        self._events: deque[e.Event] = deque()
+        self._events: deque[e.Event | None] = deque()  # None is the deadline
         self._working = False  # or about to
         self._numbers = count(1)
         self._tickets = count(1)
@@ -131,7 +131,7 @@ class MasterDriver:
         self._told: dict[int, Wire] = {}
         self._ended: list[Wire] = []
         self._settling = False
-        self._excused = False  # for being late, until the next deadline
+        self._excused = False  # for being late, until the deadline is handled
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
         records = [] if store is None else list(store.records())
@@ -225,11 +225,13 @@ class MasterDriver:
         until = monotonic() + SLICE
         while self._events and monotonic() < until:
             event = self._events.popleft()
+            if event is None:
+                self._excused = False
+                self._carry_out(self.master.on_timer(self.clock.now()))
+            elif not isinstance(event, e.Heard) or event.connection in self._wires:  # else it is being sent away
+                self._carry_out(self.master.handle(event, self.clock.now(), more=True))
             if isinstance(event, e.Closed):
                 self._wires.pop(event.connection, None)
-            elif isinstance(event, e.Heard) and event.connection not in self._wires:
-                continue  # it is being sent away
-            self._carry_out(self.master.handle(event, self.clock.now(), more=True))
         self._carry_out(self.master.finish())
         self._arm()
         self._working = False
@@ -303,15 +305,15 @@ class MasterDriver:
             self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
 
     def _ring(self) -> None:
-        """The deadline has come. If we are late for it, what nodes have said meanwhile is heard first."""
+        """The deadline has come. What nodes have said until now is heard first, unread too if we are late for it."""
         deadline, loop = self.master.next_deadline(), asyncio.get_running_loop()
         if deadline is not None and self.clock.now() - deadline > LATE and not self._excused:
             self._excused = True
             self._timer = loop.call_later(LATE, self._ring)
             return
-        self._timer, self._excused = None, False
-        self._carry_out(self.master.on_timer(self.clock.now()))
-        self._arm()
+        self._timer, self._excused = None, True
+        self._events.append(None)
+        self._work_soon()
 
 
 def _json(reply: dict[str, Any]) -> Response:

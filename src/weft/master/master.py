@@ -28,7 +28,10 @@ from weft.master.roster import State
 from weft.master.turn import Turn
 from weft.wire import frame as w
 
-TOGETHER = (w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.FindWay, w.Measured)
+TOGETHER = (
+    *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.FindWay, w.Measured),
+    w.LinkMade,  # the loom hears of links when they have been gathered
+)
 
 
 class Master:
