@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test mutate check setup lock format clean
+.PHONY: demo test mutate check audit fuzz setup lock format clean
 
 demo: $(READY)
 	$(BIN)/weft demo --out demo
@@ -21,6 +21,14 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+# Known defects of what we stand on; before a release, for it asks the network. Needs pip-audit.
+audit:
+	pip-audit --requirement requirements.lock --require-hashes --disable-pip --progress-spinner off
+
+# Parsers that read from sockets and disks, against bytes that nobody would send; an hour and more, and not in CI.
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzzing $(or $(INPUTS),10000000)
 
 setup: $(READY)
 

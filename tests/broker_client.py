@@ -1,5 +1,6 @@
 """A client of a broker without I/O: says packets, hears packets, under virtual time."""
 
+from weft.access.guard import HERE, Guard, Visitor
 from weft.broker import effect as e
 from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
@@ -45,7 +46,9 @@ class Client:
 class House:
     """A broker, its clients and its journal. Records are on disk at once unless `lazy`, then when `sync` is called."""
 
-    def __init__(self, parameters: Parameters = QUIET, durable: bool = True, lazy: bool = False) -> None:
+    def __init__(
+        self, parameters: Parameters = QUIET, durable: bool = True, lazy: bool = False, guard: Guard | None = None
+    ) -> None:
         self.parameters = parameters
         self.durable = durable
         self.lazy = lazy
@@ -56,7 +59,8 @@ class House:
         self.effects: list[e.Effect] = []  # all but sends and records
         self._held: list[e.Effect] = []
         self._numbers = iter(range(1, 10**9))
-        self.broker = Broker(parameters, self.now, durable=durable)
+        self.guard = guard
+        self.broker = Broker(parameters, self.now, durable=durable, guard=guard)
 
     def connect(self, client: str = "", version: p.Version = V3, clean: bool = True, **more: object) -> Client:
         one = self.open(version)
@@ -72,10 +76,10 @@ class House:
         one.heard = heard[1:]
         return one
 
-    def open(self, version: p.Version = V3) -> Client:
+    def open(self, version: p.Version = V3, visitor: Visitor = HERE) -> Client:
         one = Client(self, next(self._numbers), version)
         self.clients[one.number] = one
-        self.tell(e.Opened(one.number))
+        self.tell(e.Opened(one.number, visitor))
         return one
 
     def tell(self, event: e.Event) -> None:
@@ -112,7 +116,7 @@ class House:
     def restored(self) -> Broker:
         recovery = Recovery()
         recovery.replay(self.records)
-        broker = Broker(self.parameters, self.now, durable=self.durable, position=len(self.records))
+        broker = Broker(self.parameters, self.now, durable=self.durable, position=len(self.records), guard=self.guard)
         self._carry_out(broker.restore(recovery, self.now))
         return broker
 
@@ -136,5 +140,8 @@ class House:
                     elif number in self.clients:
                         self.clients.pop(number).closed = True
                         self._carry_out(self.broker.handle(e.Closed(number), self.now))
+                case e.CheckPassword(number, password, kept):
+                    checked = e.PasswordChecked(number, kept.matches(password))
+                    self._carry_out(self.broker.handle(checked, self.now))
                 case _:
                     self.effects.append(effect)

@@ -22,6 +22,7 @@ LAYERS = (  # from the bottom
     ("arrays", "cache", "errors"),
     ("model", "kernels"),
     ("raw", "workloads", "overlays", "protocol", "trees", "wire"),
+    ("access",),
     ("journal",),
     ("broker",),
     ("node", "master"),

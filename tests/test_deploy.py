@@ -81,7 +81,7 @@ def test_what_is_composed_fits_together(services: dict[str, dict[str, Any]]) -> 
     volumes = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["volumes"]
     used = [volume.split(":")[0] for service in services.values() for volume in service["volumes"]]
     assert sorted(used) == sorted(volumes)
-    outside = [port.split(":")[0] for service in services.values() for port in service.get("ports", [])]
+    outside = [port.rpartition(":")[0] for service in services.values() for port in service.get("ports", [])]
     assert len(set(outside)) == len(outside) == 3
     for service in services.values():
         assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).is_file()

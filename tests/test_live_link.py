@@ -138,7 +138,7 @@ def test_a_node_is_more_patient_with_its_master_than_with_a_peer(monkeypatch: py
     dialled: list[Callable[[], Wire]] = []
 
     class Dialler:
-        def __init__(self, _: Address, make: Callable[[], Wire], failed: object) -> None:
+        def __init__(self, _: Address, make: Callable[[], Wire], *more: object) -> None:
             dialled.append(make)
 
         def start(self) -> None:

@@ -214,7 +214,7 @@ def test_settings_of_a_master_out_of_a_file(tmp_path: Path) -> None:
     file.write_text("colour = 3\n")
     code, said = Process("master", "--config", str(file)).wait()
     assert code == 2
-    assert f"weft: {file}: there is no option colour: the options are automatic, " in said
+    assert f"weft: {file}: there is no option colour: the options are allow-plaintext, automatic, ca, " in said
 
 
 class Newcomer:

@@ -2,6 +2,8 @@
 
 from hashlib import sha256
 
+from weft.access.guard import Guard
+from weft.access.name import parted, session_name
 from weft.broker.alias import OutboundAliases
 from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
@@ -27,6 +29,7 @@ class Admission:
         figures: Figures,
         parameters: Parameters,
         seed: int,
+        guard: Guard,
     ) -> None:
         self._outbox = outbox
         self._sessions = sessions
@@ -34,6 +37,7 @@ class Admission:
         self._figures = figures
         self._parameters = parameters
         self._seed = seed
+        self._guard = guard
         self._named = 0  # clients that had no name
 
     def check(self, connection: Connection, packet: Connect) -> None:
@@ -53,7 +57,7 @@ class Admission:
     def admit(self, connection: Connection, packet: Connect, now: float) -> bool:
         """Let a client in whose former connection, if any, is gone. Whether its session was there already."""
         before = self._outbox.position
-        client = packet.client or self._new_name()
+        client = packet.client if parted(packet.client)[1] else self._new_name(parted(packet.client)[0])
         self._agree(connection, packet)
         session = self._sessions.get(client)
         if session is not None and packet.clean:
@@ -79,11 +83,12 @@ class Admission:
         elif (code := CONNECT_RETURNS.get(error.reason)) is not None:
             self._outbox.send(connection, encode(Connack(False, code), Version.V311))
 
-    def _new_name(self) -> str:
+    def _new_name(self, user: str) -> str:
         """One that nobody has, or can guess without the seed."""
         while True:
             self._named += 1
-            name = f"auto-{sha256(f'{self._seed}/{self._named}'.encode()).hexdigest()[:24]}"
+            client = f"auto-{sha256(f'{self._seed}/{self._named}'.encode()).hexdigest()[:24]}"
+            name = session_name(user, client)
             if self._sessions.get(name) is None:
                 return name
 
@@ -98,6 +103,7 @@ class Admission:
         """Limits of both sides, for this connection."""
         wishes = packet.properties
         connection.version = packet.version
+        connection.allowed = None if self._guard.is_open else set()
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
         if maximum := wishes.get(Property.TOPIC_ALIAS_MAXIMUM):
@@ -124,8 +130,8 @@ class Admission:
             Property.MAXIMUM_PACKET_SIZE: parameters.packet_bytes,
             Property.TOPIC_ALIAS_MAXIMUM: parameters.topic_aliases,
         }
-        if not packet.client:
-            terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = session.client
+        if not parted(packet.client)[1]:
+            terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = parted(session.client)[1]
         if packet.properties.get(Property.SESSION_EXPIRY_INTERVAL, 0) != session.expiry:
             terms[Property.SESSION_EXPIRY_INTERVAL] = session.expiry
         if self._keep_alive(packet) != packet.keep_alive:

@@ -5,15 +5,19 @@ over each event with the time it happened (seconds since 1970, never going back)
 calls `on_timer` when `next_deadline` has come. effect.py has both vocabularies.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from weft.access.guard import Guard, Known, Question
+from weft.access.name import parted, session_name
 from weft.broker import effect as e
 from weft.broker import window_lane
 from weft.broker.admission import Admission
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
+from weft.broker.enforcement import Enforcement
 from weft.broker.figure import Figures
 from weft.broker.inbound import Inbound
 from weft.broker.issuer import Issuer
@@ -41,6 +45,8 @@ from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
 NEVER = 2**62  # bytes: no read is worth another look
+CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
+LOGIN = 60.0  # seconds between two looks whether a log-in is still valid
 CONNECT5 = b"\0\x04MQTT\x05"
 
 
@@ -54,9 +60,11 @@ class Broker:
         position: int = 0,  # records that it has
         version: str = "",  # of the software, for $SYS
         issuer: Issuer | None = None,  # where linked
+        guard: Guard | None = None,  # none lets everybody do everything
     ) -> None:
         self.parameters = parameters
         self.figures = Figures(started=now)
+        self._guard = guard or Guard()
         self._deadlines = Deadlines()
         self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
         issuer = (issuer or Issuer()) if parameters.linked else None
@@ -76,8 +84,8 @@ class Broker:
             issuer,
             self._next_number,
         )
-        self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters)
-        self._wills = Wills(self._outbox, self._deadlines, self._distribution)
+        self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters, self._guard)
+        self._wills = Wills(self._outbox, self._deadlines, self._distribution, self._guard)
         self._sessions = Sessions(
             self._outbox,
             self._deadlines,
@@ -87,10 +95,13 @@ class Broker:
             self._wills,
             parameters.linked,
         )
-        self._admission = Admission(self._outbox, self._sessions, self._wills, self.figures, parameters, seed)
-        self._subscribing = Subscribing(
-            self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters
+        self._admission = Admission(
+            self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard
         )
+        self._subscribing = Subscribing(
+            self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters, self._guard
+        )
+        self._enforcement = Enforcement(self._outbox, self._subscribing, self._distribution, self.figures, self._guard)
         self._restoration = Restoration(
             self._outbox,
             self._sessions,
@@ -137,6 +148,7 @@ class Broker:
         """Begin with what a journal had. Clients that were connected have been away since now."""
         self._number = recovery.number
         self._restoration.restore(recovery, now)
+        self._enforcement.enforce(self._sessions, now)
         self._deadlines.run(now)  # what has expired meanwhile
         return self._outbox.flush(None)
 
@@ -206,11 +218,12 @@ class Broker:
         return self._number
 
     def _open(self, event: e.Opened, now: float) -> None:
-        connection = self._connections[event.connection] = Connection(event.connection, now)
+        connection = self._connections[event.connection] = Connection(event.connection, now, event.visitor)
+        welcome = self._guard.open(event.visitor, now)
         self.figures.connections += 1
         if self._stopping:
             self._end(connection, now, will=False)
-        elif self.figures.connections > self.parameters.connections * 2:
+        elif self.figures.connections > self.parameters.connections * 2 or not welcome:
             self._refuse_silently(connection, now)
         else:
             self._await_greeting(connection, now)
@@ -220,6 +233,7 @@ class Broker:
         if connection is None:
             return
         self.figures.connections -= 1
+        self._guard.close(connection.visitor)
         self._mute.pop(connection, None)
         connection.congested = False
         if not connection.closing:
@@ -260,10 +274,13 @@ class Broker:
         """What the lane is not sure of goes the long way."""
         data, at, end = run.packets, 0, len(run.packets)
         while (at := self._lane.pass_in(data, at)) < end:
-            framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
-            if framed is None or framed[1] > end:
-                return  # another node's mistake, and nobody's publication
-            packet = decode(data, at, framed[0], framed[1], p.Version.V311)
+            try:
+                framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
+                if framed is None or framed[1] > end:
+                    return  # another node's mistake, and nobody's publication
+                packet = decode(data, at, framed[0], framed[1], p.Version.V311)
+            except PacketError:
+                return
             at = framed[1]
             if type(packet) is p.Publish:
                 one = Publication(packet.topic.encode(), packet.payload, publisher=run.publisher)
@@ -280,12 +297,47 @@ class Broker:
         if connection is None or connection.waiting is None or connection.closing:
             return
         packet, connection.waiting = connection.waiting, None
-        data, connection.pieces = b"".join(connection.pieces or ()), None
         self._enter(connection, packet, now)
+        self._read_on(connection, now)
+
+    def _read_on(self, connection: Connection, now: float) -> None:
+        """What came behind CONNECT while it waited."""
+        data, connection.pieces = b"".join(connection.pieces or ()), None
         try:
             self._read(connection, data, now)
         except PacketError as error:
             self._give_up(connection, error, data, now)
+
+    def _hear_password(self, event: e.PasswordChecked, now: float) -> None:
+        connection = self._connections.get(event.connection)
+        packet, question = (connection.waiting, connection.question) if connection is not None else (None, None)
+        if connection is None or packet is None or question is None or connection.closing:
+            self._guard.give_up_check()
+            return
+        connection.waiting = connection.question = None
+        self._outbox.resume(connection)
+        try:
+            known = self._guard.answer(question, event.right, connection.visitor, now)
+            self._let_in(connection, packet, known, now)
+        except PacketError as error:
+            self._refuse(connection, packet.version, error, now)
+            return
+        if connection.waiting is None:
+            self._read_on(connection, now)
+
+    def _renew_access(self, event: e.AccessChanged, now: float) -> None:
+        changed = self._guard.renew(event.access)
+        for connection in self._connections.values():
+            connection.allowed = None if self._guard.is_open else set()
+        self._enforce(self._sessions, now, changed)
+
+    def _enforce(self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()) -> None:
+        """End what may not be any more. The standard's only way to tell a client is DISCONNECT."""
+        for session, reason in self._enforcement.enforce(sessions, now, changed):
+            if session.connection is not None:
+                self._outbox.note("disconnected", session.connection, session.client, reason)
+                self._say_goodbye(session.connection, Reason.NOT_AUTHORIZED, reason)
+                self._end(session.connection, now, will=True)
 
     def _be_claimed(self, event: e.SessionClaimed, now: float) -> None:
         session = self._sessions.get(event.client)
@@ -293,7 +345,9 @@ class Broker:
             self._take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        for session in self._restoration.take_in(event.records, event.had, event.skip, now):
+        taken = self._restoration.take_in(event.records, event.had, event.skip, now)
+        self._enforce(taken, now)
+        for session in taken:
             self._outbound.fill(session, now)
 
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
@@ -327,6 +381,8 @@ class Broker:
         e.ArrivedForGroup: _arrive_for_group,
         e.ArrivedForSession: _arrive_for_session,
         e.Admitted: _go_on,
+        e.PasswordChecked: _hear_password,
+        e.AccessChanged: _renew_access,
         e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,
         e.SessionMoved: _let_move,
@@ -352,6 +408,8 @@ class Broker:
     def _read(self, connection: Connection, data: bytes, now: float) -> None:
         """All packets of a read; what is left waits for more."""
         at, end, limit = 0, len(data), self.parameters.packet_bytes
+        if connection.version is None:
+            limit = min(limit, CONNECT_BYTES)
         while at < end and not connection.closing:
             if connection.session is not None:
                 head = data[at]
@@ -398,14 +456,40 @@ class Broker:
     def _connect(self, connection: Connection, packet: p.Connect, now: float) -> None:
         try:
             self._admission.check(connection, packet)
+            known = self._guard.identify(connection.visitor, packet, now)
+            if not isinstance(known, Question):
+                self._let_in(connection, packet, known, now)
+                return
         except PacketError as error:
             self._refuse(connection, packet.version, error, now)
             return
-        if self.parameters.linked and packet.client and self._sessions.get(packet.client) is None:
+        connection.waiting, connection.question = packet, known
+        self._outbox.hold(connection)
+        self._outbox.add(e.CheckPassword(connection.number, known.password, known.kept))
+
+    def _let_in(self, connection: Connection, packet: p.Connect, known: Known, now: float) -> None:
+        """The client has said who it is; in a network its session may be another node's."""
+        self._guard.check(known, packet)
+        packet = replace(packet, client=session_name(known.user, packet.client), password=None)
+        if known.until is not None:
+            self._check_login(connection, known.until, now)
+        if self.parameters.linked and parted(packet.client)[1] and self._sessions.get(packet.client) is None:
             connection.waiting = packet
             self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)
+
+    def _check_login(self, connection: Connection, until: float, now: float) -> None:
+        """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""
+        if connection.number not in self._connections or connection.closing:
+            return
+        if now < until:
+            due = min(until, now + LOGIN)
+            self._deadlines.at(due, lambda then: self._check_login(connection, until, then))
+        else:
+            self._outbox.note("disconnected", connection, _client(connection), "the token has expired")
+            self._say_goodbye(connection, Reason.MAXIMUM_CONNECT_TIME, "The token has expired.")
+            self._end(connection, now, will=True)
 
     def _enter(self, connection: Connection, packet: p.Connect, now: float) -> None:
         former = self._sessions.get(packet.client) if packet.client else None

@@ -1,5 +1,6 @@
 """A connection: what of a client ends with it."""
 
+from weft.access.guard import HERE, Question, Visitor
 from weft.broker.alias import InboundAliases, OutboundAliases
 from weft.broker.session import Session
 from weft.wire.mqtt.packet import Connect, Version
@@ -13,6 +14,7 @@ class Connection:
     __slots__ = (
         "after",
         "aliases",
+        "allowed",
         "burst",
         "closing",
         "congested",
@@ -28,20 +30,27 @@ class Connection:
         "outbound_aliases",
         "outstanding",
         "pieces",
+        "question",
+        "refusals",
         "session",
         "stuck",
         "touched",
         "version",
+        "visitor",
         "waiting",
         "wants_reasons",
         "window",
     )
 
-    def __init__(self, number: int, now: float) -> None:
+    def __init__(self, number: int, now: float, visitor: Visitor = HERE) -> None:
         self.number = number
+        self.visitor = visitor
         self.version: Version | None = None  # None until CONNECT
         self.session: Session | None = None
-        self.waiting: Connect | None = None  # until the network has been asked for the client's session
+        self.waiting: Connect | None = None  # until the password is checked, and the network asked for the session
+        self.question: Question | None = None  # that the password is the answer to
+        self.allowed: set[bytes] | None = None  # names that it may publish on, as far as that is known; None is any
+        self.refusals = 0  # kinds of what it was refused, which the log has
         self.pieces: list[bytes] | None = None  # of a packet that is not complete
         self.got = 0  # their bytes
         self.need = 0  # how many are worth another look

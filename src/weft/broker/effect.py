@@ -10,6 +10,8 @@ connection behind it waits too, so that the order on a connection is kept.
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from weft.access.guard import HERE, Access, Visitor
+from weft.access.password import Kept
 from weft.broker.publication import Origin, Publication
 from weft.broker.subscription import Subscription
 from weft.wire.content import Run
@@ -22,6 +24,7 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class Opened(Event):
     connection: int
+    visitor: Visitor = HERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,21 @@ class SessionMoved(Event):
 
     client: str
     ended: bool = False  # the client wants none: as if it had come here with a clean start
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordChecked(Event):
+    """Whether a password is the one that `CheckPassword` asked for."""
+
+    connection: int
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccessChanged(Event):
+    """Users or rights are others than before."""
+
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +245,15 @@ class Declined(Effect):
 
     publication: Publication
     filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPassword(Effect):
+    """Find out beside, for it takes long: `PasswordChecked` is the answer."""
+
+    connection: int
+    password: bytes
+    kept: Kept
 
 
 @dataclass(frozen=True, slots=True)

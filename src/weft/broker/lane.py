@@ -6,7 +6,8 @@ of their topics, and nothing else; a run of packets with the same receivers is o
 families a byte is put in or taken out: MQTT 5 has the length of its properties there.
 
 The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
-receivers that need a PUBLISH of their own, packets of 16 KiB or more. It stops at the first such packet.
+receivers that need a PUBLISH of their own, names of which
+it is not known that the client may publish on them, packets of 16 KiB or more. It stops at the first such packet.
 
 In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes.
 """
@@ -46,7 +47,7 @@ class Lane:
         return self._pass_on(None, False, data, at)
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
-        known = self._by_name.get
+        known, allowed = self._by_name.get, source.allowed if source is not None else None
         end, start, limit = len(data), at, self._packet_bytes
         run, packets, payload = NOWHERE, 0, 0
         while at + 4 < end and data[at] == PUBLISH:
@@ -64,7 +65,10 @@ class Lane:
             name_end = body + 2 + (data[body] << 8 | data[body + 1])
             if name_end > stop or (is5 and (name_end == stop or data[name_end])):
                 break
-            route = known(data[body + 2 : name_end])
+            name = data[body + 2 : name_end]
+            route = known(name)
+            if allowed is not None and name not in allowed:
+                break
             if route is not run:
                 if route is None or not route.is_plain:
                     break

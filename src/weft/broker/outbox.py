@@ -8,6 +8,7 @@ that is faster than its subscriber is slowed down, and loses nothing. After some
 stuck: nobody waits for it any more, and publications of QoS 0 pass it by until it drains.
 """
 
+from weft.access.name import shown
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import Append, Close, Effect, Hold, Note, Resume, Send
@@ -15,6 +16,8 @@ from weft.broker.figure import Figures
 from weft.broker.record import Record, encode
 from weft.broker.route import Route
 from weft.wire.mqtt.parser import count
+
+PUBLISHING, SUBSCRIBING = 1, 2  # what a client may not
 
 
 class Outbox:
@@ -32,7 +35,13 @@ class Outbox:
         self._effects.append(effect)
 
     def note(self, event: str, connection: Connection | None = None, client: str = "", detail: str = "") -> None:
-        self._effects.append(Note(event, connection.number if connection else 0, client, detail))
+        self._effects.append(Note(event, connection.number if connection else 0, shown(client), detail))
+
+    def note_refusal(self, connection: Connection, client: str, kind: int, detail: str) -> None:
+        """The first of each kind on a connection; who tries again and again does not fill the log."""
+        if not connection.refusals & kind:
+            connection.refusals |= kind
+            self.note("not_authorized", connection, client, detail)
 
     def append(self, record: Record) -> None:
         if self.durable:
@@ -108,17 +117,23 @@ class Outbox:
         if source in receiver.holding or source.closing:
             return
         receiver.holding.add(source)
+        self.hold(source)
+
+    def hold(self, source: Connection) -> None:
         source.held_for += 1
         if source.held_for == 1:
             self._effects.append(Hold(source.number))
+
+    def resume(self, source: Connection) -> None:
+        source.held_for -= 1
+        if source.held_for == 0:
+            self._effects.append(Resume(source.number))
 
     def let_go(self, receiver: Connection) -> None:
         """Nobody waits for a receiver any more."""
         holding, receiver.holding = receiver.holding, None
         for source in sorted(holding or (), key=lambda one: one.number):
-            source.held_for -= 1
-            if source.held_for == 0:
-                self._effects.append(Resume(source.number))
+            self.resume(source)
 
     def congest(self, connection: Connection, now: float) -> None:
         connection.congested = True

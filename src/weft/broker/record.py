@@ -11,13 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from struct import Struct
+from struct import error as StructError
 from typing import Any
 
 from weft.broker.publication import Publication
+from weft.wire.frame_field import FrameError
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.packet import Will
 from weft.wire.mqtt.property import BYTE, FOUR, STRING, TWO, VARIABLE, Kind, read_properties, write_properties
+from weft.wire.mqtt.reason import PacketError
+
+
+class RecordError(FrameError):
+    """A record that is none: of a newer Weft, or of a node that does not speak as agreed."""
 
 
 class Record:
@@ -271,7 +278,10 @@ def encode(record: Record) -> bytes:
 
 
 def decode(data: bytes) -> Record:
-    made, kind = _BY_NUMBER[data[0]]
-    values, _ = kind.read(data, 1, len(data))
+    try:
+        made, kind = _BY_NUMBER[data[0]]
+        values, _ = kind.read(data, 1, len(data))
+    except (IndexError, KeyError, StructError, PacketError, UnicodeDecodeError) as cause:
+        raise RecordError("A record of a session cannot be read.") from cause
     build: Callable[..., Record] = made
     return build(*values)

@@ -22,6 +22,7 @@ from weft.broker.subscription import Subscription, Target
 from weft.wire.mqtt.packet import Version
 
 Lead = Hashable | None  # where in a network publications on a name go; None is nowhere
+SHORT = 1024  # bytes of a name that is remembered: clients choose names, and could fill the memory with long ones
 UNSURE = "unsure"  # to be found out, by the long way
 
 
@@ -114,9 +115,15 @@ class Routes:
         name = topic.decode()
         if len(self.by_name) >= self._most:
             self.forget_all()
-        route = self.by_name[topic] = self._built(self._index.match(name), self._lead(topic))
-        self._names[name] = topic
+        route = self._built(self._index.match(name), self._lead_of(topic))
+        if len(topic) <= SHORT:
+            self.by_name[topic] = route
+            self._names[name] = topic
         return route
+
+    def _lead_of(self, topic: bytes) -> Lead:
+        """What clients write to $SYS goes nowhere: no lane may pass it on."""
+        return UNSURE if topic.startswith(b"$SYS/") else self._lead(topic)
 
     def _built(self, found: list[Holders], lead: Lead) -> Route:
         held: dict[Session, list[Subscription]] = {}

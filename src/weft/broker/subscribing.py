@@ -1,10 +1,11 @@
 """SUBSCRIBE and UNSUBSCRIBE: what is granted, what is answered, and the retained messages that follow."""
 
+from weft.access.guard import Guard
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
 from weft.broker.effect import FilterAsked, SessionSubscribed
 from weft.broker.figure import Figures
-from weft.broker.outbox import Outbox
+from weft.broker.outbox import SUBSCRIBING, Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.record import Subscribed, Unsubscribed
 from weft.broker.retained import RetainedMessages
@@ -27,6 +28,7 @@ class Subscribing:
         distribution: Distribution,
         figures: Figures,
         parameters: Parameters,
+        guard: Guard,
     ) -> None:
         self._outbox = outbox
         self._subscriptions = subscriptions
@@ -34,6 +36,7 @@ class Subscribing:
         self._distribution = distribution
         self._figures = figures
         self._parameters = parameters
+        self._guard = guard
 
     def subscribe(self, connection: Connection, packet: Subscribe, now: float) -> None:
         session = connection.session
@@ -42,7 +45,7 @@ class Subscribing:
         granted: list[tuple[Subscription, bool]] = []
         codes: list[int] = []
         for one in packet.requests:
-            refusal = self._refusal(session, one)
+            refusal = self._refusal(connection, session, one)
             if refusal is None:
                 options = one.qos, one.no_local, one.retain_as_published, one.retain_handling
                 made = Subscription(one.filter, *options, identifier)
@@ -59,14 +62,22 @@ class Subscribing:
         assert session is not None
         codes = []
         for pattern in packet.filters:
-            had = self._subscriptions.remove(session, pattern)
-            if had and session.persistent:
-                self._outbox.append(Unsubscribed(session.client, pattern))
-                self._tell(session, pattern, None)
+            had = self.end(session, pattern)
             codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
         self._answer(connection, session, Unsuback(packet.packet_id, tuple(codes)))
 
-    def _refusal(self, session: Session, request: Request) -> Reason | None:
+    def end(self, session: Session, pattern: str) -> bool:
+        """End a subscription. Whether there was one."""
+        had = self._subscriptions.remove(session, pattern)
+        if had and session.persistent:
+            self._outbox.append(Unsubscribed(session.client, pattern))
+            self._tell(session, pattern, None)
+        return had
+
+    def _refusal(self, connection: Connection, session: Session, request: Request) -> Reason | None:
+        if not self._guard.may_read(session.client, request.filter):
+            self._outbox.note_refusal(connection, session.client, SUBSCRIBING, f"subscribe to {request.filter}")
+            return Reason.NOT_AUTHORIZED
         if request.filter.count("/") >= self._parameters.topic_levels:
             return Reason.TOPIC_FILTER_INVALID
         full = len(session.subscriptions) >= self._parameters.subscriptions

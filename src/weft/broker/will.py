@@ -4,6 +4,7 @@ It is said when the connection is lost, or in MQTT 5 after a delay, but not late
 that comes back in time to its session takes it back.
 """
 
+from weft.access.guard import Guard
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.inbound import passed_on
@@ -16,7 +17,8 @@ from weft.wire.mqtt.property import Property
 
 
 class Wills:
-    def __init__(self, outbox: Outbox, deadlines: Deadlines, distribution: Distribution) -> None:
+    def __init__(self, outbox: Outbox, deadlines: Deadlines, distribution: Distribution, guard: Guard) -> None:
+        self._guard = guard
         self._outbox = outbox
         self._deadlines = deadlines
         self._distribution = distribution
@@ -48,7 +50,10 @@ class Wills:
         said = Publication(
             will.topic.encode(), will.payload, will.qos, will.retain, properties, expires, session.client
         )
-        self._distribution.accept(said, now)
+        if self._guard.may_write(session.client, will.topic):  # still
+            self._distribution.accept(said, now)
+        else:
+            self._outbox.note("not_authorized", None, session.client, f"will on {will.topic}")
         self.set(session, None)
 
     def _fall_due(self, session: Session, due: float, now: float) -> None:

@@ -36,6 +36,7 @@ class WindowLane:
     def pass_on(self, connection: Connection, data: bytes, at: int, now: float) -> int:
         """Pass on what there is from a place on; the place of the first packet that is left to others."""
         known, limit, end = self._by_name.get, self._packet_bytes, len(data)
+        allowed = connection.allowed
         is5 = connection.version is Version.V5
         session = connection.session
         assert session is not None
@@ -61,6 +62,8 @@ class WindowLane:
             route = known(name)
             packet_id = data[name_end:rest]
             if route is None or packet_id == b"\0\0" or not self._is_sure(route, is5):
+                break
+            if allowed is not None and name not in allowed:
                 break
             publication = Publication(name, data[rest + is5 : stop], 1, False, _NONE, None, session.client)
             for receiver in route.sure:

@@ -10,6 +10,7 @@ from weft import ending
 from weft.cli import (
     apply,
     bench,
+    ca,
     compare,
     demo,
     design,
@@ -37,6 +38,7 @@ from weft.cli import (
     traffic,
     tree,
     up,
+    user,
     warm,
     weave,
 )
@@ -86,6 +88,10 @@ for module in (
 ):
     name = module.__name__.rpartition(".")[2]
     app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+
+
+app.add_typer(user.app, name="user")
+app.add_typer(ca.app, name="ca")
 
 
 def _print_version(wanted: bool) -> None:

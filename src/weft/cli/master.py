@@ -20,6 +20,19 @@ def master(
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that keeps what the master knows.", show_default=False)
     ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Authority of the cluster, as `weft ca init` makes it: nodes and operators need its certificates. "
+            "Default: `ca` in DATA, if there is one.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_plaintext: Annotated[
+        bool | None,
+        typer.Option("--allow-plaintext", help="Speak with other machines without TLS.", show_default=False),
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the network. Default: any.", show_default=False)
     ] = None,

@@ -58,9 +58,79 @@ def node(
     ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Users and passwords: `weft user add`.", rich_help_panel="Clients", show_default=False
+        ),
+    ] = None,
+    rights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Who may publish and subscribe where.", rich_help_panel="Clients", show_default=False
+        ),
+    ] = None,
+    token_key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public key (PEM) or secret of tokens (JWT) that clients give for a password.",
+            rich_help_panel="Clients",
+            show_default=False,
+        ),
+    ] = None,
+    token_audience: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Audience that tokens must name.", rich_help_panel="Clients", show_default=False
+        ),
+    ] = None,
+    client_authority: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="PEM; a client that shows a certificate of it is the user that it names.",
+            rich_help_panel="Clients",
+            show_default=False,
+        ),
+    ] = None,
+    allow_anonymous: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-anonymous",
+            help="Take clients of other machines that do not say who they are.",
+            rich_help_panel="Clients",
+            show_default=False,
+        ),
+    ] = None,
+    allow_plaintext: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-plaintext",
+            help="Speak with other machines without TLS.",
+            rich_help_panel="Clients",
+            show_default=False,
+        ),
+    ] = None,
+    credentials: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="What proves which node this is: `weft ca node`. Default: in DATA.", show_default=False
+        ),
+    ] = None,
+    join: Annotated[
+        str | None,
+        typer.Option(metavar="TOKEN", help="Get them from the master, once: `weft ca token`.", show_default=False),
+    ] = None,
     json_logs: Annotated[bool | None, typer.Option("--json-logs", help="Log JSON.", show_default=False)] = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", help="Log nothing.", show_default=False)] = None,
     connections: Annotated[int | None, _limit("Connections at a time.")] = None,
+    address_connections: Annotated[int | None, _limit("Those from one address.")] = None,
+    connect_rate: Annotated[float | None, _limit("Attempts to connect a second, from one address.")] = None,
+    connect_burst: Annotated[int | None, _limit("Those at once.")] = None,
+    failures: Annotated[int | None, _limit("Failed log-ins from one address without a pause.")] = None,
+    longest_pause: Annotated[float | None, _limit("Seconds that it has to wait after many.")] = None,
+    password_checks: Annotated[int | None, _limit("Passwords that wait to be checked.")] = None,
     connect_timeout: Annotated[float | None, _limit("Seconds until CONNECT must have come.")] = None,
     packet_bytes: Annotated[int | None, _limit("Bytes of a packet.")] = None,
     receive_maximum: Annotated[int | None, _limit("Unreleased publications of QoS 2 from a client (MQTT 5).")] = None,

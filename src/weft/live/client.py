@@ -11,6 +11,7 @@ for TLS and WebSockets (live/stream.py).
 from collections import deque
 from typing import TYPE_CHECKING
 
+from weft.access.guard import HERE, Visitor
 from weft.broker.effect import Closed, Congested, Drained, Opened
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Client:
 
     # What they tell
 
-    def opened(self) -> None:
+    def opened(self, visitor: Visitor = HERE) -> None:
         self.number = self.driver.add(self)
-        self.driver.handle(Opened(self.number))
+        self.driver.handle(Opened(self.number, visitor))
 
     def lost(self) -> None:
         self.driver.remove(self)

@@ -5,12 +5,16 @@ Some effects cause events while they are carried out (a write that congests a so
 
 import asyncio
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import TYPE_CHECKING
 
+from weft.access.guard import Access
 from weft.broker.broker import Broker
 from weft.broker.effect import (
+    AccessChanged,
     Append,
+    CheckPassword,
     Close,
     Effect,
     Event,
@@ -18,6 +22,7 @@ from weft.broker.effect import (
     JournalFilled,
     JournalFreed,
     Note,
+    PasswordChecked,
     Resume,
     Send,
     Stopping,
@@ -31,6 +36,8 @@ from weft.live.log import Log
 
 if TYPE_CHECKING:
     from weft.node.node import Node
+
+CHECKERS = 2  # threads that check passwords, 16 MiB each
 
 
 class Driver:
@@ -49,6 +56,7 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._full = False
+        self._checkers = ThreadPoolExecutor(CHECKERS, "password")
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process
 
@@ -86,6 +94,13 @@ class Driver:
 
     def flush(self) -> None:
         """Send what was gathered for other nodes; a node alone has none."""
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def renew_access(self, access: Access) -> None:
+        """Users or rights have changed."""
+        self.handle(AccessChanged(access))
 
     def network_metrics(self) -> str:
         """What Prometheus reads of the network that this is part of."""
@@ -134,6 +149,10 @@ class Driver:
                 self._clients[number].hold()
             case Resume(number) if number in self._clients:
                 self._clients[number].resume()
+            case CheckPassword(number, password, kept):
+                asyncio.get_running_loop().run_in_executor(self._checkers, kept.matches, password).add_done_callback(
+                    lambda done: self.handle(PasswordChecked(number, done.result()))
+                )
             case Note(event, number, client, detail):
                 peer = self._clients[number].peer() if number in self._clients else None
                 self._log.write(event, client=client, peer=peer, connection=number or None, detail=detail)

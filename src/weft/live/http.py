@@ -5,15 +5,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import cast
 
-HEAD_BYTES, BODY_BYTES = 8192, 64 << 20
+from weft.access.badge import Badge
+from weft.live.tls import peer_host
+from weft.wire.http import HttpError, RequestReader
+
+BODY_BYTES, STRANGERS_BYTES = 64 << 20, 1 << 16
+PATIENCE = 10.0  # seconds for a whole request
 METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Call:
+    """A request, and who asks."""
+
     method: str
     path: str
     body: bytes
+    badge: Badge | None = None  # of who asks; None where there are no certificates
+    host: str = ""  # that it comes from
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,38 +32,39 @@ class Response:
     kind: str = "text/plain"
 
 
-Answerer = Callable[[Request], Awaitable[Response]]
+Answerer = Callable[[Call], Awaitable[Response]]
 
 
 class HttpCall(asyncio.Protocol):
-    def __init__(self, answerer: Answerer) -> None:
+    def __init__(self, answerer: Answerer, badge: Badge | None = None) -> None:
         self._answerer = answerer
-        self._data = bytearray()
+        self._badge = badge
+        self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        self._data += data
-        head, found, body = bytes(self._data).partition(b"\r\n\r\n")
-        if not found:
-            if len(head) > HEAD_BYTES:
-                self._transport.close()
+        if self._task is not None:
             return
-        length = _length(head)
-        if length > BODY_BYTES:
-            self._write("POST", Response("413 Content Too Large", f"At most {BODY_BYTES:,} bytes.\n"))
-        elif len(body) >= length and self._task is None:
-            method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-            request = Request(method, rest.split(" ")[0].split("?")[0], body[:length])
-            self._task = asyncio.ensure_future(self._answer(request))
+        try:
+            request = self._reader.feed(data)
+        except HttpError as error:
+            self._write("POST", Response(error.status, str(error)))
+            return
+        if request is not None:
+            self._timer.cancel()
+            call = Call(request.method, request.path, request.body, self._badge, peer_host(self._transport))
+            self._task = asyncio.ensure_future(self._answer(call))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Call) -> None:
         self._write(request.method, await self._answerer(request))
 
     def _write(self, method: str, response: Response) -> None:
@@ -65,11 +75,3 @@ class HttpCall(asyncio.Protocol):
         )
         self._transport.write(head.encode() + (b"" if method == "HEAD" else body))
         self._transport.close()
-
-
-def _length(head: bytes) -> int:
-    for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            return int(value)
-    return 0

@@ -11,10 +11,12 @@ waits the connection is given up: nobody waits for ever for somebody who does no
 
 import asyncio
 import os
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, cast
 
+from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.wire.frame import Frame, Ping, Pong, Refused
@@ -46,13 +48,17 @@ class Wire(asyncio.Protocol):
 
     failure = FAILURE  # seconds of silence
 
-    def __init__(self, owner: Owner, clock: Clock) -> None:
+    def __init__(
+        self, owner: Owner, clock: Clock, kinds: frozenset[int] | None = None, badge: Badge | None = None
+    ) -> None:
+        """Frames of these kinds are taken. The badge is who the other end is; None where there are no certificates."""
         self.owner = owner
         self.clock = clock
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
-        self._descriptor = -1
-        self._reader = FrameReader()
+        self.badge = badge
+        self._descriptor = -1  # none where what is sent must be encrypted first
+        self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
         self._gathered: list[bytes] = []
         self._heard_at = 0.0
@@ -74,7 +80,8 @@ class Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(HIGH, LOW)
-        self._descriptor = self.transport.get_extra_info("socket").fileno()
+        if self.transport.get_extra_info("ssl_object") is None:
+            self._descriptor = self.transport.get_extra_info("socket").fileno()
         self._heard_at = self.clock.now()
         self._look_later()
         self.owner.opened(self)
@@ -132,7 +139,7 @@ class Wire(asyncio.Protocol):
         if not out or self.transport is None or self.transport.is_closing():
             return
         data = out[0] if len(out) == 1 else b"".join(out)
-        taken = 0 if self.transport.get_write_buffer_size() else self._give(data)
+        taken = 0 if self._descriptor < 0 or self.transport.get_write_buffer_size() else self._give(data)
         if taken == len(data):
             return
         with suppress(RuntimeError):  # uvloop's, where a broken transport is closed before it says so
@@ -204,8 +211,15 @@ class Wire(asyncio.Protocol):
 class Dialer:
     """Opens a connection, and opens it again whenever it is lost, until it is stopped."""
 
-    def __init__(self, address: Address, make: Callable[[], Wire], failed: Callable[[OSError], None]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        make: Callable[[], Wire],
+        failed: Callable[[OSError], None],
+        context: ssl.SSLContext | None = None,
+    ) -> None:
         self.address = address
+        self._context = context
         self._make = make
         self._failed = failed
         self._wait = RETRY
@@ -236,7 +250,9 @@ class Dialer:
             self._lost.clear()
             try:
                 async with asyncio.timeout(FAILURE):
-                    _, self._wire = await loop.create_connection(self._make, self.address.host, self.address.port)
+                    _, self._wire = await loop.create_connection(
+                        self._make, self.address.host, self.address.port, ssl=self._context
+                    )
                 await self._lost.wait()
             except OSError as error:  # of which a time-out is one
                 self._failed(error)

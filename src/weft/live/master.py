@@ -11,34 +11,44 @@ import asyncio
 import json
 import os
 import signal
+import ssl
+from base64 import urlsafe_b64decode
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
 from time import monotonic
 from typing import Any, cast
 
+from weft.access.badge import Badge, Role, ask_refusal, stranger
+from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
+from weft.live.authority import AuthorityFolder
 from weft.live.clock import Clock
-from weft.live.http import METHODS, HttpCall, Request, Response
+from weft.live.http import METHODS, Call, HttpCall, Response
 from weft.live.link import Wire
 from weft.live.log import Log
 from weft.live.master_metrics import metrics
 from weft.live.master_settings import MasterSettings
 from weft.live.store import SqliteStore
+from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
+from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
 from weft.master.keeping import cluster_record
 from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire.frame import Frame
+from weft.wire.frame_codec import TO_MASTER
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
+PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
 SLICE = 0.02  # seconds of work on what nodes say, until others get their turn
 
@@ -60,12 +70,19 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    watch = Watch()
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
-        server = await _listen(driver, settings.listen)
+        server = await listen(driver, settings.listen, driver.context(watch))
+        watch.start()
+        renewal = asyncio.ensure_future(daily(driver.renew, log.write))
+        if settings.authority is None and not is_loopback(settings.listen.host):
+            log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
         port = server.sockets[0].getsockname()[1]
         ready(replace(settings.listen, port=port))
         await stop.wait()
+        renewal.cancel()
+        watch.stop()
         server.close()
         await driver.stop()
     finally:
@@ -73,10 +90,17 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
             store.close()
 
 
-async def _listen(driver: "MasterDriver", address: Address) -> asyncio.Server:
+async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
     loop = asyncio.get_running_loop()
     try:
-        return await loop.create_server(lambda: Door(driver), address.host, address.port, backlog=BACKLOG)
+        return await loop.create_server(
+            lambda: Door(driver),
+            address.host,
+            address.port,
+            backlog=BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else PATIENCE,
+        )
     except OSError as error:
         reason = error.strerror or str(error)
         raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
@@ -91,15 +115,18 @@ class Door(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._timer = asyncio.get_running_loop().call_later(10.0, self._transport.abort)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
         if len(self._data) < 4:
             return
         self._timer.cancel()
+        badge = self._driver.badge_of(self._transport)
         behind: asyncio.Protocol = (
-            HttpCall(self._driver.answer) if self._data[:4] in METHODS else Wire(self._driver, self._driver.clock)
+            HttpCall(self._driver.answer, badge)
+            if self._data[:4] in METHODS
+            else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
         self._transport.set_protocol(behind)
         behind.connection_made(self._transport)
@@ -116,6 +143,8 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.authority = None if settings.authority is None else AuthorityFolder(settings.authority)
+        self._revoked = frozenset() if self.authority is None else self.authority.revoked_serials()
         self._log = log
         self._store = store
         self._engine = engine
@@ -141,6 +170,17 @@ class MasterDriver:
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
 
+    def context(self, watch: Watch) -> ssl.SSLContext | None:
+        """TLS of the port, where there is an authority; its files are watched."""
+        if self.authority is None:
+            return None
+        credentials = credentials_in(self.authority.folder / "master")
+        context = server_context(credentials)
+        log_refusals(context, self._log.write, self.clock.now)
+        watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
+        watch.add([self.authority.revoked], self.read_revoked)
+        return context
+
     async def stop(self) -> None:
         for design in self._designs:
             design.cancel()
@@ -154,9 +194,38 @@ class MasterDriver:
 
     # Connections
 
+    def badge_of(self, transport: asyncio.Transport) -> Badge | None:
+        """Badge of who has called; None where there are no certificates."""
+        if self.authority is None:
+            return None
+        badge = peer_badge(transport)
+        if badge.serial in self._revoked:
+            self._log.write("revoked", detail=f"{peer_host(transport)} has shown a certificate of {badge.name}")
+            return Badge()
+        return badge
+
+    def read_revoked(self) -> None:
+        """Some certificates may not be taken any more: who has shown one is sent away."""
+        assert self.authority is not None
+        self._revoked = self.authority.revoked_serials()
+        for wire in list(self._wires.values()):
+            if wire.badge is not None and wire.badge.serial in self._revoked:
+                wire.refuse("The certificate was revoked.")
+
+    def renew(self) -> bool:
+        """Renew the master's own certificate if it is time."""
+        return self.authority is not None and self.authority.renew_master()
+
     def opened(self, wire: Wire) -> None:
         wire.number = next(self._numbers)
+        problem = "" if wire.badge is None else stranger(wire.badge, Role.NODE)
+        if problem:
+            self._log.write("stranger", detail=f"{wire.peer}: {problem}")
+            wire.refuse(f"Only nodes of this cluster can join. {problem}")
+            return
         self._wires[wire.number] = wire
+        if wire.badge is not None:
+            self._handle(e.Proved(wire.number, wire.badge.name))
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         self._events += [e.Heard(wire.number, frame) for frame in frames]
@@ -181,16 +250,27 @@ class MasterDriver:
 
     # Operators
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Call) -> Response:
+        match request.method, request.path:
+            case "GET" | "HEAD", "/authority" if self.authority is not None:
+                return _json({"authority": self.authority.certificate.decode()})
+            case "POST", "/join" if self.authority is not None:
+                return _json(self._join(self.authority, request))
+            case "POST", "/renew" if self.authority is not None and request.badge is not None:
+                return _json(self._renew(self.authority, request, request.badge))
+            case "GET" | "HEAD", "/health":
+                return Response("200 OK", "ok\n")
+        problem = ask_refusal(request.badge, "status")
+        if problem:
+            self._log.write("not_authorized", peer=request.host, detail=f"{request.method} {request.path}")
+            return Response("403 Forbidden", json.dumps({"error": problem}) + "\n", "application/json")
         match request.method, request.path:
             case "GET" | "HEAD", "/metrics":
                 return Response("200 OK", metrics(self.master.status()), "text/plain; version=0.0.4")
-            case "GET" | "HEAD", "/health":
-                return Response("200 OK", "ok\n")
             case "GET" | "HEAD", "/status":
                 return _json(await self.ask("status", {}))
             case "POST", "/ask":
-                return await self._ask(request.body)
+                return await self._ask(request)
         return Response("404 Not Found", "There are /metrics, /health, /status, and POST /ask.\n")
 
     async def ask(self, request: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -203,14 +283,48 @@ class MasterDriver:
         finally:
             self._answers.pop(ticket, None)
 
-    async def _ask(self, body: bytes) -> Response:
+    def _join(self, authority: AuthorityFolder, request: Call) -> dict[str, Any]:
+        """A new node asks for its certificate."""
         try:
-            asked = json.loads(body)
+            asked = json.loads(request.body)
+            name, secret, wanted = str(asked["name"]), urlsafe_b64decode(asked["secret"]), asked["request"].encode()
+            signed = authority.accept(secret, name, wanted, request.host)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {"error": "The request to join cannot be read."}
+        except WeftError as error:
+            self._log.write("join_refused", peer=request.host, detail=str(error))
+            return {"error": str(error)}
+        self._log.write("certificate_issued", node=name, peer=request.host)
+        return {"certificate": signed.decode()}
+
+    def _renew(self, authority: AuthorityFolder, request: Call, badge: Badge) -> dict[str, Any]:
+        """A node asks for another certificate, by that which it has."""
+        problem = stranger(badge, Role.NODE)
+        if problem:
+            self._log.write("not_authorized", peer=request.host, detail=f"renewal: {problem}")
+            return {"error": problem}
+        try:
+            wanted = json.loads(request.body)["request"].encode()
+            signed = authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {"error": "The request for a certificate cannot be read."}
+        except WeftError as error:
+            return {"error": str(error)}
+        self._log.write("certificate_renewed", node=badge.name, peer=request.host)
+        return {"certificate": signed.decode()}
+
+    async def _ask(self, call: Call) -> Response:
+        try:
+            asked = json.loads(call.body)
             request, options = asked["request"], asked.get("options", {})
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Response("400 Bad Request", 'Give JSON: {"request": "status", "options": {}}.\n')
         if request not in self.master.requests or not isinstance(options, dict):
             return Response("400 Bad Request", f"There are {', '.join(self.master.requests)}.\n")
+        problem = ask_refusal(call.badge, request)
+        if problem:
+            self._log.write("not_authorized", peer=call.host, detail=problem)
+            return Response("403 Forbidden", json.dumps({"error": problem}) + "\n", "application/json")
         return _json(await self.ask(request, options))
 
     # What nodes say

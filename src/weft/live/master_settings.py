@@ -4,13 +4,20 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from weft.access.limit import is_loopback
 from weft.errors import WeftError
 from weft.live.address import Address, read_address
 from weft.live.settings import options_of
 from weft.master.parameters import Parameters
 
 DEFAULT = Address("127.0.0.1", 7883)
-KINDS: dict[str, type] = {"seed": int, "spark_above": int, "json_logs": bool, "quiet": bool}  # all others are text
+KINDS: dict[str, type] = {
+    "seed": int,
+    "spark_above": int,
+    "json_logs": bool,
+    "quiet": bool,
+    "allow_plaintext": bool,
+}  # all others are text
 WORDS: dict[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 NAMES = frozenset(one.name for one in fields(Parameters))
 
@@ -19,6 +26,8 @@ NAMES = frozenset(one.name for one in fields(Parameters))
 class MasterSettings:
     listen: Address = DEFAULT  # nodes and operators
     data: Path | None = None  # folder of the store; none keeps nothing beyond the process
+    ca: Path | None = None  # folder of the cluster's authority
+    allow_plaintext: bool = False  # also where other machines connect
     cluster: str = ""  # its name; by chance where none is given
     seed: int = 1  # of designs
     spark_above: int = 20_000  # nodes from which designs are made on Spark
@@ -27,13 +36,31 @@ class MasterSettings:
     quiet: bool = False
     parameters: Parameters = field(default_factory=Parameters)
 
+    @property
+    def authority(self) -> Path | None:
+        """Folder of the cluster's authority, which may be in that of the data."""
+        if self.ca is not None or self.data is None:
+            return self.ca
+        return self.data / "ca" if (self.data / "ca").exists() else None
+
 
 def read_master_settings(path: Path | None, given: dict[str, Any]) -> MasterSettings:
     known = {one.name: one for one in fields(MasterSettings) if one.name != "parameters"}
     merged = options_of(path, given, known.keys() | NAMES)
     limits = {name: _number(name, merged.pop(name)) for name in list(merged) if name in NAMES}
     read = {name: _read(name, value) for name, value in merged.items()}
-    return MasterSettings(**read, parameters=Parameters(**limits))
+    return _checked(MasterSettings(**read, parameters=Parameters(**limits)))
+
+
+def _checked(settings: MasterSettings) -> MasterSettings:
+    if settings.authority is None and not settings.allow_plaintext and not is_loopback(settings.listen.host):
+        raise WeftError(
+            f"{settings.listen} takes nodes and operators of other machines without certificates: give `ca`, or "
+            "`allow_plaintext` where everybody who can reach it is trusted.",
+            "ca",
+            "allow_plaintext",
+        )
+    return settings
 
 
 def _number(name: str, value: Any) -> Any:
@@ -48,7 +75,7 @@ def _read(name: str, value: Any) -> Any:
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
     if name == "listen":
         return read_address(value)
-    return Path(value) if name == "data" else value
+    return Path(value) if name in ("data", "ca") else value
 
 
 def _is(value: Any, wanted: type) -> bool:

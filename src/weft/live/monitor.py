@@ -10,8 +10,10 @@ from typing import cast
 
 from weft.broker.figure import Figures
 from weft.live.driver import Driver
+from weft.wire.http import HttpError, RequestReader
 
-REQUEST_BYTES = 8192
+BODY_BYTES = 8192  # which nobody reads
+PATIENCE = 10.0  # seconds for a request
 COUNTERS = {
     "expired": "Sessions that ended while their clients were away.",
     "bytes_received": "Bytes from clients.",
@@ -57,22 +59,26 @@ class Monitor(asyncio.Protocol):
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._request = b""
+        self._reader = RequestReader(BODY_BYTES)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        self._request += data
-        if b"\r\n\r\n" in self._request:
-            self._transport.write(self._answer(self._request.split(b"\r\n", 1)[0].decode("latin-1")))
+        try:
+            request = self._reader.feed(data)
+        except HttpError:
             self._transport.close()
-        elif len(self._request) > REQUEST_BYTES:
+            return
+        if request is not None and not self._transport.is_closing():
+            self._transport.write(self._answer(request.method, request.path))
             self._transport.close()
 
-    def _answer(self, line: str) -> bytes:
-        method, _, rest = line.partition(" ")
-        path = rest.split(" ")[0].split("?")[0]
+    def _answer(self, method: str, path: str) -> bytes:
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from socket import gethostname
 
+from weft.access.guard import Guard
 from weft.broker.effect import Effect
 from weft.live.address import Address
 from weft.live.clock import Clock
@@ -16,6 +17,7 @@ from weft.live.log import Log
 from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
+from weft.live.tls import Credentials
 from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.node import Node
 from weft.node.recovery import Recovery
@@ -25,10 +27,18 @@ ALONE = 5.0  # seconds that a node which was in the network waits for the master
 
 
 class NodeDriver(Driver):
-    def __init__(self, node: Node, clock: Clock, log: Log, journal: Journal | None, data: Path | None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        clock: Clock,
+        log: Log,
+        journal: Journal | None,
+        data: Path | None,
+        credentials: Credentials | None = None,
+    ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
-        self.peering = Peering(node, clock, log, self.handle)
+        self.peering = Peering(node, clock, log, self.handle, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said
         self.reason = ""
@@ -121,9 +131,9 @@ class NodeDriver(Driver):
             self.turned.set()
 
 
-def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str) -> NodeDriver:
+def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version: str, guard: Guard) -> NodeDriver:
     """A node that knows who it is and what its journal had; it joins when it listens."""
-    identity = read_identity(settings.data, settings.name or _default_name(settings))
+    identity = read_identity(settings.data, name_of(settings))
     recovery = Recovery(identity.incarnation)
     journal = None
     if settings.data is not None:
@@ -137,12 +147,14 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
         durable=journal is not None,
         position=journal.position if journal is not None else 0,
         version=version,
+        guard=guard,
     )
-    driver = NodeDriver(node, clock, log, journal, settings.data)
+    driver = NodeDriver(node, clock, log, journal, settings.data, settings.cluster_credentials)
     driver.start()
     driver.work(node.restore(recovery, clock.now()))
     return driver
 
 
-def _default_name(settings: Settings) -> str:
-    return f"{gethostname()}-{settings.listen[0].port}"
+def name_of(settings: Settings) -> str:
+    """Name in the network; by host and port where none is given."""
+    return settings.name or f"{gethostname()}-{settings.listen[0].port}"

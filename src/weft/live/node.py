@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
+from weft.access.guard import Guard
 from weft.broker.broker import Broker
 from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
@@ -22,10 +23,12 @@ from weft.live.driver import Driver
 from weft.live.journal import open_journal
 from weft.live.log import Log
 from weft.live.monitor import Monitor
-from weft.live.network import NodeDriver, start_member
+from weft.live.network import NodeDriver, name_of, start_member
 from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stream import StreamClient
+from weft.live.tls import log_refusals, reload, server_context
+from weft.live.watch import Watch, daily
 
 BACKLOG = 4096  # connections that wait to be accepted
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
@@ -34,6 +37,11 @@ SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter wh
 
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
+    own = settings.own
+    if settings.join and settings.master is not None and own is not None and not (own / "certificate.pem").exists():
+        from weft.live.joining import obtain_credentials
+
+        obtain_credentials(own, settings.master, name_of(settings), settings.join)
     if find_spec("uvloop") is not None:
         import uvloop
 
@@ -46,13 +54,20 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     sys.setswitchinterval(SWITCH)
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet)
+    for warning in settings.warnings():
+        log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
+    watch = Watch()
+    if settings.access.paths:
+        watch.add(settings.access.paths, partial(settings.access.read_again, driver.renew_access, log.write))
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    listeners = Listeners(driver, log)
-    addresses = await listeners.open(settings)
+    listeners = Listeners(driver, log, watch, settings)
+    addresses = await listeners.open()
+    renewal = _look_after_credentials(settings, driver, watch, log)
+    watch.start()
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
         await _first(stop, driver.peering.joined, *driver.ends, patience=driver.patience)
@@ -60,6 +75,9 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     if not any(end.is_set() for end in (stop, *driver.ends)):
         ready(addresses)
     await _first(stop, *driver.ends)
+    if renewal is not None:
+        renewal.cancel()
+    watch.stop()
     listeners.close()
     await driver.stop()
     if driver.broken.is_set():
@@ -70,8 +88,9 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
 
 def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
     seed = int.from_bytes(os.urandom(8))
+    guard = Guard(settings.access.read(), settings.limits, os.urandom(32))
     if settings.master is not None:
-        return start_member(settings, clock, log, seed, version)
+        return start_member(settings, clock, log, seed, version, guard)
     recovery = Recovery()
     journal = None
     if settings.data is not None:
@@ -83,11 +102,22 @@ def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
         durable=journal is not None,
         position=journal.position if journal is not None else 0,
         version=version,
+        guard=guard,
     )
     driver = Driver(broker, clock, log, journal)
     driver.start()
     driver.work(broker.restore(recovery, clock.now()))
     return driver
+
+
+def _look_after_credentials(settings: Settings, driver: Driver, watch: Watch, log: Log) -> asyncio.Task[None] | None:
+    """Have a node's certificate renewed before it ends, and taken when it is another."""
+    if not isinstance(driver, NodeDriver) or settings.own is None or settings.master is None:
+        return None
+    from weft.live.joining import renew_credentials
+
+    driver.peering.watch(watch)
+    return asyncio.ensure_future(daily(partial(renew_credentials, settings.own, settings.master), log.write))
 
 
 async def _first(*events: asyncio.Event, patience: float | None = None) -> None:
@@ -101,20 +131,19 @@ async def _first(*events: asyncio.Event, patience: float | None = None) -> None:
 class Listeners:
     """All that accept connections: plain sockets on a poller of their own where the system has one, and streams."""
 
-    def __init__(self, driver: Driver, log: Log) -> None:
+    def __init__(self, driver: Driver, log: Log, watch: Watch, settings: Settings) -> None:
         self._driver = driver
+        self._log = log
+        self._settings = settings
         self._poller = Poller(driver, log.write) if hasattr(select, "epoll") else None
         self._servers: list[asyncio.Server] = []
+        self._context = self._tls(watch) if any(one.secure for one in settings.listen) else None
 
-    async def open(self, settings: Settings) -> list[Address]:
+    async def open(self) -> list[Address]:
         """The addresses, with the ports that were given for port 0."""
-        context = _tls(settings)
-        opened = []
-        for address in settings.listen:
-            port = await self._open(address, context if address.secure else None, settings.parameters.packet_bytes)
-            opened.append(replace(address, port=port))
-        if settings.http is not None:
-            await self._serve(partial(Monitor, self._driver), settings.http, None)
+        opened = [replace(address, port=await self._open(address)) for address in self._settings.listen]
+        if self._settings.http is not None:
+            await self._serve(partial(Monitor, self._driver), self._settings.http, None)
         return opened
 
     def close(self) -> None:
@@ -123,21 +152,33 @@ class Listeners:
         for server in self._servers:
             server.close()
 
-    async def _open(self, address: Address, context: ssl.SSLContext | None, largest: int) -> int:
+    async def _open(self, address: Address) -> int:
+        anonymous = self._settings.takes_anonymous(address)
         if address.scheme == "mqtt" and self._poller is not None:
             with _listening(address):
-                return await self._poller.listen(address.host, address.port, BACKLOG)
-        return await self._serve(partial(_client, self._driver, largest, address.websocket), address, context)
+                return await self._poller.listen(address.host, address.port, BACKLOG, anonymous)
+        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, address.websocket, anonymous)
+        return await self._serve(make, address, self._context if address.secure else None)
 
     async def _serve(
         self, make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
     ) -> int:
         loop = asyncio.get_running_loop()
+        patience = None if context is None else self._settings.parameters.connect_timeout
         with _listening(address):
-            server = await loop.create_server(make, address.host, address.port, backlog=BACKLOG, ssl=context)
+            server = await loop.create_server(
+                make, address.host, address.port, backlog=BACKLOG, ssl=context, ssl_handshake_timeout=patience
+            )
         self._servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
         return port
+
+    def _tls(self, watch: Watch) -> ssl.SSLContext:
+        credentials = self._settings.tls()
+        context = server_context(credentials)
+        log_refusals(context, self._log.write, self._driver.now)
+        watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
+        return context
 
 
 @contextmanager
@@ -149,21 +190,9 @@ def _listening(address: Address) -> Iterator[None]:
         raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
 
 
-def _client(driver: Driver, largest: int, websocket: bool) -> StreamClient:
+def _client(driver: Driver, largest: int, websocket: bool, anonymous: bool) -> StreamClient:
     if not websocket:
-        return StreamClient(driver)
+        return StreamClient(driver, anonymous)
     from weft.live.websocket import WebSocketClient
 
-    return WebSocketClient(driver, largest)
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    if settings.certificate is None:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        context.load_cert_chain(settings.certificate, settings.key)
-    except (OSError, ssl.SSLError) as error:
-        raise WeftError(f"{settings.certificate} and its key cannot be used ({error}): give PEM files.") from error
-    return context
+    return WebSocketClient(driver, largest, anonymous)

@@ -8,19 +8,25 @@ the end that opened it from when it is known how far the other is.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from weft.access.badge import Role as Badges
+from weft.access.badge import stranger
 from weft.broker.effect import Event
 from weft.errors import SurroundingsError
 from weft.live.address import Address, read_address
 from weft.live.clock import Clock
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
+from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
-from weft.wire.frame_codec import encode
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
 
+HANDSHAKE = 10.0  # seconds that who calls has to show its certificate
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
 ANY = ("0.0.0.0", "::")
@@ -35,17 +41,29 @@ class Bond(Wire):
     linked = False
     hello: Hello | None = None
 
-    def __init__(self, peering: "Peering", clock: Clock) -> None:
-        super().__init__(peering, clock)
+    def __init__(self, peering: "Peering", clock: Clock, kinds: frozenset[int] = BETWEEN_NODES) -> None:
+        super().__init__(peering, clock, kinds)
         self.early: list[Frame] = []  # what came before the link counts
 
 
 class Peering:
-    def __init__(self, node: Node, clock: Clock, log: Log, handle: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        clock: Clock,
+        log: Log,
+        handle: Callable[[Event], None],
+        credentials: Credentials | None = None,
+    ) -> None:
         self._node = node
         self._clock = clock
         self._log = log
         self._handle = handle
+        self._credentials = credentials
+        self._calls = None if credentials is None else client_context(credentials)
+        self._takes = None if credentials is None else server_context(credentials, required=True)
+        if self._takes is not None:
+            log_refusals(self._takes, log.write, clock.now)
         self._wanted: dict[int, Peer] = {}
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
@@ -57,6 +75,12 @@ class Peering:
         self._encoded = b""
         self.joined = asyncio.Event()  # the master has given this node its tables
         self.dismissed = asyncio.Event()  # the master wants it to leave
+
+    def watch(self, watch: Watch) -> None:
+        """Take another certificate when there is one."""
+        for context in (self._calls, self._takes):
+            if context is not None and self._credentials is not None:
+                watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
 
     @property
     def identity(self) -> Identity:
@@ -70,7 +94,13 @@ class Peering:
     async def listen(self, address: Address) -> Address:
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(lambda: Bond(self, self._clock), address.host, address.port)
+            self._server = await loop.create_server(
+                lambda: Bond(self, self._clock),
+                address.host,
+                address.port,
+                ssl=self._takes,
+                ssl_handshake_timeout=None if self._takes is None else HANDSHAKE,
+            )
         except OSError as error:
             reason = error.strerror or str(error)
             raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
@@ -128,6 +158,8 @@ class Peering:
 
     def opened(self, wire: Wire) -> None:
         bond = _bond(wire)
+        if self._is_stranger(bond):
+            return
         if bond.opens:
             if bond.peer_number == MASTER:
                 self._settle_address(bond)
@@ -136,6 +168,8 @@ class Peering:
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         bond = _bond(wire)
+        if not bond.is_open:
+            return
         if bond.hello is None and frames:
             self._greet(bond, frames[0])
             frames = frames[1:]
@@ -153,6 +187,9 @@ class Peering:
             return
         if self._waiting.get(number) is bond:
             del self._waiting[number]
+        if number == MASTER and bond.hello is None:
+            certificates = "with a certificate" if self._calls is not None else "without a certificate"
+            self.say_once("unreachable", f"the master takes no connection {certificates} ({reason})")
         self._lose(bond)
         dialer = self._dialers.get(number)
         if bond.opens and dialer is not None:
@@ -229,13 +266,33 @@ class Peering:
             old.abort("there is a newer one")
         asyncio.get_running_loop().call_later(EARLY, self._send_away, hello.node, bond)
 
+    def _is_stranger(self, bond: Bond) -> bool:
+        """Whether the other end of a new connection is not who it should be. It is not spoken with then."""
+        if self._calls is None or bond.transport is None:
+            return False
+        bond.badge = peer_badge(bond.transport)
+        wanted = None
+        if bond.opens and bond.peer_number in self._wanted:
+            wanted = self._wanted[bond.peer_number].name
+        problem = stranger(bond.badge, Badges.MASTER if bond.peer_number == MASTER else Badges.NODE, wanted)
+        if problem:
+            self._send_off(bond, problem)
+        return bool(problem)
+
+    def _send_off(self, bond: Bond, problem: str) -> None:
+        self.say_once("stranger", f"{bond.peer or 'somebody'}: {problem}")
+        bond.abort(problem)
+
     def _send_away(self, node: int, bond: Bond) -> None:
         if self._waiting.get(node) is bond:
             del self._waiting[node]
             bond.refuse(f"{self.identity.name} is to have no link with {bond.hello.name if bond.hello else node}.")
 
     def _take(self, bond: Bond) -> None:
-        mine = self.identity
+        mine, number = self.identity, bond.peer_number
+        if bond.badge is not None and number in self._wanted and bond.badge.name != self._wanted[number].name:
+            self._send_off(bond, stranger(bond.badge, Badges.NODE, self._wanted[number].name))
+            return
         bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
         self._link(bond, 0.0)
 
@@ -271,7 +328,7 @@ class Peering:
 
     def _dial(self, number: int, address: Address) -> None:
         def make() -> Bond:
-            bond = Bond(self, self._clock)
+            bond = Bond(self, self._clock, FROM_MASTER if number == MASTER else BETWEEN_NODES)
             bond.opens, bond.peer_number = True, number
             bond.failure = MASTER_FAILURE if number == MASTER else bond.failure
             return bond
@@ -281,7 +338,7 @@ class Peering:
             reason = error.strerror or str(error) or "no answer"
             self.say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
 
-        self._dialers[number] = Dialer(address, make, failed)
+        self._dialers[number] = Dialer(address, make, failed, self._calls)
         self._dialers[number].start()
 
     def _settle_address(self, bond: Bond) -> None:

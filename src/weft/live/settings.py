@@ -2,14 +2,22 @@
 
 import tomllib
 from collections.abc import Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from weft.access.limit import NAMES as LIMITS
+from weft.access.limit import Limits, is_loopback
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
+from weft.live.access_file import AccessFiles
 from weft.live.address import Address, read_address
+from weft.live.tls import Credentials, credentials_in
+
+CREDENTIALS = "credentials"  # folder within that of the data
+TEXTS = ("name", "token_audience", "join")
+PATHS = ("data", "certificate", "key", "client_authority", "users", "rights", "token_key", "credentials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +30,72 @@ class Settings:
     name: str = ""  # in the network; by host and port where none is given
     link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
     advertise: Address | None = None  # what others are told instead of `link`, where that is not what they reach
-    certificate: Path | None = None  # PEM, for mqtts and wss
+    certificate: Path | None = None  # PEM, for mqtts and wss; that of the credentials where none is given
     key: Path | None = None
+    client_authority: Path | None = None  # PEM; who shows a certificate of it is the user that it names
+    users: Path | None = None
+    rights: Path | None = None
+    token_key: Path | None = None
+    token_audience: str = ""
+    credentials: Path | None = None  # folder that proves to master and nodes which node this is
+    join: str = ""  # token that gets them from the master
+    allow_anonymous: bool = False  # also where other machines connect
+    allow_plaintext: bool = False  # likewise
     json_logs: bool = False
     quiet: bool = False
     parameters: Parameters = field(default_factory=Parameters)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def access(self) -> AccessFiles:
+        return AccessFiles(self.users, self.rights, self.token_key, self.token_audience)
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether a client can prove who it is."""
+        return not (self.users is None and self.token_key is None and self.client_authority is None)
+
+    @property
+    def own(self) -> Path | None:
+        """Folder of the credentials in the cluster, if it is in one that has them."""
+        if self.credentials is not None or self.data is None:
+            return self.credentials
+        kept = self.data / CREDENTIALS
+        return kept if self.join or kept.exists() else None
+
+    @property
+    def cluster_credentials(self) -> Credentials | None:
+        return None if self.own is None else credentials_in(self.own)
+
+    def tls(self) -> Credentials:
+        """What listeners for clients show."""
+        if self.certificate is not None:
+            return Credentials(self.certificate, self.key, self.client_authority)
+        assert self.own is not None
+        return replace(credentials_in(self.own), authority=self.client_authority)
+
+    def takes_anonymous(self, address: Address) -> bool:
+        return self.allow_anonymous or is_loopback(address.host)
+
+    def warnings(self) -> list[str]:
+        """What is not protected by the operator's word."""
+        far = [one for one in self.listen if not is_loopback(one.host)]
+        plain = [str(one) for one in far if not one.secure] + _far_network(self)
+        told = [f"{one}: anybody on the way reads and changes what is said there" for one in plain]
+        if self.allow_anonymous:
+            what = "what the rights give to anybody" if self.rights is not None else "everything"
+            told += [f"{one}: anybody may connect and do {what}" for one in map(str, far)]
+        return told
 
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    known = {one.name for one in fields(Settings)} - {"parameters"}
-    merged = options_of(path, given, known | set(NAMES))
-    limits = {name: merged.pop(name) for name in list(merged) if name in NAMES}
-    return _checked(Settings(**{name: _read(name, merged[name]) for name in merged}, parameters=_parameters(limits)))
+    known = {one.name for one in fields(Settings)} - {"parameters", "limits"}
+    merged = options_of(path, given, known | NAMES | LIMITS)
+    parameters = _numbers({name: merged.pop(name) for name in list(merged) if name in NAMES})
+    limits = _numbers({name: merged.pop(name) for name in list(merged) if name in LIMITS})
+    read = {name: _read(name, value) for name, value in merged.items()}
+    return _checked(Settings(**read, parameters=Parameters(**parameters), limits=Limits(**limits)))
 
 
 def options_of(path: Path | None, given: dict[str, Any], known: Set[str]) -> dict[str, Any]:
@@ -57,11 +118,11 @@ def _from_file(path: Path) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in read.items()}
 
 
-def _parameters(limits: dict[str, Any]) -> Parameters:
-    for name, value in limits.items():
+def _numbers(given: dict[str, Any]) -> dict[str, Any]:
+    for name, value in given.items():
         if not isinstance(value, int | float):
             raise WeftError(f"{name.replace('_', '-')} is {value!r}: give a number.")
-    return Parameters(**limits)
+    return given
 
 
 def _read(name: str, value: Any) -> Any:
@@ -70,18 +131,67 @@ def _read(name: str, value: Any) -> Any:
         return tuple(read_address(one) for one in many)
     if name in ("http", "master", "link", "advertise"):
         return read_address(value)
-    if name == "name" and not isinstance(value, str):
-        raise WeftError(f"name is {value!r}: give text.")
+    if name in TEXTS and not isinstance(value, str):
+        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give text.")
     if name == "sync":
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")
         return Sync(value)
-    return Path(value) if name in ("data", "certificate", "key") else value
+    return Path(value) if name in PATHS else value
 
 
 def _checked(settings: Settings) -> Settings:
-    if any(one.secure for one in settings.listen) and settings.certificate is None:
+    if any(one.secure for one in settings.listen) and settings.certificate is None and settings.own is None:
         raise WeftError(
             "A listener with TLS needs `certificate`, and `key` unless the key is in it.", "certificate", "key"
         )
+    if settings.join and settings.own is None:
+        raise WeftError(
+            "`join` needs a folder to keep what it gets: give `data` or `credentials`.", "join", "data", "credentials"
+        )
+    if settings.knows_users and settings.rights is None:
+        raise WeftError(
+            "There are users and no `rights`, so nobody might do anything: give a file that says who may what.",
+            "rights",
+        )
+    for address in settings.listen:
+        if not is_loopback(address.host):
+            _require_protection(settings, address)
+    for one in [] if settings.allow_plaintext else _far_network(settings):
+        raise WeftError(
+            f"{one} is spoken with in plain text: give `credentials` or `join`, or `allow_plaintext` where everybody "
+            "on the way is trusted.",
+            "credentials",
+            "join",
+            "allow_plaintext",
+        )
     return settings
+
+
+def _require_protection(settings: Settings, address: Address) -> None:
+    if not address.secure and not settings.allow_plaintext:
+        raise WeftError(
+            f"{address} takes clients of other machines in plain text: give it mqtts:// or wss:// in front, or "
+            "`allow_plaintext` where everybody on the way is trusted.",
+            "allow_plaintext",
+        )
+    if not settings.knows_users and not settings.allow_anonymous:
+        raise WeftError(
+            f"{address} takes clients of other machines, and there are no users: give `users`, `token_key` or "
+            "`client_authority`, or `allow_anonymous` where anybody may do what the rights let everybody do.",
+            "users",
+            "token_key",
+            "client_authority",
+            "allow_anonymous",
+        )
+
+
+def _far_network(settings: Settings) -> list[str]:
+    """Addresses beyond this machine that are spoken with in plain text, but for those of clients."""
+    far = [] if settings.http is None or is_loopback(settings.http.host) else [f"http {settings.http}"]
+    if settings.master is None or settings.own is not None:
+        return far
+    link = settings.link or settings.listen[0]
+    return far + [
+        f"{what} {one}" for what, one in (("master", settings.master), ("link", link)) if not is_loopback(one.host)
+    ]

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from weft.broker.effect import Received
 from weft.live.client import HIGH, LINGER, LOW, Client
 from weft.live.driver import Driver
+from weft.live.visitor import visitor_of
 
 READ_BYTES = 1 << 18
 EVENTS = 512  # taken from the kernel at once
@@ -37,17 +38,17 @@ class Poller:
         self._log = log
         self._epoll = select.epoll()
         self._clients: dict[int, SocketClient] = {}
-        self._listeners: list[socket.socket] = []
+        self._listeners: dict[socket.socket, bool] = {}  # whether they take anonymous clients
         self.loop.add_reader(self._epoll.fileno(), self._poll)
 
-    async def listen(self, host: str, port: int, backlog: int) -> int:
+    async def listen(self, host: str, port: int, backlog: int, anonymous: bool) -> int:
         """The port, also where 0 was given."""
         found = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, _, _, _, address in dict.fromkeys(found):
             one = socket.create_server(address[:2], family=family, backlog=backlog)
             port = one.getsockname()[1]
             one.setblocking(False)
-            self._listeners.append(one)
+            self._listeners[one] = anonymous
             self.loop.add_reader(one.fileno(), self._accept, one)
         return port
 
@@ -68,7 +69,7 @@ class Poller:
     def _accept(self, listener: socket.socket) -> None:
         for _ in range(ACCEPTS):
             try:
-                one, _ = listener.accept()
+                one, address = listener.accept()
             except BlockingIOError:
                 return
             except OSError as error:
@@ -83,7 +84,7 @@ class Poller:
             descriptor = one.detach()
             self._clients[descriptor] = client = SocketClient(self, descriptor)
             self._epoll.register(descriptor, EPOLLIN)
-            client.opened()
+            client.opened(visitor_of(address[0], None, self._listeners[listener]))
 
     def _listen_again(self, listener: socket.socket) -> None:
         if listener in self._listeners:

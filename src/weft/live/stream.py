@@ -3,18 +3,22 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from weft.access.badge import Role, badge_of
 from weft.broker.effect import Received
 from weft.live.client import HIGH, LINGER, LOW, Client
+from weft.live.tls import peer_certificate, peer_host
+from weft.live.visitor import visitor_of
 
 if TYPE_CHECKING:
     from weft.live.driver import Driver
 
 
 class StreamClient(Client, asyncio.Protocol):
-    __slots__ = ("transport",)
+    __slots__ = ("_anonymous", "transport")
 
-    def __init__(self, driver: "Driver") -> None:
+    def __init__(self, driver: "Driver", anonymous: bool = True) -> None:
         super().__init__(driver)
+        self._anonymous = anonymous  # its listener takes clients that do not say who they are
         self.transport: asyncio.Transport
 
     # asyncio
@@ -22,7 +26,7 @@ class StreamClient(Client, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(HIGH, LOW)
-        self.opened()
+        self.opened(visitor_of(peer_host(transport), _user(transport), self._anonymous))
 
     def data_received(self, data: bytes) -> None:
         self.driver.handle(Received(self.number, data))
@@ -59,3 +63,12 @@ class StreamClient(Client, asyncio.Protocol):
     def peer(self) -> str:
         peer = self.transport.get_extra_info("peername")
         return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+
+
+def _user(transport: asyncio.BaseTransport) -> str | None:
+    """Name in the client's certificate, if it has shown one; nobody, if it is a node's or an operator's."""
+    certificate = peer_certificate(transport)
+    if certificate is None:
+        return None
+    badge = badge_of(certificate)
+    return badge.name if badge.role in (None, Role.CLIENT) else ""

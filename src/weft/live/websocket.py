@@ -20,8 +20,8 @@ UNSUPPORTED_DATA = 1003
 class WebSocketClient(StreamClient):
     __slots__ = ("_socket",)
 
-    def __init__(self, driver: "Driver", largest: int) -> None:
-        super().__init__(driver)
+    def __init__(self, driver: "Driver", largest: int, anonymous: bool = True) -> None:
+        super().__init__(driver, anonymous)
         self._socket = ServerProtocol(subprotocols=NAMES, max_size=largest)
 
     def data_received(self, data: bytes) -> None:

@@ -17,6 +17,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Proved(Event):
+    """The other end of a connection has shown the certificate of a node; it speaks for that node alone."""
+
+    connection: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Heard(Event):
     """A frame of a connection; the first is a Hello."""
 

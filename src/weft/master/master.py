@@ -116,6 +116,9 @@ class Master:
         elif type(event.frame) in self._FRAMES:
             self._FRAMES[type(event.frame)](self, connection.number, event.frame)
 
+    def _prove(self, event: e.Proved) -> None:
+        self.membership.connection(event.connection).proved = event.name
+
     def _close(self, event: e.Closed) -> None:
         self.membership.close(event.connection)
 
@@ -133,6 +136,7 @@ class Master:
 
     _EVENTS: ClassVar[dict[type[e.Event], Callable[["Master", Any], None]]] = {
         e.Heard: _hear,
+        e.Proved: _prove,
         e.Closed: _close,
         e.ClockRead: _read_clock,
         e.Asked: _ask,

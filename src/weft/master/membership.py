@@ -25,6 +25,7 @@ APART = 60.0  # seconds that a node's clock may differ from the master's without
 class Connection:
     number: int | None = None  # of the node, when it has joined
     greeted: bool = False
+    proved: str | None = None  # name in its certificate; None where there are none
 
 
 class Membership:
@@ -85,6 +86,8 @@ class Membership:
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."
+        elif self.connection(connection).proved not in (None, hello.name):
+            reason = f"{name} has shown the certificate of {self.connection(connection).proved}: give it its own."
         else:
             self.connection(connection).greeted = True
             self._turn.tell(connection, w.Hello(w.VERSION, cluster, w.Role.MASTER))
@@ -97,7 +100,7 @@ class Membership:
 
     def join(self, connection: int, join: w.Join) -> None:
         network, known = self._network, self._network.roster.called(join.name)
-        problem = self._problem_with(join, known)
+        problem = self._problem_with(join, known, self.connection(connection).proved)
         if problem:
             self.refuse(connection, problem)
             return
@@ -115,9 +118,11 @@ class Membership:
             self.pending.append(node)
             self.gather_soon()
 
-    def _problem_with(self, join: w.Join, known: Member | None) -> str:
+    def _problem_with(self, join: w.Join, known: Member | None, proved: str | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
+        if proved not in (None, join.name):
+            return f"{proved} has said that it is {join.name}: a node can speak for itself only."
         if not _is_address(join.address):
             return f"{join.name} takes links at {join.address!r}, which is no HOST:PORT: give it such an address."
         if known is None or known.number not in self.connection_of:

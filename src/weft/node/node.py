@@ -5,8 +5,10 @@ events, same effects.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
+from weft.access.guard import Guard
 from weft.broker import effect as e
 from weft.broker import record as r
 from weft.broker.broker import Broker
@@ -35,7 +37,8 @@ from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.content import Run
-from weft.wire.frame_codec import decode_body, encode_body
+from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body
+from weft.wire.frame_field import FrameError
 
 BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
 RELAYS = 64  # nodes that a routed frame may pass
@@ -52,6 +55,7 @@ class Node:
         durable: bool = False,
         position: int = 0,
         version: str = "",
+        guard: Guard | None = None,
     ) -> None:
         assert parameters.linked
         self.identity = identity
@@ -65,7 +69,7 @@ class Node:
             lambda publication: self._issuing.is_wanted(publication), lambda name: self._issuing.lead(name)
         )
         self._issuer.incarnation = identity.incarnation
-        self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer)
+        self.broker = Broker(parameters, now, seed, durable, position, version, self._issuer, guard)
         self.atlas = Atlas()
         self.custody = Custody()
         self._seen = Seen(network.memory)
@@ -259,14 +263,18 @@ class Node:
         arrived: list[Publication | Run] = []
         kept: list[tuple[Key, bytes]] = []
         for frame in event.frames:
+            if type(frame) in (NODES_WORDS if event.peer == MASTER else MASTERS_WORDS):
+                continue  # tables are the master's, and publications other nodes'
             if type(frame) is w.Carry:
-                if event.peer in self.atlas.up:
-                    self._take(event.peer, frame, arrived, kept, now)
+                with suppress(FrameError):  # of a peer that does not speak as agreed
+                    if event.peer in self.atlas.up:
+                        self._take(event.peer, frame, arrived, kept, now)
                 continue
             self._arrive(arrived, kept, now)
             handler = self._FRAMES.get(type(frame))
             if handler is not None:
-                handler(self, event.peer, frame, now)
+                with suppress(FrameError):
+                    handler(self, event.peer, frame, now)
         self._arrive(arrived, kept, now)
         if self.atlas.version != version:
             self._outbox.tell(MASTER, w.Applied(self.atlas.version))
@@ -275,6 +283,7 @@ class Node:
         self, peer: int, frame: w.Carry, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float
     ) -> None:
         for message in frame.messages:
+            content.check(message.content)
             first = self._carrier.receive(peer, message, now)
             if message.token:
                 self._trace_here(peer, message, now)
@@ -343,6 +352,8 @@ class Node:
             self.custody.acknowledge(peer, frame.ranges, troubles)
 
     def _routed(self, peer: int, frame: w.Routed, now: float) -> None:
+        if not frame.hops and frame.source != peer:
+            return  # who sends a frame on its way says who it is
         if frame.target == self.atlas.node:
             self._take_routed(frame, decode_body(frame.frame), now)
         elif frame.hops < RELAYS and (towards := self.atlas.towards(frame.target, frame.ring_id)) is not None:

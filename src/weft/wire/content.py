@@ -70,6 +70,18 @@ def _decoded(data: bytes) -> Content:
     return one
 
 
+def check(data: bytes) -> None:
+    """Raise where the head of another node's content is none; what follows here reads it without a look."""
+    try:
+        name_end = 17 + (data[9] << 8 | data[10])
+        end = name_end + (data[11] << 8 | data[12]) + 4 * (data[0] == _RUN)
+        data[17:name_end].decode()
+    except (IndexError, UnicodeDecodeError) as cause:
+        raise FrameError("A publication of another node cannot be read.") from cause
+    if end > len(data):
+        raise FrameError("A publication of another node ends within its head.")
+
+
 def name_of(data: bytes) -> bytes:
     """The name of a content, without reading the rest."""
     return data[17 : 17 + (data[9] << 8 | data[10])]

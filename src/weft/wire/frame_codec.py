@@ -199,11 +199,29 @@ def decode_body(body: bytes) -> w.Frame:
     return frame
 
 
-class FrameReader:
-    """Takes the bytes of one connection in pieces of any size, and gives the frames that are complete."""
+# Who may say what. A connection begins with Hello, which is short.
+HELLO = 1
+ANYBODY = frozenset(range(1, 10))
+TO_MASTER = frozenset(range(10, 30))
+FROM_MASTER = frozenset(range(30, 50))
+BETWEEN_NODES = frozenset(range(50, 60))
+HELLO_BYTES = 4096
 
-    def __init__(self, limit: int = FRAME_BYTES) -> None:
-        self._limit = limit
+MASTERS_WORDS = frozenset(made for number, (made, _) in KINDS.items() if number in FROM_MASTER)
+NODES_WORDS = frozenset(made for number, (made, _) in KINDS.items() if number in BETWEEN_NODES)
+
+
+class FrameReader:
+    """Takes the bytes of one connection in pieces of any size, and gives the frames that are complete.
+
+    Size and kind are looked at before anything else of a frame: until Hello only what anybody may say is read.
+    """
+
+    def __init__(self, limit: int = FRAME_BYTES, kinds: frozenset[int] | None = None) -> None:
+        self._limit = limit if kinds is None else HELLO_BYTES
+        self._later = limit
+        self._kinds = kinds  # that the other end may say, besides those of anybody; None is any, from the first on
+        self._greeted = kinds is None
         self._rest = bytearray()
         self._need = 4
 
@@ -216,6 +234,8 @@ class FrameReader:
             if not 0 < length <= self._limit:
                 raise FrameError(f"A frame has a length of {length:,} bytes: this is no connection of Weft's.")
             end = at + 4 + length
+            if len(self._rest) > at + 4 and self._kinds is not None:
+                self._require_kind(self._rest[at + 4], self._kinds)
             if end > len(self._rest):
                 self._need = end - at
                 break
@@ -223,3 +243,10 @@ class FrameReader:
             at, self._need = end, 4
         del self._rest[:at]
         return frames
+
+    def _require_kind(self, kind: int, kinds: frozenset[int]) -> None:
+        if kind == HELLO:
+            self._greeted, self._limit = True, self._later
+        elif kind not in ANYBODY and not (self._greeted and kind in kinds):
+            made = KINDS[kind][0].__name__ if kind in KINDS else f"of the unknown kind {kind}"
+            raise FrameError(f"A frame {made} comes from somebody who may not say it.")

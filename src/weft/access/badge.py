@@ -1,0 +1,59 @@
+"""Badges: who a certificate says somebody is. It has a name, and in a cluster the role that its authority has given it.
+
+The role stands in the organizational unit. One authority signs for a cluster, so no certificate of another has one.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Role(StrEnum):
+    MASTER = "master"
+    NODE = "node"
+    OPERATOR = "operator"  # may change the network
+    READER = "reader"  # may look at it
+    CLIENT = "client"  # of MQTT, the user that it names
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    name: str = ""
+    role: Role | None = None
+    serial: str = ""  # in hexadecimal digits
+    hosts: tuple[str, ...] = ()  # by which it is reached, besides its name
+
+
+def badge_of(certificate: dict[str, Any]) -> Badge:
+    """Badge out of a certificate as Python's `getpeercert` gives it. A name that is there twice is none."""
+    said: dict[str, list[str]] = {}
+    for part in certificate.get("subject", ()):
+        for field, value in part:
+            said.setdefault(field, []).append(value)
+    units = [one for one in said.get("organizationalUnitName", ()) if one in list(Role)]
+    names = said.get("commonName", ())
+    role = Role(units[0]) if len(units) == 1 else None
+    name = names[0] if len(names) == 1 else ""
+    hosts = tuple(host for _, host in certificate.get("subjectAltName", ()) if host != name)
+    return Badge(name, role, certificate.get("serialNumber", ""), hosts)
+
+
+def stranger(badge: Badge, role: Role, name: str | None = None) -> str:
+    """What speaks against taking somebody for who it should be, in a sentence."""
+    if badge.role is not role:
+        return f"It has shown no certificate of a {role.value} of this cluster."
+    if name is not None and badge.name != name:
+        return f"It has the certificate of {badge.name} and says that it is {name or 'nobody'}."
+    return ""
+
+
+READING = frozenset({"status", "explain", "trace", "snapshot"})  # requests to a master that change nothing
+
+
+def ask_refusal(badge: Badge | None, request: str) -> str:
+    """What speaks against answering a request, in a sentence; no badge is a master without certificates."""
+    if badge is None or badge.role is Role.OPERATOR or (badge.role is Role.READER and request in READING):
+        return ""
+    if badge.role is Role.READER:
+        return f"{badge.name} may look and not change: {request} needs the certificate of an operator."
+    return "Only operators may ask: give the certificate of one."

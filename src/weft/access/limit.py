@@ -1,0 +1,142 @@
+"""Limits by address: connections at a time, attempts to log in a second, and a pause after failed ones.
+
+Attempts are counted by a bucket that fills at `connect_rate` a second up to `connect_burst`. After `failures` log-ins
+that failed, the address has to wait, a quarter of a second at first and twice as long after each further one, up to
+`longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds ends it, as does a
+quarter of an hour without a failure.
+
+An address is one of IPv4, or 64 bits of IPv6, which is what one customer gets. The loopback is not limited. What is
+remembered is bounded: the address that was heard of longest ago is forgotten.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, fields
+from ipaddress import IPv6Address, ip_address
+
+from weft.errors import WeftError
+
+FORGIVEN = 900.0  # seconds without a failure
+FIRST_PAUSE = 0.25  # seconds
+REMEMBERED = 50_000  # addresses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    address_connections: int = 10_000  # open at a time from one address, at least 1
+    connect_rate: float = 100.0  # attempts to log in a second from one address, above 0
+    connect_burst: int = 1_000  # of them at once, at least 1
+    failures: int = 5  # log-ins of one address that may fail without a pause, at least 0
+    longest_pause: float = 60.0  # seconds, at least 0
+    password_checks: int = 256  # that wait for a thread at a time, at least 1
+
+    def __post_init__(self) -> None:
+        for name in ("address_connections", "connect_burst", "password_checks"):
+            if getattr(self, name) < 1:
+                raise WeftError(f"{name} is {getattr(self, name)}: give 1 or more.")
+        if self.connect_rate <= 0 or self.failures < 0 or self.longest_pause < 0:
+            raise WeftError("connect_rate must be above 0, and failures and longest_pause 0 or more.")
+
+
+NAMES = frozenset(one.name for one in fields(Limits))
+
+
+@dataclass(slots=True)
+class Caller:
+    """What is known of an address."""
+
+    seen: float  # when the bucket was looked at
+    left: float  # attempts in the bucket
+    open: int = 0
+    failed: int = 0
+    failed_at: float = 0.0
+
+
+class Callers:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._by_address: OrderedDict[str, Caller] = OrderedDict()
+
+    def open(self, host: str, now: float) -> bool:
+        """Whether one more connection is fine. It is to be closed either way."""
+        caller = self._caller(host, now)
+        if caller is None:
+            return True
+        caller.open += 1
+        return caller.open <= self._limits.address_connections
+
+    def close(self, host: str) -> None:
+        caller = self._by_address.get(_network(host))
+        if caller is not None:
+            caller.open = max(0, caller.open - 1)
+
+    def attempt(self, host: str, now: float) -> bool:
+        """Whether one more attempt to log in is fine."""
+        caller = self._caller(host, now)
+        if caller is None:
+            return True
+        filled = caller.left + (now - caller.seen) * self._limits.connect_rate
+        caller.left, caller.seen = min(filled, self._limits.connect_burst), now
+        if caller.left < 1:
+            return False
+        caller.left -= 1
+        return True
+
+    def must_wait(self, host: str, now: float) -> bool:
+        """Whether too many log-ins have failed of late."""
+        caller = self._by_address.get(_network(host))
+        return caller is not None and now < caller.failed_at + self._pause(caller)
+
+    def fail(self, host: str, now: float) -> None:
+        caller = self._caller(host, now)
+        if caller is not None:
+            caller.failed = caller.failed + 1 if now - caller.failed_at < FORGIVEN else 1
+            caller.failed_at = now
+
+    def succeed(self, host: str) -> None:
+        caller = self._by_address.get(_network(host))
+        if caller is not None:
+            caller.failed = 0
+
+    def _pause(self, caller: Caller) -> float:
+        beyond = caller.failed - self._limits.failures
+        return min(FIRST_PAUSE * 2.0 ** min(beyond - 1, 32), self._limits.longest_pause) if beyond > 0 else 0.0
+
+    def _caller(self, host: str, now: float) -> Caller | None:
+        network = _network(host)
+        if not network:
+            return None
+        caller = self._by_address.get(network)
+        if caller is None:
+            caller = self._by_address[network] = Caller(now, self._limits.connect_burst)
+            if len(self._by_address) > REMEMBERED:
+                self._forget_one()
+        self._by_address.move_to_end(network)
+        return caller
+
+    def _forget_one(self) -> None:
+        """Forget whoever was heard of longest ago and has no connections; those that have are bounded by them."""
+        for network, caller in self._by_address.items():
+            if not caller.open:
+                del self._by_address[network]
+                return
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address; a name but localhost is looked up by others, and is not."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _network(host: str) -> str:
+    """What limits are counted by; empty for those that have none."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_loopback:
+        return ""
+    return str(address) if address.version == 4 else address.packed[:8].hex()

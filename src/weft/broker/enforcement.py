@@ -1,0 +1,77 @@
+"""Rights that are taken away end what they had allowed.
+
+A subscription that may not be any more ends, and what waits in its session goes with it, as far as the client may not
+read it by another filter. It does not matter whether the client is there. Wills are looked at when they are due
+(will.py).
+"""
+
+from collections.abc import Iterable
+
+from weft.access.guard import Guard
+from weft.access.name import parted
+from weft.broker.distribution import Distribution
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.publication import Delivery
+from weft.broker.record import Done
+from weft.broker.session import Session
+from weft.broker.subscribing import Subscribing
+
+ENOUGH = 2**62  # messages and bytes: what waited fits
+
+
+class Enforcement:
+    def __init__(
+        self, outbox: Outbox, subscribing: Subscribing, distribution: Distribution, figures: Figures, guard: Guard
+    ) -> None:
+        self._outbox = outbox
+        self._subscribing = subscribing
+        self._distribution = distribution
+        self._figures = figures
+        self._guard = guard
+
+    def enforce(
+        self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()
+    ) -> list[tuple[Session, str]]:
+        """End what may not be. Sessions that have lost something, or whose users have, and what."""
+        if self._guard.is_open:
+            return []
+        told = []
+        for session in list(sessions):
+            reason = self._end_subscriptions(session, now)
+            if parted(session.client)[0] in changed:
+                reason = "The user is gone, or has another password."
+            if reason:
+                told.append((session, reason))
+        return told
+
+    def _end_subscriptions(self, session: Session, now: float) -> str:
+        lost = [one for one in session.subscriptions if not self._guard.may_read(session.client, one)]
+        for pattern in lost:
+            self._subscribing.end(session, pattern)
+        if not lost:
+            return ""
+        self._drop(session, now)
+        self._outbox.note("unsubscribed", session.connection, session.client, f"may not read {lost[0]} any more")
+        return f"The client may not read {lost[0]} any more."
+
+    def _drop(self, session: Session, now: float) -> None:
+        """What waits and may not be read. Another member of its group may."""
+        waiting = session.queue.take_all()
+        readable = [one for one in waiting if self._may_read(session, one)]
+        for delivery in readable:
+            session.queue.offer(delivery, ENOUGH, ENOUGH)
+        self._figures.waiting -= len(waiting) - len(readable)
+        unread = [one for one in session.inflight.values() if not one.released]
+        for delivery in [one for one in [*unread, *waiting] if not self._may_read(session, one)]:
+            session.inflight.pop(delivery.packet_id, None)
+            self._forget(session, delivery, now)
+
+    def _may_read(self, session: Session, delivery: Delivery) -> bool:
+        return self._guard.may_read(session.client, delivery.publication.topic.decode())
+
+    def _forget(self, session: Session, delivery: Delivery, now: float) -> None:
+        if session.persistent and delivery.publication.number:
+            self._outbox.append(Done(session.client, delivery.publication.number))
+        if delivery.group is not None:
+            self._distribution.bequeath(delivery.group, delivery.publication, now)

@@ -1,0 +1,91 @@
+"""A node gets its certificate from the master: a new one for a token, and before it ends another for the old one.
+
+It asks for the authority first, of whoever answers: the fingerprint in the token says whether it is the right one. Only
+then, and only to a master with a certificate of that authority, it gives the secret away.
+"""
+
+import http.client
+import json
+import ssl
+import time
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from weft.access.authority import fingerprint, is_due, new_key, request
+from weft.access.badge import Role, badge_of, stranger
+from weft.access.join_token import read_token
+from weft.errors import SurroundingsError, WeftError
+from weft.live.address import Address
+from weft.live.authority import write_credentials
+from weft.live.secret_file import write_secret
+from weft.live.tls import LEAST, client_context, credentials_in
+
+PATIENCE = 10.0  # seconds for an answer
+
+
+def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> None:
+    """Write credentials into a folder that has none."""
+    token = read_token(join)
+    authority = _said(master, _context(None), "GET", "/authority", {})["authority"].encode()
+    if fingerprint(authority) != token.fingerprint:
+        raise WeftError(f"What answers at {master} is not the master of the token: give another `master`.", "master")
+    key = new_key()
+    asked = {
+        "name": name,
+        "secret": urlsafe_b64encode(token.secret).decode(),
+        "request": request(key, name).decode(),
+    }
+    reply = _said(master, _context(authority), "POST", "/join", asked)
+    if "error" in reply:
+        raise WeftError(reply["error"])
+    write_credentials(folder, key, reply["certificate"].encode(), authority)
+
+
+def renew_credentials(folder: Path, master: Address) -> bool:
+    """Get another certificate for the same key from the master, if it is time. Whether it was."""
+    own = credentials_in(folder)
+    if not is_due(own.certificate.read_bytes(), time.time()):
+        return False
+    asked = {"request": request((folder / "key.pem").read_bytes(), "renewal").decode()}
+    reply = _said(master, client_context(own), "POST", "/renew", asked)
+    if "error" in reply:
+        raise WeftError(reply["error"])
+    write_secret(own.certificate, reply["certificate"].encode())
+    return True
+
+
+def _context(authority: bytes | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = LEAST
+    context.check_hostname = False
+    if authority is None:
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        context.load_verify_locations(cadata=authority.decode())
+    return context
+
+
+def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body: dict[str, str]) -> dict[str, str]:
+    connection = http.client.HTTPSConnection(master.host, master.port, timeout=PATIENCE, context=context)
+    try:
+        connection.connect()
+        if context.verify_mode is not ssl.CERT_NONE:
+            require_master(connection, master)
+        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        reply: dict[str, str] = json.loads(connection.getresponse().read())
+        return reply
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        raise SurroundingsError(
+            f"The master at {master} does not answer as one that nodes can join ({reason}): see whether it runs, and "
+            "with an authority."
+        ) from error
+    finally:
+        connection.close()
+
+
+def require_master(connection: http.client.HTTPSConnection, master: Address) -> None:
+    """Refuse to speak with anybody else."""
+    problem = stranger(badge_of(connection.sock.getpeercert() or {}), Role.MASTER)
+    if problem:
+        raise SurroundingsError(f"What answers at {master} is no master of this cluster. {problem}")

@@ -1,0 +1,136 @@
+"""Options and commands of access: what is refused without protection, users in a file, certificates in folders."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from weft import cli
+from weft.errors import WeftError
+from weft.live.access_file import read_user_file
+from weft.live.address import Address
+from weft.live.master_settings import read_master_settings
+from weft.live.settings import read_settings
+
+FAR, NEAR = "192.0.2.1:1883", "127.0.0.1:1883"
+TLS = {"certificate": "server.pem"}
+USERS = {"users": "users", "rights": "rights"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"listen": [NEAR]},
+        {"listen": ["localhost:1883", "ws://[::1]:80"]},
+        {"listen": [f"mqtts://{FAR}"], **TLS, **USERS},
+        {"listen": [f"wss://{FAR}"], **TLS, "token_key": "key", "rights": "rights"},
+        {"listen": [f"mqtts://{FAR}"], **TLS, "client_authority": "ca.pem", "rights": "rights"},
+        {"listen": [f"mqtts://{FAR}"], **TLS, "allow_anonymous": True},
+        {"listen": [FAR], **USERS, "allow_plaintext": True},
+        {"listen": [FAR], "allow_plaintext": True, "allow_anonymous": True},
+        {"listen": [NEAR], "master": "192.0.2.1:7883", "credentials": "node"},
+        {"listen": [NEAR], "master": "192.0.2.1:7883", "link": "192.0.2.2:7884", "join": "token", "data": "data"},
+        {"listen": [NEAR], "master": "192.0.2.1:7883", "allow_plaintext": True},
+    ],
+)
+def test_what_is_protected_or_said_to_be_open_is_taken(given: dict[str, Any]) -> None:
+    settings = read_settings(None, given)
+    open_ = bool(given.get("allow_plaintext") or given.get("allow_anonymous"))
+    assert bool(settings.warnings()) is open_
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ({"listen": [FAR]}, "allow_plaintext"),
+        ({"listen": ["0.0.0.0:1883"], **USERS}, "allow_plaintext"),
+        ({"listen": [":1883"], **USERS}, "allow_plaintext"),
+        ({"listen": ["localhost.example:1883"], **USERS}, "allow_plaintext"),
+        ({"listen": [NEAR, f"ws://{FAR}"], **USERS}, "allow_plaintext"),
+        ({"listen": [f"mqtts://{FAR}"], **TLS}, "allow_anonymous"),
+        ({"listen": [FAR], "allow_plaintext": True}, "allow_anonymous"),
+        ({"listen": [NEAR], "users": "users"}, "rights"),
+        ({"listen": [NEAR], "client_authority": "ca.pem"}, "rights"),
+        ({"listen": [f"mqtts://{NEAR}"]}, "certificate"),
+        ({"listen": [NEAR], "http": "192.0.2.1:9001"}, "allow_plaintext"),
+        ({"listen": [NEAR], "master": "192.0.2.1:7883"}, "credentials"),
+        ({"listen": [NEAR], "master": "127.0.0.1:7883", "link": "192.0.2.1:1"}, "credentials"),
+        ({"listen": [NEAR], "master": "192.0.2.1:7883", "join": "token"}, "data"),
+    ],
+)
+def test_what_is_open_needs_a_word(given: dict[str, Any], option: str) -> None:
+    with pytest.raises(WeftError) as raised:
+        read_settings(None, given)
+    assert option in raised.value.options
+
+
+def test_anonymous_clients_are_of_the_loopback_unless_said() -> None:
+    settings = read_settings(None, {"listen": [NEAR, f"mqtts://{FAR}"], **TLS, **USERS})
+    assert [settings.takes_anonymous(one) for one in settings.listen] == [True, False]
+    said = read_settings(None, {"listen": [f"mqtts://{FAR}"], **TLS, **USERS, "allow_anonymous": True})
+    assert said.takes_anonymous(said.listen[0])
+
+
+def test_a_master_beyond_the_loopback_needs_an_authority(tmp_path: Path) -> None:
+    far = {"listen": "192.0.2.1:7883"}
+    with pytest.raises(WeftError, match="without certificates"):
+        read_master_settings(None, {**far, "data": tmp_path})
+    assert read_master_settings(None, {**far, "ca": "ca"}).authority == Path("ca")
+    assert read_master_settings(None, {**far, "allow_plaintext": True}).authority is None
+    (tmp_path / "ca").mkdir()
+    assert read_master_settings(None, {**far, "data": tmp_path}).authority == tmp_path / "ca"
+    assert read_master_settings(None, {}).listen == Address("127.0.0.1", 7883)
+
+
+def run(*words: str, said: str | None = None) -> str:
+    done = CliRunner().invoke(cli.app, list(words), input=said)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def test_users_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
+    users = str(tmp_path / "users")
+    assert run("user", "add", "alice", "--users", users, said="secret\n").startswith("Added alice")
+    assert run("user", "add", "bob", "--users", users, said="word\n").startswith("Added bob")
+    assert run("user", "add", "bob", "--users", users, said="other\n").startswith("Changed bob")
+    assert run("user", "list", "--users", users) == "alice\nbob\n"
+    kept = read_user_file(tmp_path / "users")
+    assert kept["bob"].matches(b"other")
+    assert (tmp_path / "users").stat().st_mode & 0o777 == 0o600
+    assert run("user", "remove", "alice", "--users", users).startswith("Removed alice")
+    assert run("user", "list", "--users", users) == "bob\n"
+    with pytest.raises(WeftError, match="no user alice"):
+        run("user", "remove", "alice", "--users", users)
+    with pytest.raises(WeftError, match="without /"):
+        run("user", "add", "a/b", "--users", users, said="x\n")
+    with pytest.raises(WeftError, match="empty"):
+        run("user", "add", "carol", "--users", users, said="\n")
+
+
+def test_certificates_are_made_listed_and_revoked(tmp_path: Path) -> None:
+    ca = ("--ca", str(tmp_path / "ca"))
+    assert "WEFT_CREDENTIALS" in run("ca", "init", *ca)
+    run("ca", "node", "berlin", *ca, "--host", "192.0.2.1", "--out", str(tmp_path / "berlin"))
+    run("ca", "operator", "carol", "--read-only", *ca)
+    run("ca", "client", "alice", *ca)
+    assert sorted(one.name for one in (tmp_path / "berlin").iterdir()) == [
+        "authority.pem",
+        "certificate.pem",
+        "key.pem",
+    ]
+    assert len(run("ca", "token", "paris", *ca).strip()) == 66
+    assert run("ca", "revoke", "berlin", *ca) == "Revoked 1 certificates of berlin.\n"
+    rows = [line.split() for line in run("ca", "list", *ca).splitlines()]
+    assert [(row[0], row[1], row[3] == "revoked") for row in rows] == [
+        ("master", "master", False),
+        ("operator", "operator", False),
+        ("berlin", "node", True),
+        ("carol", "reader", False),
+        ("alice", "client", False),
+    ]
+    with pytest.raises(WeftError, match="no name"):
+        run("ca", "node", "a b", *ca)
+    with pytest.raises(WeftError, match="weft ca init"):
+        run("ca", "token", "paris", "--ca", str(tmp_path / "nothing"))

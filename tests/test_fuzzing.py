@@ -1,0 +1,30 @@
+"""A little of `make fuzz`: each target takes what it is given, and the fuzzer notices a reader that does not."""
+
+import pytest
+
+from fuzzing.__main__ import fuzz
+from fuzzing.targets import TARGETS, Target
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_changed_bytes_are_taken_or_refused_in_order(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz(name, TARGETS[name], 300, seed=0) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_examples_themselves_are_taken(name: str) -> None:
+    """Unless the reader that an example comes to is one for others."""
+    taken = 0
+    for example in TARGETS[name].examples:
+        try:
+            TARGETS[name].read(example)
+            taken += 1
+        except TARGETS[name].allowed:
+            continue
+    assert taken > 0
+
+
+def test_a_reader_that_trusts_its_input_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    trusting = Target([b"\x02ab"], lambda data: data[1 + data[0]], (ValueError,), 1.0)
+    assert fuzz("trusting", trusting, 100, seed=0) > 0
+    assert "IndexError" in capsys.readouterr().out
