@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
-SLICE = 0.02  # seconds of work on what nodes say, until others get their turn
+SLICE = 0.005  # seconds of work on what nodes say, until others get their turn
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
