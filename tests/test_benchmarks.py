@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import json
 import os
 import re
 import shutil
@@ -81,13 +82,12 @@ RUNS = {
     "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
     "overlays": ("--toy",),
     "popsub": ("--toy",),
-    "popsub_choices": ("--toy",),
     "routing": ("--nodes", 200, "--topics", 40, "--publications", 300, "--rounds", 1),
     "topic_connected": ("--toy",),
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
     "weave": ("--toy",),
 }
-IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "network", "pipeline", "social_calibration", "weave_picture"}
+IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "network", "pipeline", "scale", "social_calibration", "weave_picture"}
 
 
 def test_every_benchmark_is_tried() -> None:
@@ -171,6 +171,32 @@ def test_commands_are_measured(bench: Bench, snap: Path, spark: SparkSession, mo
 
     monkeypatch.setattr(pipeline, "measure", in_process)
     assert_tables_of_the_docs(bench("pipeline", "--data", snap, "--edges", 2000, "--sample", 50, "--scratch", snap))
+
+
+def test_designs_are_measured_by_size(
+    bench: Bench, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The exact greedy stands beside the divided one, and the needs of the latter go to a file."""
+    scale = importlib.import_module("scale")
+
+    def in_process(_: Path, *arguments: object) -> object:
+        output, quiet = io.StringIO(), io.StringIO()
+        with monkeypatch.context() as patch, redirect_stdout(output), redirect_stderr(quiet):
+            patch.setattr(sys, "argv", ["weft", *map(str, arguments), "--json"])
+            patch.setattr(signal, "signal", lambda *_: None)
+            with suppress(SystemExit):
+                cli.main()
+        return scale.Cost(1.0, 10**9, 10**6, json.loads(output.getvalue()))
+
+    table = tmp_path / "measurements.csv"
+    table.write_text(scale.MEASUREMENTS.read_text())
+    monkeypatch.setattr(scale, "MEASUREMENTS", table)
+    monkeypatch.setattr(scale, "run", in_process)
+    toy = ("--nodes", 600, "--arc", 256, "--publications", 50, "--write")
+    printed = bench("scale", "--scratch", tmp_path, *toy)
+    assert_tables_of_the_docs(printed)
+    assert len(tables_in(printed).popitem()[1]) == 6
+    assert table.read_text().count(",600,") == 3
 
 
 def test_a_command_that_fails_is_not_measured(bench: Bench) -> None:

@@ -96,3 +96,20 @@ def test_the_container_is_built_of_files_that_there_are() -> None:
         for source in line.split()[:-1]:
             assert (root / source).exists()
             assert source in kept
+
+
+def test_the_driver_on_kubernetes_runs_a_command_that_there_is() -> None:
+    yaml = pytest.importorskip("yaml")
+    parts = yaml.safe_load_all((DEPLOY / "spark" / "driver.yaml").read_text())
+    (pod,) = [part for part in parts if part["kind"] == "Pod"]
+    program, *words = pod["spec"]["containers"][0]["args"]
+    assert program == "weft"
+    options = options_of(words)
+    assert options["master"].startswith("k8s://")
+    assert all("=" in setting for setting in options["conf"])
+
+
+@pytest.mark.parametrize("script", sorted((DEPLOY / "spark").glob("*.sh")), ids=lambda script: script.name)
+def test_scripts_are_ones_that_a_shell_understands(script: Path) -> None:
+    assert script.stat().st_mode & 0o111
+    subprocess.run(["bash", "-n", script], check=True)

@@ -19,7 +19,7 @@ from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.engine.experiment import EACH, MEAN, Effort, Experiment, Plan, Point
+from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Plan, Point
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
 from weft.experiments.engine.results import Results, figures_of
 from weft.experiments.papers.beaconvey import ALL_SYSTEMS, CRAWLS_OF
@@ -50,6 +50,12 @@ PAPERS_OWN = {
 STATED_NOWHERE = (
     "weave-overlays",
     "locality-designed",
+    "popsub-choice-matrix",
+    "popsub-choice-matrix-overloaded",
+    "popsub-choice-nearest",
+    "popsub-choice-nearest-overloaded",
+    "popsub-choice-reading",
+    "popsub-choice-reading-overloaded",
     "vitis-table",
     "vitis-trade",
     "vitis-latency",
@@ -78,7 +84,7 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     claims = claims_of(experiment)
     given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
-    labels = {MEAN, EACH, *(point.label for plan in plans for point in plan.points)}
+    labels = {MEAN, EACH, LOWEST, HIGHEST, *(point.label for plan in plans for point in plan.points)}
     assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
@@ -219,6 +225,9 @@ def test_ratios_are_of_runs_with_the_same_seed() -> None:
     figures = figures_of(Results(experiment, "quick", points, 2, "", rows))
     assert figures["overhead ratio", "Chord", "V=1"] == 1.5
     assert figures["overhead ratio", "Chord", MEAN] == 1.75
+    assert (figures["overhead ratio", "Chord", LOWEST], figures["overhead ratio", "Chord", HIGHEST]) == (1.5, 2.0)
+    turned = replace(experiment, metrics={"overhead ratio": Metric("routing_overhead", relative=True, to="Chord")})
+    assert figures_of(Results(turned, "quick", points, 2, "", rows))["overhead ratio", "GrSwico", "V=2"] == 0.5
     failed = [{**line, "error": "it broke"} if line["at"] == "V=2" else line for line in rows]
     figures = figures_of(Results(experiment, "quick", points, 2, "", failed))
     assert set(figures) == {("overhead ratio", system, "V=1") for system in ("GrSwico", "Chord")}

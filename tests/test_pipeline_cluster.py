@@ -2,11 +2,14 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pyspark
 import pytest
@@ -33,8 +36,24 @@ def wait_for(log: Path, pattern: str, times: int = 1) -> str:
     return str(found[0])
 
 
+class Cluster(NamedTuple):
+    master: str  # its address
+    processes: list[subprocess.Popen[bytes]]
+
+    def executors(self) -> list[int]:
+        """Process ids of the executors that workers have started."""
+        workers = {str(process.pid) for process in self.processes}
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it has ended since
+                parent = stat.read_text().rpartition(")")[2].split()[1]
+                if parent in workers and b"CoarseGrainedExecutorBackend" in (stat.parent / "cmdline").read_bytes():
+                    found.append(int(stat.parent.name))
+        return found
+
+
 @pytest.fixture(scope="module")
-def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     home = Path(pyspark.__file__).parent
     environment = {
@@ -61,11 +80,16 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / name))
             start(name, f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", *size, address)
         wait_for(log, r"Registering worker 127\.0\.0\.1:\d+ with 1 cores", times=2)
-        yield address
+        yield Cluster(address, started)
     finally:
         for process in started:
             process.kill()
             process.wait()
+
+
+@pytest.fixture(scope="module")
+def master(cluster: Cluster) -> str:
+    return cluster.master
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,13 +97,17 @@ def java() -> None:
     provide_java()
 
 
-def weft_on(master: str, folder: Path, *arguments: object) -> None:
+def command_on(master: str, *arguments: object) -> list[str]:
     settings = ["spark.driver.host=127.0.0.1", "spark.executor.memory=512m", "spark.driver.memory=1g"]
     settings += [f"{key}={value}" for key, value in short_lived.CONF.items()]
     command = [str(Path(sys.executable).with_name("weft")), *map(str, arguments), "--master", master]
     for setting in settings:
         command += ["--conf", setting]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return command
+
+
+def weft_on(master: str, folder: Path, *arguments: object) -> None:
+    done = subprocess.run(command_on(master, *arguments), cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -103,3 +131,23 @@ def test_workers_of_a_cluster_run_kernels(master: str, tmp_path: Path) -> None:
     from weft.workloads.catalog import generate
 
     assert weft.Instance.read(tmp_path / "there").fingerprint == generate("zipf", nodes=300, seed=1).fingerprint
+
+
+def test_a_divided_design_outlives_an_executor(cluster: Cluster, tmp_path: Path) -> None:
+    """It is killed when the ring is there: the steps after it are done by the other one and by the one that follows."""
+    from weft.overlays.catalog import design
+    from weft.workloads.catalog import generate
+
+    instance = generate("social", nodes=600, seed=3)
+    instance.write(tmp_path / "instance")
+    arguments = ("design", "instance", "--overlay", "swico-even", "--arc", 256, "--engine", "spark", "--out", "there")
+    process = subprocess.Popen(command_on(cluster.master, *arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob(".there.kept/ring-topics.json")):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    os.kill(cluster.executors()[0], signal.SIGKILL)
+    assert process.poll() is None
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    here = design(instance, "swico-even", seed=1, arc=256)
+    assert weft.Overlay.read(tmp_path / "there").fingerprint == here.fingerprint

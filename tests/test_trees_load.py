@@ -17,7 +17,7 @@ from weft.model.publication import Publications
 from weft.overlays.catalog import design
 from weft.sim.bulk import evaluate
 from weft.trees import load as module
-from weft.trees.load import Load, agenda_of
+from weft.trees.load import Load, agenda_of, sent_in
 from weft.trees.weave import weave
 from weft.workloads.catalog import generate
 
@@ -44,7 +44,8 @@ def test_what_nodes_send_is_counted(seed, nodes, chance, load_weight):
     for first, last in agenda.batches:
         for place in range(first, last):
             row = slice(trees.indptr[agenda.topics[place]], trees.indptr[agenda.topics[place] + 1])
-            load.add((place, place + 1), trees.sizes[agenda.topics[[place]]], trees.members[row], trees.parents[row])
+            sizes = trees.sizes[agenda.topics[[place]]]
+            load.add(*sent_in(agenda.rates[[place]], sizes, trees.members[row], trees.parents[row]))
     assert load.sent == pytest.approx(loads(instance, trees, rates))
 
 

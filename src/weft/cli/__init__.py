@@ -11,6 +11,7 @@ from weft.cli import (
     apply,
     bench,
     ca,
+    chaos,
     compare,
     demo,
     design,
@@ -27,6 +28,7 @@ from weft.cli import (
     master,
     node,
     place,
+    plan,
     publish,
     redesign,
     report,
@@ -71,6 +73,7 @@ for module in (
     export,
     experiment,
     report,
+    plan,
     run,
     demo,
     node,
@@ -84,6 +87,7 @@ for module in (
     apply,
     leave,
     bench,
+    chaos,
     warm,
 ):
     name = module.__name__.rpartition(".")[2]

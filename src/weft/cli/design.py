@@ -1,11 +1,12 @@
 """weft design"""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
+from weft.cli.plan import told_need
 from weft.errors import WeftError
 
 EXAMPLE = "weft design twitter-10k --overlay swico-sl --seed 1 --out twitter-10k-sl"
@@ -38,6 +39,13 @@ def design(
         int | None,
         typer.Option(help="How many fingers may point at a node: swico-l, swico-sl, grswico. Default: any number."),
     ] = None,
+    arc: Annotated[
+        int | None,
+        typer.Option(
+            help="Nodes of an arc where swico-sl or swico-even is divided; 0: it is not. "
+            "Default: 8192 above 131,072 nodes."
+        ),
+    ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
@@ -53,20 +61,21 @@ def design(
     json: o.Json = False,
 ) -> None:
     """Design an overlay for an instance."""
-    from weft.model.instance import read_instance
+    from weft.model.instance import read_instance, read_instance_meta
     from weft.model.latency import placed_latency
     from weft.model.output import claimed
-    from weft.model.storage import scratch_folder
+    from weft.model.storage import kept_beside, scratch_folder
     from weft.overlays.catalog import chosen_options
     from weft.overlays.catalog import design as design_here
     from weft.overlays.quality import link_quality
 
-    options = {
+    options: dict[str, Any] = {
         "long": long,
         "tie": tie,
         "fill": fill,
         "closeness": closeness,
         "in_degree": in_degree,
+        "arc": arc,
         "partitions": partitions,
         "partition": partition,
         "bulk": bulk,
@@ -78,21 +87,29 @@ def design(
         raise WeftError("--closeness says how much round-trip times count: give them with --latency.")
     settings = o.spark_settings(engine, master, conf)
     with claimed(out, inputs=o.given(instance, latency), force=force):
-        given, progress = read_instance(instance), ConsoleProgress()
+        progress = ConsoleProgress()
         if engine == "spark":
             from weft.pipeline.design import design as design_on_spark
+            from weft.pipeline.design import is_in_arcs
             from weft.pipeline.session import spark_session
 
+            if is_in_arcs(instance, overlay, {**options, "latency": latency}):
+                meta = read_instance_meta(instance)
+                typer.echo(told_need("design", meta["nodes"], meta["subscriptions"]), err=True)
             with spark_session(*settings) as spark, scratch_folder(out) as scratch:
-                made = design_on_spark(
-                    spark, instance, overlay, scratch, seed=seed, latency=latency, progress=progress, **options
-                )
+                about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+                made = design_on_spark(spark, instance, overlay, scratch, progress=progress, **about, **options)
         else:
+            given = read_instance(instance)
             placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
             with progress.step(f"Designing {overlay}"):
                 made = design_here(given, overlay, seed=seed, latency=placed, **options)
-        with progress.step("Measuring it"):
-            made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
-        made.write(out, force=force, names=given.node_names)
+        names = None
+        if "quality" not in made.meta:
+            with progress.step("Measuring it"):
+                given = read_instance(instance)
+                made = made.with_meta(quality=link_quality(given, made), instance=given.fingerprint)
+                names = given.node_names
+        made.write(out, force=force, names=names)
     result = {"overlay": str(out), "algorithm": overlay, "seed": seed, "nodes": made.nodes, "links": made.links}
     print_result({**result, "seconds": round(made.meta["seconds"], 3), **made.meta["quality"]}, json)

@@ -32,6 +32,7 @@ def weave(
     from weft.model.latency import latency_for
     from weft.model.output import claimed
     from weft.model.overlay import read_overlay, require_made_for
+    from weft.model.storage import kept_beside
     from weft.raw.traffic import read_topic_rates
     from weft.trees.load import LOAD_WEIGHT, require_load_weight
     from weft.trees.weave import FAN_OUT, figures, require_fan_out
@@ -43,24 +44,24 @@ def weave(
     require_load_weight(weight)
     settings = o.spark_settings(engine, master, conf)
     with claimed(out, inputs=o.given(instance, overlay, latency, rates), force=force):
-        made, built = read_instance(instance), read_overlay(overlay)
-        require_made_for(made, built)
-        placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
-        by_topic = None if rates is None else read_topic_rates(rates, made)
         options: dict[str, Any] = {"fan_out": bound, "load_weight": weight}
         progress, start = ConsoleProgress(), time.perf_counter()
         if engine == "spark":
             from weft.pipeline.session import spark_session
-            from weft.pipeline.weave import weave as weave_on_spark
+            from weft.pipeline.weave import weave_to
 
             with spark_session(*settings) as spark:
                 options |= {"rates": None if rates is None else str(rates), "latency": latency, "seed": seed}
-                trees = weave_on_spark(spark, instance, overlay, progress=progress, **options)
+                options |= {"force": force, "progress": progress}
+                result = weave_to(spark, instance, overlay, out, kept_beside(out), **options)
         else:
+            made, built = read_instance(instance), read_overlay(overlay)
+            require_made_for(made, built)
+            placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+            by_topic = None if rates is None else read_topic_rates(rates, made)
             with progress.step(f"Weaving {made.topics:,} topics"):
                 trees = weave_here(made, built, rates=by_topic, latency=placed, **options)
+            trees.write(out, force=force)
+            result = figures(made, trees)
         seconds = round(time.perf_counter() - start, 3)
-        trees.write(out, force=force)
-    print_result(
-        {"file": str(out), "fan_out": bound, "load_weight": weight, "seconds": seconds, **figures(made, trees)}, json
-    )
+    print_result({"file": str(out), "fan_out": bound, "load_weight": weight, "seconds": seconds, **result}, json)

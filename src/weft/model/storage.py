@@ -81,6 +81,11 @@ def scratch_folder(output: Path) -> Iterator[Path]:
             remove(folder)
 
 
+def kept_beside(output: Path) -> Path:
+    """A folder for what is worth keeping when the process is killed before the output is there."""
+    return output.absolute().with_name(f".{output.name}.kept")
+
+
 def _replace(partial: Path, path: Path, force: bool) -> None:
     require_absent(path, force)  # it may have appeared since
     if path.is_dir() and not partial.is_dir():
@@ -141,8 +146,13 @@ def write_columns(path: Path, columns: Mapping[str, pa.Array | npt.NDArray[Any]]
     """The meta goes into the file, for `read_file_meta`."""
     table = pa.table(dict(columns))
     if meta is not None:
-        table = table.replace_schema_metadata({META_KEY: json.dumps(meta)})
+        table = table.replace_schema_metadata(file_meta(meta))
     pq.write_table(table, path, compression="zstd")
+
+
+def file_meta(meta: Mapping[str, Any]) -> dict[bytes, str]:
+    """The meta of a Parquet file, as it stands in its schema."""
+    return {META_KEY: json.dumps(dict(meta))}
 
 
 def read_file_meta(path: Path) -> Meta:

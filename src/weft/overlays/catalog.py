@@ -60,6 +60,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     latency         swico-l, swico-sl, swico-even: round-trip times to go by, as of `placed_latency`
     closeness       the same: how much round-trip times count, from 0
     in_degree       grswico, swico-l, swico-sl: how many fingers may point at a node
+    arc             swico-sl, swico-even: divide the design into arcs of so many nodes; 0: do not
     partitions      dc, dcbc: how many
     partition       dc: how nodes are divided, "random" or "kmeans"
     bulk            dcbc: the share of nodes that are bulk

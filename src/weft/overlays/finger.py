@@ -176,12 +176,12 @@ def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, prefere
         while filling.accept(_closest(instance, filling, rng), rng) and filling.is_bounded:
             pass
     if filling.is_bounded:
-        _fill_the_rest(filling, rng)
+        fill_the_rest(filling, rng)
     else:
         filling.accept(anyone, rng)
 
 
-def _fill_the_rest(filling: Fingers, rng: np.random.Generator) -> None:
+def fill_the_rest(filling: Fingers, rng: np.random.Generator) -> None:
     """Fill by chance, and where no node of a phase has a place by moving other fingers."""
     nodes = len(filling.table)
     node_at, order = np.argsort(filling.ring_ids).astype(np.int32), rng.permutation(nodes).astype(np.int32)

@@ -74,6 +74,14 @@ def lazy_greedy(
     return _added_links(interest, tcc, constraint, rng, preference, most)
 
 
+def added_links(
+    interest: Csr, tcc: Connectivity, constraint: Constraint, rng: np.random.Generator, worth: int = 1
+) -> ChosenLinks:
+    """Choose links under the constraint, on top of what is connected, until none contributes as much as is worth it."""
+    rounds = _drained_rounds(interest, tcc, constraint, rng, NO_PREFERENCE, LIMIT, NO_LINKS, worth)
+    return ChosenLinks(*(np.concatenate(column) for column in zip(*rounds, strict=True)))
+
+
 def links_across(
     interest: Csr, group: Int32s, rng: np.random.Generator, preference: Preference = NO_PREFERENCE
 ) -> ChosenLinks:
@@ -155,6 +163,7 @@ def _drained_rounds(
     preference: Preference,
     most: int,
     favour: Int32s,
+    worth: int = 1,
 ) -> list[Pairs]:
     """Links chosen in rounds, until there are so many or none contributes."""
     rounds, count = [empty_pairs(0)], 0
@@ -168,6 +177,7 @@ def _drained_rounds(
             whole_buckets=by_overlap or len(favour) > 0,
             rng=rng,
             all_of_them=closeness is not None,
+            worth=worth,
         )
         if not len(held.source):
             break
@@ -194,6 +204,7 @@ def _best_candidates(
     whole_buckets: bool,
     rng: np.random.Generator,
     all_of_them: bool = False,
+    worth: int = 1,
 ) -> tuple[Pairs, int]:
     """The candidates of a round, and the least that they contribute."""
     if not len(tcc.topic):
@@ -205,7 +216,11 @@ def _best_candidates(
     with threads_for(total):
         counts = histogram(tcc, index, constraint, bounds, int(np.diff(tcc.indptr).max()))
         budget = LIMIT if all_of_them else max(FEWEST_HELD, total // STEPS_PER_HELD)
+        if worth > 1 and not counts[:, worth:].any():
+            return empty_pairs(0), worth
         least, wanted = _cut(counts, budget, whole_buckets, rng)
+        if least < worth:
+            least, wanted = worth, counts[:, worth].copy()
         held = empty_pairs(int(counts[:, least + 1 :].sum() + wanted.sum()))
         fill_pairs(tcc, index, constraint, bounds, counts, least, wanted, kernel_seed(rng), held)
     return held, least

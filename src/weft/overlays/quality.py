@@ -26,7 +26,8 @@ SHOWN = 10
 
 def link_quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     """The figures that are cheap at any size, which `design` writes into the overlay's meta."""
-    return _link_figures(instance, overlay, tcc_counts(instance, topic_subgraph(instance, overlay)))
+    tccs = tcc_counts(instance, topic_subgraph(instance, overlay))
+    return link_figures(instance.subscriptions, overlay, tccs)
 
 
 def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     subgraph = topic_subgraph(instance, overlay)
     tccs = tcc_counts(instance, subgraph)
     return {
-        **_link_figures(instance, overlay, tccs),
+        **link_figures(instance.subscriptions, overlay, tccs),
         "nodes_by_out_degree": distribution(out_degrees(overlay)),
         "nodes_by_in_degree": distribution(in_degrees(overlay)),
         "topic_diameter": _summary(topic_diameters(instance, subgraph)[tccs > 0]),
@@ -42,9 +43,10 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     }
 
 
-def _link_figures(instance: Instance, overlay: Overlay, tccs: Int64s) -> dict[str, Any]:
+def link_figures(subscriptions: int, overlay: Overlay, tccs: Int64s) -> dict[str, Any]:
+    """The same, from how many TCCs every topic has."""
     return {
-        "tco_support_ratio": tco_support_ratio(instance, tccs),
+        "tco_support_ratio": tco_support_ratio(subscriptions, tccs),
         "tccs": int(tccs.sum()),
         "connected_topics": int(np.count_nonzero(tccs == 1)),
         "subscribed_topics": int(np.count_nonzero(tccs)),
@@ -89,10 +91,10 @@ def tcc_counts(instance: Instance, subgraph: sparse.csr_array) -> Int64s:
     return np.bincount(topic_of, minlength=instance.topics)
 
 
-def tco_support_ratio(instance: Instance, tccs: Int64s) -> float:
+def tco_support_ratio(subscriptions: int, tccs: Int64s) -> float:
     """TcoSuppR; 1 where nothing is to be connected."""
-    avoidable = instance.subscriptions - np.count_nonzero(tccs)
-    return float((instance.subscriptions - tccs.sum()) / avoidable) if avoidable else 1.0
+    avoidable = subscriptions - np.count_nonzero(tccs)
+    return float((subscriptions - tccs.sum()) / avoidable) if avoidable else 1.0
 
 
 def topic_diameters(instance: Instance, subgraph: sparse.csr_array) -> Int32s:

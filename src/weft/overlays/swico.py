@@ -14,6 +14,8 @@ the fragments are joined in random order.
 GSwicoL takes, on top of the ring, the finger of highest contribution among those of a phase that is empty at their
 owner, and leaves what does not contribute to chance.
 
+Above weft.overlays.arcs.swico.DIVIDED_FROM nodes, or where the length of an arc is given, the last two are divided.
+
 With latencies both weigh contribution against round-trip time d: what counts is contribution * (1 / d)^closeness, as in
 Vitis' utility. Where no finger contributes, the nearest node of the phase is taken.
 """
@@ -30,6 +32,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
 from weft.model.ring import phase_count
+from weft.overlays.arcs.swico import divided, is_divided
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table, random_table, with_close_fingers
 from weft.overlays.lazy_greedy import lazy_greedy
@@ -70,8 +73,11 @@ def swico_sl(
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
     in_degree: int | None = None,
+    arc: int | None = None,
 ) -> Overlay:
     preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    if may_divide(tie, fill, latency) and is_divided(instance.nodes, arc):
+        return divided(instance, seed=seed, arc=arc, in_degree=in_degree, for_publishers=False)
     return gswico_sl(instance, np.random.default_rng(seed), preference, in_degree)
 
 
@@ -83,20 +89,28 @@ def swico_even(
     fill: Fill = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    arc: int | None = None,
 ) -> Overlay:
     preference = Preference(tie, fill, _closeness(instance, latency, closeness))
-    rng, in_degree = np.random.default_rng(seed), _even_in_degree(instance.nodes)
+    rng, in_degree = np.random.default_rng(seed), even_in_degree(instance.nodes)
+    if may_divide(tie, fill, latency) and is_divided(instance.nodes, arc):
+        return divided(instance, seed=seed, arc=arc, in_degree=in_degree, for_publishers=True)
     return gswico_sl(instance, rng, preference, in_degree, for_publishers=True)
 
 
 def even_on_ring(instance: Instance, ring_ids: Int64s, *, seed: int, latency: Latency | None = None) -> Overlay:
     """The fingers of `swico-even` for nodes that have their places, 0 to |V| - 1, already."""
     preference = Preference(closeness=_closeness(instance, latency, CLOSENESS))
-    rng, in_degree = np.random.default_rng(seed), _even_in_degree(instance.nodes)
+    rng, in_degree = np.random.default_rng(seed), even_in_degree(instance.nodes)
     return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers=True)
 
 
-def _even_in_degree(nodes: int) -> int:
+def may_divide(tie: Tie, fill: Fill, latency: object) -> bool:
+    """Whether the design can be divided: latencies and overlaps are weighed by one process only."""
+    return tie == "random" and fill == "random" and latency is None
+
+
+def even_in_degree(nodes: int) -> int:
     """Twice what it is on average, so that half of the places are left when all fingers are there."""
     return 2 * max(phase_count(nodes), 1)
 

@@ -1,7 +1,7 @@
-"""Design on Spark: an executor reads the instance, runs the same kernels as `weft.design`, and writes the overlay.
+"""Design on Spark, with the same result as `weft.design`.
 
-The greedy takes one link after the other, so it is one task; what Spark gives it is the memory and the processor of a
-cluster. DC and DCBC, which are made to be divided, are: `divide.py` conquers their partitions in parallel.
+SWICO of many nodes is divided into arcs (arcs.py), DC and DCBC into their partitions (divide.py). The other overlays
+are one task, which reads the instance and writes the overlay: Spark lends it memory and a processor.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,13 +11,17 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from weft.model.instance import read_instance
+from weft.model.instance import read_instance, read_instance_meta
 from weft.model.latency import placed_latency, read_latency
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays import catalog
+from weft.overlays.arcs.swico import is_divided
+from weft.overlays.swico import even_in_degree, may_divide
 from weft.pipeline import divide
+from weft.pipeline.arcs import design_divided
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 
+ARCS = ("swico-sl", "swico-even")
 DIVIDED: Mapping[str, Callable[..., Any]] = {"dc": divide.dc, "dcbc": divide.dcbc}
 
 
@@ -28,22 +32,42 @@ def design(
     scratch: Path,
     *,
     seed: int,
+    kept: Path | None = None,
     latency: str | None = None,
     progress: Progress = SILENCE,
     **options: Any,
 ) -> Overlay:
-    """`scratch`, a folder, and the file of latencies are where driver and executors find them under the same path."""
+    """`scratch`, a folder, and the file of latencies are where driver and executors find them under the same path.
+
+    What a divided design has done is in the folder `kept` if it is killed, and is not done again.
+    """
     chosen = catalog.chosen_options(name, {**options, "latency": latency})
     if latency is not None:
         read_latency(latency)  # here as well, so that errors in it show before a task is sent
         latency = str(Path(latency).absolute())
     target = scratch.absolute() / "overlay"
+    if is_in_arcs(instance, name, chosen):
+        even, nodes = name == "swico-even", read_instance_meta(instance)["nodes"]
+        in_degree = even_in_degree(nodes) if even else chosen["in_degree"]
+        how: dict[str, Any] = {"arc": chosen["arc"], "in_degree": in_degree, "for_publishers": even}
+        folder = kept or scratch.absolute() / "arrays"
+        made = design_divided(spark, instance, folder, seed=seed, progress=progress, **how)
+        return made.with_meta(algorithm=name, parameters=chosen, seed=seed)
     if name in DIVIDED and chosen.pop("partition", "random") == "random":
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
     else:
         with progress.step(f"Designing {name}", spark_tasks(spark)):
             _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, options)
     return read_overlay(target)
+
+
+def is_in_arcs(instance: Path, name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a design is divided into arcs."""
+    if name not in ARCS:
+        return False
+    chosen = catalog.chosen_options(name, options)
+    whole = not may_divide(chosen["tie"], chosen["fill"], chosen["latency"])
+    return not whole and is_divided(read_instance_meta(instance)["nodes"], chosen["arc"])
 
 
 def _design_in_a_task(

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from weft.errors import WeftError
 from weft.model.instance import Instance, read_instance, read_instance_meta
 from weft.model.latency import read_latency
-from weft.model.storage import new_path, scratch_folder, write_columns
+from weft.model.storage import kept_beside, new_path, scratch_folder, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -21,12 +21,12 @@ from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.sample import sample
 from weft.pipeline.stages import Stage
-from weft.pipeline.weave import weave
+from weft.pipeline.weave import weave_to
 from weft.raw.source import Source
 from weft.sim.catalog import require_options, routing, without_ring
 from weft.sim.evaluation import Evaluation, figures_of
 from weft.trees.load import LOAD_WEIGHT, require_load_weight
-from weft.trees.weave import FAN_OUT, figures
+from weft.trees.weave import FAN_OUT
 from weft.workloads.publication import publications
 from weft.workloads.sample import Sampling
 
@@ -124,10 +124,14 @@ def _design_stage(session: Session, instance: Path, name: str, proof: Proof, out
 
     def work(out: Path) -> dict[str, Any]:
         with scratch_folder(out) as scratch:
-            overlay = design(session(), instance, name, scratch, seed=seed, progress=progress, latency=latency)
-        given = read_instance(instance)
-        overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
-        overlay.write(out, force=True, names=given.node_names)
+            about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+            overlay = design(session(), instance, name, scratch, progress=progress, **about)
+        names = None
+        if "quality" not in overlay.meta:
+            given = read_instance(instance)
+            overlay = overlay.with_meta(quality=link_quality(given, overlay), instance=given.fingerprint)
+            names = given.node_names
+        overlay.write(out, force=True, names=names)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
     options = {"overlay": name, "seed": seed, "latency": latency and _files(latency)}
@@ -139,9 +143,13 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
     load_weight = LOAD_WEIGHT if proof.load_weight is None else proof.load_weight
 
     def work(out: Path) -> dict[str, Any]:
-        given = session(), instance, folder / "overlay"
-        trees = weave(
-            *given,
+        return weave_to(
+            session(),
+            instance,
+            folder / "overlay",
+            out,
+            kept_beside(out),
+            force=True,
             fan_out=fan_out,
             load_weight=load_weight,
             rates=proof.rates,
@@ -149,8 +157,6 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
             seed=proof.seed,
             progress=progress,
         )
-        trees.write(out, force=True)
-        return figures(read_instance(instance), trees)
 
     options = {
         "fan_out": fan_out,

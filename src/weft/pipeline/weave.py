@@ -1,50 +1,84 @@
-"""Weave's trees on Spark: a task weaves ranges of topics, by the same kernels as `weft.trees.weave`.
+"""Weave's trees on Spark: tasks weave ranges of topics, by the same kernels as `weft.trees.weave`.
 
-A job is a batch of topics, with the prices of all nodes; small batches the driver weaves itself. A task is told two
-numbers for each of its ranges. Instance, overlay, rates and latencies a worker reads from where they are, and keeps for
-all its tasks.
+A job is a batch of topics, at the prices that the batches before left. Its tasks read the links, the subscribers of
+their topics and the prices from the files of a workshop, write trees there, and beside them what each node sends for
+these; the driver adds that up, file by file, for the prices of the next batch. Small batches it weaves itself.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from weft.arrays import Floats
-from weft.model.instance import Instance, read_instance
-from weft.model.latency import Latency, placed_latency
-from weft.model.overlay import Overlay, read_overlay, require_made_for
-from weft.model.tree import Trees
-from weft.pipeline.progress import SILENCE, Progress, spark_tasks
-from weft.pipeline.stamp import Stamped, stamped
+from weft.arrays import Floats, Int64s
+from weft.model.csr import Csr
+from weft.model.instance import Instance, read_instance, read_instance_meta
+from weft.model.latency import placed_latency
+from weft.model.overlay import read_overlay, require_made_for
+from weft.model.publisher import Publishers
+from weft.model.storage import file_meta, new_path
+from weft.model.tree import NO_PARENT, Trees
+from weft.overlays.arcs.workshop import Array, Arrays, Columns, ranges_by
+from weft.pipeline.layout import lay_out, mapped_instance
+from weft.pipeline.progress import SILENCE, Progress
+from weft.pipeline.workshop import SparkWorkshop
 from weft.raw.traffic import read_topic_rates
-from weft.trees.load import LOAD_WEIGHT, Agenda, Range, agenda_of
-from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, strand, woven
+from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, in_order, topic_order
+from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, require_whole, strand, trees_of
 
-TASKS = 16  # at most; each weaves some of the ranges of a batch, one after the other
+TASKS = 16  # of a batch at most; each weaves some of its ranges, one after the other
 FEW = 100_000  # subscriptions of a batch that the driver weaves in less time than a job takes to start
+MANY = 4_000_000  # subscriptions: up to here the driver reads the instance itself
 
-_ARRAYS = ("sizes", "parts", "members", "parents")
-_SCHEMA = "first BIGINT, " + ", ".join(f"{name} ARRAY<INT>" for name in _ARRAYS)
+PARTS = ("sizes", "parts", "members", "parents", "senders", "sent")
 
 
-class Given(NamedTuple):
-    instance: Instance
-    overlay: Overlay
-    rates: Floats | None
-    latency: Latency | None
-    mesh: Mesh
+class Woven(NamedTuple):
+    workshop: SparkWorkshop
     agenda: Agenda
+    batches: int
+    topics: int
+    nodes: int
+    subscriptions: int
+    meta: Mapping[str, Any]
+
+    def strand(self, batch: int) -> Strand:
+        return Strand(*(self.workshop.arrays[f"{part}-{batch}"] for part in PARTS))
 
 
-def weave(
+def weave(spark: SparkSession, instance: Path, overlay: Path, **options: Any) -> Trees:
+    """Trees in memory; the options are those of `weave_in`."""
+    with tempfile.TemporaryDirectory(dir=overlay.absolute().parent, prefix=".weave-") as folder:
+        woven = weave_in(spark, instance, overlay, Path(folder) / "arrays", **options)
+        strands = [woven.strand(batch) for batch in range(woven.batches)]
+        return trees_of(woven.agenda, woven.topics, strands).with_meta(**woven.meta)
+
+
+def weave_to(
+    spark: SparkSession, instance: Path, overlay: Path, out: Path, kept: Path, *, force: bool = False, **options: Any
+) -> dict[str, Any]:
+    """Write the trees, batch after batch, to a file; what they come to. A killed run goes on with what is `kept`."""
+    woven = weave_in(spark, instance, overlay, kept, **options)
+    with new_path(out, force=force) as partial_file:
+        figures = _write(woven, partial_file)
+    times = [seconds for step in woven.workshop.times.values() for seconds in step]
+    shutil.rmtree(kept)
+    return {**figures, "task_seconds": round(sum(times), 1), "longest_task_seconds": max(times, default=0.0)}
+
+
+def weave_in(
     spark: SparkSession,
     instance: Path,
     overlay: Path,
+    folder: Path,
     *,
     fan_out: int = FAN_OUT,
     load_weight: float = LOAD_WEIGHT,
@@ -52,54 +86,130 @@ def weave(
     latency: str | None = None,
     seed: int = 1,
     progress: Progress = SILENCE,
-) -> Trees:
+) -> Woven:
     """Rates and latencies are files; the seed places the nodes on the hosts of the latencies.
 
     All must lie where driver and executors find them under the same path.
     """
     require_fan_out(fan_out)
-    given = stamped(instance), stamped(overlay), _stamped(rates), _stamped(latency), load_weight, seed
-    made = _given(*given)
-
-    def strands(topics: list[Range], prices: Floats) -> list[Strand]:
-        indptr = made.agenda.subscribers.indptr
-        if indptr[topics[-1][1]] - indptr[topics[0][0]] < FEW:
-            return [strand(made.mesh, made.agenda, prices, fan_out, each) for each in topics]
-
-        def weave_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for row in (row for batch in batches for row in batch.to_pylist()):
-                own = _given(*given)
-                yield _row(row["first"], strand(own.mesh, own.agenda, prices, fan_out, (row["first"], row["last"])))
-
-        firsts, lasts = zip(*topics, strict=True)
-        rows = spark.createDataFrame(pa.table({"first": pa.array(firsts), "last": pa.array(lasts)}))
-        done = rows.repartition(min(TASKS, len(topics))).mapInArrow(weave_ranges, _SCHEMA).toArrow()
-        return [_strand(done, row) for row in np.argsort(done["first"].to_numpy(), kind="stable").tolist()]
-
-    with progress.step(f"Weaving {made.instance.topics:,} topics", spark_tasks(spark)):
-        trees = woven(made.agenda, made.instance.topics, strands)
-    return trees.with_meta(**making(made.instance, made.overlay, fan_out, load_weight, made.rates, made.latency))
+    files = [str(path) for path in (instance, overlay, rates, latency) if path is not None]
+    stamps = [(Path(file) / "meta.json" if Path(file).is_dir() else Path(file)).stat().st_mtime_ns for file in files]
+    key = {"files": files, "stamps": stamps, "fan_out": fan_out, "load_weight": load_weight, "seed": seed}
+    workshop = SparkWorkshop(spark, folder, key, progress)
+    given, links = _given(spark, instance, workshop, progress), read_overlay(overlay)
+    require_made_for(given, links)
+    by_topic = None if rates is None else read_topic_rates(rates, given)
+    placed = None if latency is None else placed_latency(latency, links.nodes, seed, given.node_names)
+    _put_mesh(workshop, mesh_of(links, placed))
+    agenda = _put_agenda(workshop, given, load_weight, by_topic)
+    load = Load(agenda)
+    for number, batch in enumerate(agenda.batches):
+        workshop.put(prices=load.prices)
+        _weave_batch(workshop, agenda, number, batch, fan_out)
+        load.add(workshop.arrays[f"senders-{number}"], workshop.arrays[f"sent-{number}"])
+        require_whole(agenda, _parts_of(workshop, number, batch, len(agenda.topics)))
+    meta = making(given, links, fan_out, load_weight, by_topic, placed)
+    counts = len(agenda.batches), given.topics, given.nodes, given.subscriptions
+    return Woven(workshop, agenda, *counts, meta)
 
 
-def _stamped(path: str | None) -> Stamped | None:
-    return None if path is None else stamped(Path(path))
+def _given(spark: SparkSession, instance: Path, workshop: SparkWorkshop, progress: Progress) -> Instance:
+    if read_instance_meta(instance)["subscriptions"] > MANY:
+        lay_out(spark, instance, workshop, progress)
+        return mapped_instance(instance, workshop)
+    made = read_instance(instance)
+    workshop.put(given_topic_start=made.subscribers.indptr, given_topic_node=made.subscribers.indices)
+    return made
 
 
-@lru_cache(maxsize=1)
-def _given(
-    instance: Stamped, overlay: Stamped, rates: Stamped | None, latency: Stamped | None, load_weight: float, seed: int
-) -> Given:
-    made, links = read_instance(instance[0]), read_overlay(overlay[0])
-    require_made_for(made, links)
-    by_topic = None if rates is None else read_topic_rates(rates[0], made)
-    placed = None if latency is None else placed_latency(latency[0], links.nodes, seed, made.node_names)
-    return Given(made, links, by_topic, placed, mesh_of(links, placed), agenda_of(made, load_weight, by_topic))
+def _put_mesh(workshop: SparkWorkshop, mesh: Mesh) -> None:
+    neighbours = mesh.neighbours
+    workshop.put(link_start=neighbours.indptr, link_node=neighbours.indices, link_cost=mesh.costs)
 
 
-def _row(first: int, woven: Strand) -> pa.RecordBatch:
-    columns = {name: pa.array([getattr(woven, name)], pa.list_(pa.int32())) for name in _ARRAYS}
-    return pa.RecordBatch.from_pydict({"first": pa.array([first], pa.int64()), **columns})
+def _put_agenda(workshop: SparkWorkshop, instance: Instance, load_weight: float, rates: Floats | None) -> Agenda:
+    counts = np.diff(workshop.arrays["given_topic_start"])
+    order, by_topic = topic_order(counts, instance.publishers, load_weight, rates)
+    publishers = in_order(instance.publishers, order, instance.topics)
+    workshop.put(order=order, order_start=np.append(0, np.cumsum(counts[order])), rates=by_topic[order])
+    workshop.put(publisher_node=publishers.nodes, publisher_topic=publishers.topics, publisher_rate=publishers.rates)
+    workshop.put(form=np.array([instance.nodes, load_weight]))
+    if counts.sum() <= MANY:
+        workshop.run_here("agenda", _in_order, [(0, len(order))])
+    else:
+        workshop.run("agenda", _in_order, ranges_by(counts[order] + 1))
+    return agenda_in(workshop.arrays)
 
 
-def _strand(table: pa.Table, row: int) -> Strand:
-    return Strand(**{name: table[name][row].values.to_numpy() for name in _ARRAYS})
+def _in_order(arrays: Arrays, first: int, last: int) -> Columns:
+    given = Csr(arrays["given_topic_start"], arrays["given_topic_node"], 0)
+    return {"order_node": given.take(arrays["order"][first:last]).indices}
+
+
+def agenda_in(arrays: Arrays) -> Agenda:
+    nodes, load_weight = arrays["form"]
+    subscribers = Csr(arrays["order_start"], arrays["order_node"], int(nodes))
+    publishers = Publishers(*(arrays[f"publisher_{name}"] for name in ("node", "topic", "rate")))
+    return Agenda(arrays["order"], subscribers, arrays["rates"], publishers, float(load_weight))
+
+
+def _weave_batch(workshop: SparkWorkshop, agenda: Agenda, number: int, batch: Range, fan_out: int) -> None:
+    ranges = agenda.ranges(batch)
+    work = partial(weave_ranges, ranges=ranges, number=number, fan_out=fan_out)
+    indptr = agenda.subscribers.indptr
+    if indptr[batch[1]] - indptr[batch[0]] < FEW:
+        workshop.run_here(f"weave-{number}", work, [(0, len(ranges))])
+    else:
+        bounds = np.linspace(0, len(ranges), min(TASKS, len(ranges)) + 1).astype(int).tolist()
+        workshop.run(f"weave-{number}", work, list(pairwise(bounds)))
+
+
+def weave_ranges(arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int) -> Columns:
+    """Trees of some ranges of a batch."""
+    agenda, prices = agenda_in(arrays), arrays["prices"]
+    nodes = agenda.subscribers.columns
+    mesh = Mesh(Csr(arrays["link_start"], arrays["link_node"], nodes), arrays["link_cost"])
+    strands = [strand(mesh, agenda, prices, fan_out, each) for each in ranges[first:last]]
+    return {f"{part}-{number}": np.concatenate([getattr(each, part) for each in strands]) for part in PARTS}
+
+
+def _parts_of(workshop: SparkWorkshop, number: int, batch: Range, topics: int) -> Array:
+    """Parts of all topics, where those of a batch are known."""
+    parts = np.ones(topics, np.int32)
+    parts[slice(*batch)] = workshop.arrays[f"parts-{number}"]
+    return parts
+
+
+def _write(woven: Woven, path: Path) -> dict[str, Any]:
+    entries, relays, largest, first = np.zeros(woven.nodes, np.int64), -woven.subscriptions, 0, 0
+    schema = pa.schema({"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}, file_meta(woven.meta))
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in range(woven.batches):
+            made = woven.strand(batch)
+            topics = np.asarray(woven.agenda.topics[first : first + len(made.sizes)])
+            for table, linked in _rows(topics, made, schema):
+                writer.write_table(table)
+                entries += np.bincount(np.concatenate(linked), minlength=woven.nodes)
+            first += len(made.sizes)
+            relays, largest = relays + len(made.members), max(largest, int(made.sizes.max(initial=0)))
+    return {
+        "trees": first,
+        "members": relays + woven.subscriptions,
+        "relays": relays,
+        "largest_tree": largest,
+        "table_entries_a_node": float(entries.mean()),
+        "most_table_entries": int(entries.max(initial=0)),
+    }
+
+
+def _rows(topics: Int64s, made: Strand, schema: pa.Schema) -> Iterator[tuple[pa.Table, tuple[Array, Array]]]:
+    """Rows of some trees at a time, and the nodes at both ends of their links."""
+    ends = np.cumsum(made.sizes, dtype=np.int64)
+    for first, last in ranges_by(made.sizes, max(1, len(made.members) // 1_000_000)):
+        begin, end = (int(ends[first - 1]) if first else 0), int(ends[last - 1]) if last else 0
+        sizes, members, places = made.sizes[first:last], made.members[begin:end], made.parents[begin:end]
+        root = places == NO_PARENT
+        parents = members[np.repeat(ends[first:last] - sizes - begin, sizes) + np.where(root, 0, places)]
+        columns = [np.repeat(topics[first:last], sizes), members.astype(np.int64)]
+        arrays = [*map(pa.array, columns), pa.array(parents.astype(np.int64), mask=root)]
+        yield pa.Table.from_arrays(arrays, schema=schema), (members[~root], parents[~root])

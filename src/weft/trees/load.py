@@ -27,6 +27,7 @@ import numpy as np
 from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
 from weft.kernels.parallel import chunk_bounds
+from weft.kernels.trees.share import add_shares
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publisher import NO_PUBLISHERS, Publishers
@@ -80,18 +81,24 @@ class Agenda:
 
 def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Floats | None = None) -> Agenda:
     """The agenda of the topics that have subscribers."""
+    subscribers, known = instance.subscribers, instance.publishers
+    order, by_topic = topic_order(subscribers.counts, known, load_weight, rates)
+    publishers = in_order(known, order, instance.topics)
+    return Agenda(order, subscribers.take(order), by_topic[order], publishers, load_weight)
+
+
+def topic_order(
+    counts: Int64s, known: Publishers | None, load_weight: float, rates: Floats | None
+) -> tuple[Int64s, Floats]:
+    """Topics that have subscribers in the order of an agenda, and the rates of all topics."""
     require_load_weight(load_weight)
-    subscribers = instance.subscribers
     if rates is None:
-        known = instance.publishers
-        rates = np.ones(instance.topics) if known is None else known.topic_rates(instance.topics)
-    order = np.argsort(-rates * (subscribers.counts - 1), kind="stable") if load_weight else np.arange(len(rates))
-    order = order[subscribers.counts[order] > 0]
-    publishers = _in_order(instance.publishers, order, instance.topics)
-    return Agenda(order, subscribers.take(order), rates[order], publishers, load_weight)
+        rates = np.ones(len(counts)) if known is None else known.topic_rates(len(counts))
+    order = np.argsort(-rates * (counts - 1), kind="stable") if load_weight else np.arange(len(rates))
+    return order[counts[order] > 0], rates
 
 
-def _in_order(publishers: Publishers | None, order: Int64s, topics: int) -> Publishers:
+def in_order(publishers: Publishers | None, order: Int64s, topics: int) -> Publishers:
     """Topics of these in the order, by the places of these."""
     if publishers is None:
         return NO_PUBLISHERS
@@ -113,9 +120,9 @@ class Load:
 
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda
-        subscribers, counts = agenda.subscribers, agenda.subscribers.counts
-        shares = np.repeat(agenda.rates / counts, counts)
-        self.sent = np.bincount(subscribers.indices, shares, minlength=subscribers.columns).astype(np.float64)
+        subscribers = agenda.subscribers
+        self.sent = np.zeros(subscribers.columns)
+        add_shares(subscribers.indptr, subscribers.indices, agenda.rates / subscribers.counts, self.sent)
 
     @property
     def prices(self) -> Floats:
@@ -124,11 +131,18 @@ class Load:
         prices: Floats = self.sent * (self._agenda.load_weight / mean if mean > 0 else 0.0)
         return prices
 
-    def add(self, topics: Range, sizes: Int32s, members: Int32s, parents: Int32s) -> None:
-        """The trees of a range of topics; parents are places in the tree, or below 0."""
-        rates = np.repeat(self._agenda.rates[slice(*topics)], sizes)
-        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-        linked = parents >= 0
-        nodes = len(self.sent)
-        self.sent += np.bincount(members[(starts + parents)[linked]], rates[linked], minlength=nodes)
-        self.sent -= np.bincount(members[~linked], rates[~linked], minlength=nodes)  # a root has no parent to spare
+    def add(self, senders: Int32s, sent: Floats) -> None:
+        """What some nodes send for trees that were woven; a node may be among them several times."""
+        np.add.at(self.sent, senders, sent)
+
+
+def sent_in(rates: Floats, sizes: Int32s, members: Int32s, parents: Int32s) -> tuple[Int32s, Floats]:
+    """Nodes, each once, and what they send for some trees; parents are places in the tree, or below 0."""
+    rate = np.repeat(rates, sizes)
+    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    linked = parents >= 0
+    senders, sender = np.unique(
+        np.concatenate([members[(starts + parents)[linked]], members[~linked]]), return_inverse=True
+    )
+    rate = np.concatenate([rate[linked], -rate[~linked]])  # a root has no parent to spare
+    return senders.astype(np.int32), np.bincount(sender, rate, minlength=len(senders)).astype(np.float64)

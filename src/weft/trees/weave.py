@@ -22,7 +22,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay, neighbours_of
 from weft.model.tree import Trees
-from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, agenda_of
+from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, agenda_of, sent_in
 
 FAN_OUT = 64  # docs/weave.md has what others cost
 
@@ -57,9 +57,8 @@ class Strand:
     parts: Int32s  # by topic, those of its subscribers: 1 where there is a tree
     members: Int32s  # of all trees, as in Trees
     parents: Int32s
-
-
-FORM = "sizes", "members", "parents"
+    senders: Int32s  # nodes that these trees make send,
+    sent: Floats  # and how much
 
 
 def weave(
@@ -91,9 +90,10 @@ def woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], 
     load, done = Load(agenda), []
     for batch in agenda.batches:
         woven_now = strands(agenda.ranges(batch), load.prices)
-        load.add(batch, *(np.concatenate([getattr(each, name) for each in woven_now]) for name in FORM))
+        for each in woven_now:
+            load.add(each.senders, each.sent)
         done += woven_now
-    return _trees_of(agenda, topics, done)
+    return trees_of(agenda, topics, done)
 
 
 def making(
@@ -139,36 +139,40 @@ def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Ran
     own = agenda.subscribers.indices[indptr[0] : indptr[-1]]
     known = agenda.publisher_indptr[topics[0] : topics[1] + 1]
     publishers = slice(known[0], known[-1])
-    return Strand(
-        *weave_topics(
-            mesh.neighbours.indptr,
-            mesh.neighbours.indices,
-            mesh.costs,
-            indptr - indptr[0],
-            own,
-            known - known[0],
-            agenda.publishers.nodes[publishers],
-            agenda.publishers.rates[publishers],
-            prices,
-            agenda.steps[slice(*topics)],
-            mesh.hop,
-            fan_out,
-        )
+    sizes, parts, members, parents = weave_topics(
+        mesh.neighbours.indptr,
+        mesh.neighbours.indices,
+        mesh.costs,
+        indptr - indptr[0],
+        own,
+        known - known[0],
+        agenda.publishers.nodes[publishers],
+        agenda.publishers.rates[publishers],
+        prices,
+        agenda.steps[slice(*topics)],
+        mesh.hop,
+        fan_out,
     )
+    return Strand(sizes, parts, members, parents, *sent_in(agenda.rates[slice(*topics)], sizes, members, parents))
 
 
-def _trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
-    """Trees of all topics in the order of their numbers."""
-    parts, sizes, members, parents = (
-        np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in strands)])
-        for name in ("parts", "sizes", "members", "parents")
-    )
+def require_whole(agenda: Agenda, parts: Int32s) -> None:
+    """Refuse an overlay that leaves the subscribers of a topic in parts; these are by topic, as in the agenda."""
     parted = np.flatnonzero(parts > 1)
     if len(parted):
         raise WeftError(
             f"The overlay leaves the subscribers of topic {agenda.topics[parted[0]]} in {parts[parted[0]]} parts that "
             "no links join: design another."
         )
+
+
+def trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
+    """Trees of all topics in the order of their numbers."""
+    parts, sizes, members, parents = (
+        np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in strands)])
+        for name in ("parts", "sizes", "members", "parents")
+    )
+    require_whole(agenda, parts)
     by_topic = np.argsort(np.repeat(agenda.topics, sizes), kind="stable")
     all_sizes = np.zeros(topics, np.int64)
     all_sizes[agenda.topics] = sizes

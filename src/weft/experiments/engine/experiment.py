@@ -14,6 +14,7 @@ MEAN = "mean"  # over all points, where an experiment has an axis of numbers
 EACH = "each"  # of them
 
 Effort = Literal["quick", "full"]
+LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"
 
 
 class Run(Protocol):
@@ -54,6 +55,7 @@ class Plan:
 class Metric:
     column: str  # a figure of the runs
     relative: bool = False
+    to: str | None = None  # the system that it is relative to; none: the baseline
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def owner(constraint: Constraint, v: int, w: int, coin: int) -> int:
 def phase(constraint: Constraint, v: int, w: int) -> int:
     """The phase of w at v."""
     distance = constraint.ring_ids[w] - constraint.ring_ids[v]
-    return int(constraint.phase_of[distance if distance >= 0 else distance + len(constraint.ring_ids)])
+    return int(constraint.phase_of[distance if distance >= 0 else distance + len(constraint.phase_of)])
 
 
 @inline_jit

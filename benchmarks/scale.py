@@ -1,0 +1,218 @@
+"""Divided designs by size: design, trees and evaluation on Spark, whole commands; prints Markdown tables.
+
+python benchmarks/scale.py --scratch /big/disk                # 10,000 to 300,000 nodes, beside the undivided greedy
+python benchmarks/scale.py --scratch /big/disk --nodes 1000000 --write          # its needs go to measurements.csv
+python benchmarks/scale.py --scratch /big/disk --nodes 3000000 --no-evaluate --write
+python benchmarks/scale.py --plot docs/figures/scale.svg                        # cost against size, from that file
+"""
+
+import argparse
+import csv
+import json
+import math
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+
+from measure import _resident as resident
+from weft.overlays.arcs import need
+
+WEFT = Path(sys.executable).with_name("weft")
+MEASUREMENTS = Path(need.__file__).with_name("measurements.csv")
+SIZES = (10_000, 30_000, 100_000, 300_000)
+EXACT_UP_TO = 300_000
+MASTER = "local[2]"
+COLUMNS = (
+    "command",
+    "nodes",
+    "subscriptions",
+    "task_seconds",
+    "driver_seconds",
+    "seconds",
+    "memory_bytes",
+    "disk_bytes",
+)
+
+
+@dataclass
+class Cost:
+    seconds: float
+    memory_bytes: int  # of all processes together, at the most
+    disk_bytes: int  # that the folder grew by, at the most
+    result: dict
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scratch", type=Path, help="folder for instances and overlays; what is there is used again")
+    parser.add_argument("--nodes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--arc", type=int, default=8192)
+    parser.add_argument("--publications", type=int, default=100_000)
+    parser.add_argument("--exact", action=argparse.BooleanOptionalAction, default=None, help="the undivided greedy too")
+    parser.add_argument("--evaluate", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--write", action="store_true", help="to measurements.csv, by which weft plan goes")
+    parser.add_argument("--plot", type=Path, help="draw measurements.csv, and nothing else")
+    options = parser.parse_args()
+    if options.plot:
+        plot(options.plot)
+        return
+    print("| nodes | command | time | task seconds | longest task | all memory | disk | TcoSuppR | overhead | path |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    print_cores({nodes: one_size(nodes, options) for nodes in options.nodes})
+
+
+def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, list[float]]]:
+    """A row a command; what the divided design took, and its tasks."""
+    scratch = options.scratch
+    instance = scratch / f"social-{nodes}"
+    if not instance.exists():
+        run(scratch, "generate", "social", "--nodes", nodes, "--out", instance)
+    subscriptions = json.loads((instance / "meta.json").read_text())["subscriptions"]
+    exact = options.exact if options.exact is not None else nodes <= EXACT_UP_TO
+    rows = []
+    for name, arc in (("divided", options.arc), *((("exact", 0),) if exact else ())):
+        overlay, trees = scratch / f"{name}-{nodes}", scratch / f"{name}-{nodes}-trees.parquet"
+        engine = ("--engine", "spark", "--master", MASTER) if arc else ("--engine", "local")
+        how = ("--overlay", "swico-even", "--arc", arc, "--force", "--out", overlay)
+        design = run(scratch, "design", instance, *how, *engine)
+        meta = json.loads((overlay / "meta.json").read_text())
+        times = [seconds for step in meta.get("task_seconds", {}).values() for seconds in step]
+        rows.append(
+            report(nodes, subscriptions, f"{name} design", design, times, tco=design.result["tco_support_ratio"])
+        )
+        if arc:
+            divided = design.seconds, meta.get("task_seconds", {})
+        woven = run(
+            scratch, "weave", instance, overlay, "--out", trees, "--force", "--engine", "spark", "--master", MASTER
+        )
+        rows.append(report(nodes, subscriptions, f"{name} weave", woven, [woven.result["task_seconds"]]))
+        if options.evaluate:
+            cost = run(
+                scratch, "evaluate", instance, overlay, "--router", "weave", "--trees", trees,
+                "--publications", options.publications,
+            )  # fmt: skip
+            rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, [], evaluation=cost.result))
+    if options.write:
+        write([row for row in rows if row["command"].startswith("divided ")])
+    return divided
+
+
+def report(nodes, subscriptions, command, cost, times, tco=None, evaluation=None) -> dict:
+    spent = sum(times)
+    overhead, path = ("", "") if evaluation is None else (relays(evaluation), f"{evaluation['average_path']:.3f}")
+    print(
+        f"| {nodes:,} | {command} | {cost.seconds:.0f} s | {spent:.0f} | {max(times, default=0):.1f} "
+        f"| {cost.memory_bytes / 1e9:.1f} GB | {cost.disk_bytes / 1e9:.1f} GB "
+        f"| {'' if tco is None else f'{tco:.4f}'} | {overhead} | {path} |",
+        flush=True,
+    )
+    driver = max(cost.seconds - spent / 2, 1.0) if times else cost.seconds
+    return {
+        "command": command,
+        "nodes": nodes,
+        "subscriptions": subscriptions,
+        "task_seconds": round(max(spent, 0.1), 1),
+        "driver_seconds": round(driver, 1),
+        "seconds": round(cost.seconds, 1),
+        "memory_bytes": cost.memory_bytes,
+        "disk_bytes": max(cost.disk_bytes, 1_000_000),
+    }
+
+
+def relays(evaluation: dict) -> str:
+    """Relay receipts for every delivery."""
+    return f"{evaluation['routing_overhead'] / max(evaluation['deliveries'], 1):.4f}"
+
+
+def print_cores(designs: dict[int, tuple[float, dict[str, list[float]]]]) -> None:
+    """How long designs would take on more cores, from the times of their tasks: a step ends with its last task."""
+    print("\n| nodes | cores | time of a divided design, by the times of its tasks | tasks, against two cores |")
+    print("|---|---|---|---|")
+    for nodes, (seconds, steps) in designs.items():
+        two = sum(makespan(times, 2) for times in steps.values())
+        for cores in (4, 8, 16):
+            more = sum(makespan(times, cores) for times in steps.values())
+            print(f"| {nodes:,} | {cores} | {seconds - two + more:.0f} s | {two / max(more, 1e-9):.2f} times as fast |")
+
+
+def makespan(times: list[float], cores: int) -> float:
+    free = [0.0] * cores
+    for seconds in times:
+        first = free.index(min(free))
+        free[first] += seconds
+    return max(free)
+
+
+def run(scratch: Path, *command: object) -> Cost:
+    """A command of weft with its result, the most memory that its processes held, and the most disk it took."""
+    ended, most = Event(), {"memory": 0, "disk": 0}
+    before = used(scratch)
+    start = time.perf_counter()
+    arguments = [str(WEFT), *map(str, command), "--json"]
+    process = subprocess.Popen(arguments, start_new_session=True, stdout=subprocess.PIPE, text=True)
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            most["memory"] = max(most["memory"], resident(process.pid))
+            most["disk"] = max(most["disk"], used(scratch) - before)
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    output, _ = process.communicate()
+    ended.set()
+    watcher.join()
+    if process.returncode:
+        raise SystemExit(f"weft {command[0]} failed with {process.returncode}")
+    return Cost(time.perf_counter() - start, most["memory"], most["disk"], json.loads(output.splitlines()[-1]))
+
+
+def used(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # it has gone since
+    return total
+
+
+def write(rows: list[dict]) -> None:
+    """Put the rows in the place of those of the same command and size."""
+    rows = [{**row, "command": row["command"].removeprefix("divided ")} for row in rows]
+    with MEASUREMENTS.open() as file:
+        kept = [row for row in csv.DictReader(file) if not any(_same(row, new) for new in rows)]
+    kept += [{name: str(row[name]) for name in COLUMNS} for row in rows]
+    kept.sort(key=lambda row: (need.COMMANDS.index(row["command"]), int(row["nodes"])))
+    with MEASUREMENTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+
+
+def _same(row: dict, new: dict) -> bool:
+    return row["command"] == new["command"] and int(row["nodes"]) == new["nodes"]
+
+
+def plot(path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for command in need.COMMANDS:
+        rows = [row for row in need.measurements() if row["command"] == command]
+        sizes = [int(row["nodes"]) for row in rows]
+        axes.loglog(sizes, [float(row["seconds"]) for row in rows], "o-", label=f"weft {command}")
+    first = [row for row in need.measurements() if row["command"] == "design"]
+    scale = [int(row["nodes"]) * math.log2(int(row["nodes"])) for row in first]
+    factor = float(first[-1]["seconds"]) / scale[-1]
+    axes.loglog([int(row["nodes"]) for row in first], [factor * value for value in scale], "k:", label="n log n")
+    axes.set(xlabel="nodes", ylabel="seconds on local[2]")
+    axes.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()

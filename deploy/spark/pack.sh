@@ -1,0 +1,10 @@
+#!/bin/bash
+# Weft and its Python packages in one archive, for executors that have a Python of the same version and nothing else.
+#   deploy/spark/pack.sh weft-env.tar.gz
+set -e
+target=$(realpath "${1:?name the archive, such as weft-env.tar.gz}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/env"
+"$folder/env/bin/pip" install --quiet "$(dirname "$0")/../.." venv-pack
+"$folder/env/bin/venv-pack" --prefix "$folder/env" --output "$target" --force
