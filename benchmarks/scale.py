@@ -10,14 +10,15 @@ import argparse
 import csv
 import json
 import math
+import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from measure import _resident as resident
 from weft.overlays.arcs import need
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -167,6 +168,23 @@ def run(scratch: Path, *command: object) -> Cost:
     if process.returncode:
         raise SystemExit(f"weft {command[0]} failed with {process.returncode}")
     return Cost(time.perf_counter() - start, most["memory"], most["disk"], json.loads(output.splitlines()[-1]))
+
+
+def resident(root: int) -> int:
+    """Memory of a process and all below it, each page counted once: Java leads a session of its own."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    family, size = {root}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {child for child, parent in parents.items() if parent in family}
+    total = 0
+    for process in family:
+        with suppress(OSError):
+            total += int(re.findall(r"^Pss:\s+(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M)[0])
+    return total * 1024
 
 
 def used(folder: Path) -> int:
