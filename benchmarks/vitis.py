@@ -1,4 +1,4 @@
-"""Seconds and memory of Vitis networks: nodes join every 100 ms, warm up for 60 rounds, publish 1,000 times.
+"""Seconds and memory of Vitis networks: nodes join every 100 ms, warm up until tables are stable, publish 1,000 times.
 
 python benchmarks/vitis.py                       # 4,000 nodes, on one thread; and the protocol objects as their peer
 python benchmarks/vitis.py --nodes 20000 --join-interval 10     # larger, ten times as many joining at a time
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of the small network, beside its peer")
     options = parser.parse_args()
     small = generate("random", nodes=SMALL, seed=SEED)
-    simulate(small, hosts(SMALL), PARAMETERS, Scenario(publications=20, warm_up=5), SEED)  # compiles
+    simulate(small, hosts(SMALL), PARAMETERS, Scenario(publications=20, most_rounds=5), SEED)  # compiles
 
     print("| what | nodes | rounds | seconds | node-rounds/s | memory |\n|---|---:|---:|---:|---:|---:|")
     (slow, expected), (fast, found) = in_a_world(small, options.rounds), on_kernels(small, options.rounds)

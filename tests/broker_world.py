@@ -35,18 +35,19 @@ def longest_time(links, matrix):
 
 
 class BrokerWorld:
-    def __init__(self, nodes, links, way=Way.TREE, seed=0, capacity=1000.0, **parameters):
+    def __init__(self, nodes, links, way=Way.TREE, seed=0, capacity=1000.0, faults=None, **parameters):
         matrix = round_trips(nodes, seed)
-        chosen = Parameters(diameter=longest_time(links, matrix), capacity=capacity, **parameters)
+        longest = {"diameter": longest_time(links, matrix)} | parameters
+        chosen = Parameters(capacity=capacity, **longest)
         self.brokers = brokers_of(nodes, links, way, chosen, seed)
         self.ledger = Ledger(self.brokers)
-        self.world = World(self.brokers, MatrixLatency(matrix), self.ledger)
+        self.world = World(self.brokers, MatrixLatency(matrix), self.ledger, faults)
         self.parameters = chosen
         self.time = 0.0
         self._numbers = count()
 
-    def advertise(self, node, wanted=ANYTHING):
-        return self._tell(node, lambda number: Advertised(Advertisement(number, wanted)))
+    def advertise(self, node, wanted=ANYTHING, priority=False):
+        return self._tell(node, lambda number: Advertised(Advertisement(number, wanted, priority)))
 
     def subscribe(self, node, wanted=ANYTHING):
         return self._tell(node, lambda number: Subscribed(Subscription(number, wanted)))
@@ -62,6 +63,9 @@ class BrokerWorld:
 
     def unsubscribe(self, node, number):
         self._happen(node, Unsubscribed(number))
+
+    def happen(self, node, event):
+        self._happen(node, event)
 
     def wait(self, milliseconds):
         self.time += milliseconds

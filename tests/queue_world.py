@@ -6,9 +6,10 @@ what it would cost alone, since it only has to be written. What is forwarded goe
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from weft.model.latency import Latency
-from weft.protocol.popsub.message import Batch, Direct, Forward, Queued
+from weft.protocol.popsub.message import Batch, Direct, Forward, Gossip, Queued, Retrieved
 from weft.protocol.router import Effect, Event, Received, Router, Send
 from weft.sim.capacity import Capacity
 from weft.sim.world import Tracer, World
@@ -21,7 +22,7 @@ def size_of(message: object) -> int:
     match message:
         case Forward() | Direct():
             return 1
-        case Batch(publications):
+        case Batch(publications) | Gossip(publications=publications) | Retrieved(publications):
             return len(publications)
     return 0
 
@@ -31,9 +32,10 @@ class QueueWorld(World):
         super().__init__(routers, latency, tracer)
         self.costs, self.additional = capacity.costs(), capacity.additional
         self.busy = [0.0] * len(routers)  # until when
-        self.starts: list[list[float]] = [[] for _ in routers]  # of the jobs that had to wait
-        self.queued = 0  # jobs that had to wait
-        self.just_in_time = 0  # jobs that came just when the broker was free: waiting or not is a matter of rounding
+        self.starts: list[list[tuple[float, int]]] = [[] for _ in routers]  # of the jobs that wait, with publications
+        self.queued = 0  # publications that had to wait
+        self.lengths = 0  # publications that they found waiting, themselves included
+        self.just_in_time = 0  # publications that came just when the broker was free: waiting is a matter of rounding
         self.event: Event | None = None  # that caused what is carried out
         for node, router in enumerate(routers):
             self.routers[node] = Listening(router, self)
@@ -41,7 +43,8 @@ class QueueWorld(World):
     def _carry_out(self, node: int, effects: list[Effect]) -> None:
         costly = [effect for effect in effects if isinstance(effect, Send) and size_of(effect.message)]
         super()._carry_out(node, [effect for effect in effects if effect not in costly])
-        jobs = [[each] for each in costly] if self.event is None else [costly]  # what is due is one job each
+        due = [list(group) for _, group in groupby(costly, key=lambda send: id(send.message))]  # one job each
+        jobs = due if self.event is None else [costly]
         for job in jobs:
             self._work(node, sorted(job, key=lambda send: (isinstance(send.message, Direct), send.peer)))
 
@@ -50,21 +53,25 @@ class QueueWorld(World):
             return
         busy = self.busy[node]
         start = end = max(self.now, busy)
+        size = 0
         for send in job:
-            came = size_of(self.event.message) if isinstance(self.event, Received) else size_of(send.message)
+            came = (isinstance(self.event, Received) and size_of(self.event.message)) or size_of(send.message)
+            size = came if end == start else size
             is_first = end == start
             end += self._cost(came) if is_first else self.additional * self._cost(size_of(send.message))
             self.tracer.sent(self.now, node, send.peer, send.message)
             self.schedule(end + self._one_way(node, send.peer), send.peer, Received(node, send.message))
         self.busy[node] = end
         if start > self.now + ROUNDING:
-            self._wait(node, start)
+            self._wait(node, start, size)
         elif start < busy + ROUNDING:
-            self.just_in_time += 1
+            self.just_in_time += size
 
-    def _wait(self, node: int, start: float) -> None:
-        self.starts[node] = [other for other in self.starts[node] if other > self.now + ROUNDING] + [start]
-        self.queued += 1
+    def _wait(self, node: int, start: float, size: int) -> None:
+        waiting = [other for other in self.starts[node] if other[0] > self.now + ROUNDING]
+        self.lengths += sum(sum(other for _, other in waiting) + place for place in range(1, size + 1))
+        self.starts[node] = [*waiting, (start, size)]
+        self.queued += size
         self.routers[node].handle(Queued(len(self.starts[node])), self.now)
 
     def _cost(self, size: int) -> float:

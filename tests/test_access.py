@@ -255,6 +255,12 @@ def test_attempts_are_let_through_at_their_rate() -> None:
     assert all(callers.attempt("127.0.0.1", 0.0) for _ in range(10))
 
 
+def test_connections_may_be_twice_as_many_as_attempts() -> None:
+    callers = Callers(Limits(connect_rate=1, connect_burst=2))
+    assert [callers.open("192.0.2.1", 0.0) for _ in range(5)] == [True] * 4 + [False]
+    assert [callers.open("192.0.2.1", 1.0) for _ in range(3)] == [True, True, False]
+
+
 def test_an_address_of_ipv6_is_its_network() -> None:
     callers = Callers(Limits(connect_rate=1, connect_burst=1))
     assert callers.attempt("2001:db8::1", 0.0)

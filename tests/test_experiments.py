@@ -17,13 +17,14 @@ from weft.experiments.catalog import EXPERIMENTS, PAPERS, experiments_of
 from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
+from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Point
+from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Plan, Point
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
 from weft.experiments.engine.results import Results, figures_of
-from weft.experiments.papers.beaconvey import ALL_SYSTEMS
+from weft.experiments.papers.beaconvey import ALL_SYSTEMS, CRAWLS_OF
 from weft.experiments.papers.nsmf import SYSTEMS
-from weft.experiments.runs.input import SAMPLE, Input, Inputs, Scale, node_inputs
+from weft.experiments.runs.input import CRAWL, SAMPLE, Input, Inputs, Scale, node_inputs
 from weft.experiments.runs.routing import RoutingRun, System, plan_at
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
@@ -49,10 +50,18 @@ PAPERS_OWN = {
 STATED_NOWHERE = (
     "weave-overlays",
     "locality-designed",
+    "popsub-choice-matrix",
+    "popsub-choice-matrix-overloaded",
+    "popsub-choice-nearest",
+    "popsub-choice-nearest-overloaded",
+    "popsub-choice-reading",
+    "popsub-choice-reading-overloaded",
+    "vitis-table",
     "vitis-trade",
     "vitis-latency",
     "vitis-failure",
     "beaconvey-fig3",
+    "beaconvey-crawl-fig3",
     "swico-options",
     "degree-budget",
     "optimality-gap",
@@ -75,7 +84,7 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     claims = claims_of(experiment)
     given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
-    labels = {MEAN, *(point.label for plan in plans for point in plan.points)}
+    labels = {MEAN, EACH, LOWEST, HIGHEST, *(point.label for plan in plans for point in plan.points)}
     assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
@@ -129,6 +138,41 @@ def test_an_order_agrees_when_ours_is_the_same() -> None:
     assert (swapped.verdict, swapped.sentence) == ("differs", "Here C is lower than B.")
 
 
+ALONG = {
+    ("path ratio", system, at): value
+    for system, values in {"A": (1.0, 2.0, 3.0), "B": (1.5, 2.5, 5.0), "C": (1.6, 2.4, 6.0)}.items()
+    for at, value in zip("xyz", values, strict=True)
+}
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict", "sentence"),
+    [
+        (Claim("1", "path ratio", EACH, ("A", "B")), "agrees", ""),
+        (Claim("1", "path ratio", EACH, ("A", "B", "C")), "differs", "At y: Here C is lower than B."),
+        (Claim("1", "path ratio", EACH, ("A", "D")), "cannot be compared", "At x: Not run"),
+        (Claim("1", "path ratio", EACH, ("A",), 1, 3), "agrees", ""),
+        (Claim("1", "path ratio", EACH, ("B",), 1, 3), "differs", "At z: 67% higher than stated."),
+    ],
+)
+def test_what_is_claimed_of_each_point_has_to_hold_at_all(stated: Claim, verdict: str, sentence: str) -> None:
+    found = compare(stated, ALONG, "xyz")
+    assert found.verdict == verdict
+    assert found.sentence.startswith(sentence)
+    assert found.claim == stated
+
+
+@pytest.mark.parametrize(
+    ("at", "low", "high", "verdict"),
+    [("x", 0.5, 0.5, "agrees"), ("z", 0.5, 0.5, "differs"), ("z", 1.5, 2.5, "agrees"), ("z", 3.0, 4.0, "differs")],
+)
+def test_a_gap_is_how_far_the_second_is_above_the_first(at: str, low: float, high: float, verdict: str) -> None:
+    stated = Claim("1", "path ratio", at, ("A", "B"), low, high)
+    assert not stated.is_order
+    found = compare(stated, ALONG, "xyz")
+    assert (found.verdict, found.ours) == (verdict, (0.5 if at == "x" else 2.0,))
+
+
 def test_what_was_not_measured_is_not_compared() -> None:
     assert compare(claim(1, 1), {}, []).verdict == "cannot be compared"
 
@@ -146,6 +190,9 @@ def test_what_was_not_measured_is_not_compared() -> None:
         ("up", (2, 2, 2), "differs"),
         ("down", (4, 3, 2, 1), "agrees"),
         ("down", (1, 2, 3, 4), "differs"),
+        ("flat", (1.0, 1.09, 1.04), "agrees"),
+        ("flat", (1.0, 1.2, 1.0), "differs"),
+        ("flat", (0.0, 0.0, 0.1), "differs"),
     ],
 )
 def test_a_trend_agrees_when_most_pairs_go_its_way(trend: Trend, ours: tuple[float, ...], verdict: str) -> None:
@@ -178,6 +225,9 @@ def test_ratios_are_of_runs_with_the_same_seed() -> None:
     figures = figures_of(Results(experiment, "quick", points, 2, "", rows))
     assert figures["overhead ratio", "Chord", "V=1"] == 1.5
     assert figures["overhead ratio", "Chord", MEAN] == 1.75
+    assert (figures["overhead ratio", "Chord", LOWEST], figures["overhead ratio", "Chord", HIGHEST]) == (1.5, 2.0)
+    turned = replace(experiment, metrics={"overhead ratio": Metric("routing_overhead", relative=True, to="Chord")})
+    assert figures_of(Results(turned, "quick", points, 2, "", rows))["overhead ratio", "GrSwico", "V=2"] == 0.5
     failed = [{**line, "error": "it broke"} if line["at"] == "V=2" else line for line in rows]
     figures = figures_of(Results(experiment, "quick", points, 2, "", failed))
     assert set(figures) == {("overhead ratio", system, "V=1") for system in ("GrSwico", "Chord")}
@@ -328,6 +378,34 @@ def test_data_is_ingested_once_and_sampled(spark: SparkSession, tmp_path: Path) 
         assert results.errors == []
         made.append((tmp_path / "out" / "data" / "facebook" / "instance" / "meta.json").stat().st_mtime_ns)
     assert made[0] == made[1]
+
+
+def test_crawls_are_generated_once_and_sampled_breadth_first(spark: SparkSession, tmp_path: Path) -> None:
+    crawl = Crawl("facebook-crawl", 2_000)
+
+    def plan(_: Effort, folders: Mapping[str, str]) -> Plan:
+        given = Input(CRAWL, 100, like=crawl.like, folder=folders[CRAWLS], whole=crawl.nodes)
+        runs = {(system, "FB", 1): RoutingRun(given, "chord", system, 20, 1) for system in ("po", "pie")}
+        return Plan([Point("FB", "")], 1, runs, samples=(CrawlSample(crawl, 100, 1),))
+
+    experiment = replace(EXPERIMENTS["beaconvey-crawl"], systems=("po", "pie"), plan=plan)
+    journal_in(tmp_path)
+    made = []
+    for _ in range(2):
+        (results,) = execute(lambda: spark, [experiment], "quick", {}, tmp_path)
+        assert results.errors == []
+        made.append([path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("meta.json"))])
+    assert made[0] == made[1]
+    whole = generate("social", nodes=2_000, like=crawl.like, seed=1)
+    assert results.rows[0]["subscriptions"] == sample(whole, Sampling(100, "bfs", 1)).subscriptions
+
+
+def test_a_crawl_has_all_that_its_figures_need() -> None:
+    for name in ("beaconvey-crawl", "beaconvey-crawl-fig3"):
+        plan = EXPERIMENTS[name].plan("full", {CRAWLS: "there"})
+        asked = {(run.input.like, run.input.nodes, run.seed) for run in plan.runs.values()}  # type: ignore[attr-defined]
+        assert asked == {(each.crawl.like, each.nodes, each.seed) for each in plan.samples}
+        assert {each.crawl for each in plan.samples} == set(CRAWLS_OF["full"].values())
 
 
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:

@@ -4,9 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from test_overlays_broker_tree import SMALL
+from weft.experiments.engine.results import Results, figures_of
+from weft.experiments.measures import popsub
+from weft.experiments.measures.popsub import broker_capacity
 from weft.experiments.papers.popsub import BASELINE, EXPERIMENTS, SYSTEMS, UNPOPULAR
-from weft.experiments.runs.popsub import Input, PopSubRun
+from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.protocol.popsub.parameters import Way
+from weft.report.markdown import matrix
+from weft.report.panel import draw_panels
+from weft.sim.capacity import measured_capacity
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 
@@ -20,10 +27,49 @@ def test_every_panel_of_figures_3_and_4_is_drawn():
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_a_full_plan_is_of_five_topologies_and_five_workloads(name):
+def test_a_full_plan_has_the_paper_s_25_runs_a_point(name):
     plan = BY_NAME[name].plan("full", {})
     assert plan.seeds == 25
-    assert len(plan.runs) == 25 * len(plan.points) * len(SYSTEMS)
+    assert len(plan.runs) == 25 * len(plan.points) * len(BY_NAME[name].systems)
+
+
+def test_every_run_has_a_topology_of_its_own_and_one_of_five_workloads(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(popsub, "broker_tree", lambda latency, wanted, seed: drawn.append(seed) or SMALL)
+    monkeypatch.setattr(popsub, "content_workload", lambda *given: drawn.append(given[-1]))
+    monkeypatch.setattr(popsub, "stage_of", lambda *given: None)
+    for seed in range(1, 26):
+        popsub._stage.__wrapped__(Input(brokers=5, exponent=1.0), seed)
+    assert drawn[::2] == list(range(25))
+    assert drawn[1::2] == [0, 1, 2, 3, 4] * 5
+
+
+def test_choices_differ_from_the_figures_in_what_they_say_only():
+    usual = {(run.input, run.power) for run in BY_NAME["popsub-fig3-phi"].plan("full", {}).runs.values()}
+    assert usual == {(Input(), Power())}
+    for name, nearest in (("matrix", None), ("nearest", 3)):
+        runs = BY_NAME[f"popsub-choice-{name}"].plan("full", {}).runs.values()
+        assert {run.input for run in runs} == {Input(nearest=nearest)}
+        assert {run.power.share for run in runs} == {0.1, 0.25, 0.5, 0.7, 1.0}
+    read = {
+        at: (run.input, run.power)
+        for (_, at, _), run in BY_NAME["popsub-choice-reading"].plan("quick", {}).runs.items()
+    }
+    assert read.pop("as in the figures") in usual
+    assert len(set(read.values()) - usual) == len(read) == 5
+
+
+def test_what_brokers_can_do_is_a_part_of_what_was_measured():
+    measured, weaker = measured_capacity(), broker_capacity(Power(0.5, batch_gain=1.2))
+    assert weaker.publications_per_second == measured.publications_per_second / 2
+    assert (weaker.additional, max(weaker.speedup), weaker.speedup[0]) == (1.0, 1.2, 1.0)
+    assert broker_capacity(Power(additional=None)) == measured
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_panels_are_of_systems_that_are_run(name):
+    systems = set(BY_NAME[name].systems)
+    assert all(set(panel.systems) <= systems for panel in BY_NAME[name].panels)
 
 
 def test_the_baseline_is_run_once_for_all_phi():
@@ -53,3 +99,23 @@ def test_a_run_has_the_figures_of_its_way_and_no_others():
     assert told[Way.BATCH] == (True, False, False)
     assert told[Way.GOSSIP] == (True, False, True)
     assert all(figures[SYSTEMS[system]]["forwards"] < figures[Way.TREE]["forwards"] for system in UNPOPULAR)
+
+
+@pytest.mark.parametrize("name", ["popsub-choice-nearest", "popsub-choice-reading-overloaded"])
+def test_a_choice_runs_whole_at_a_toy_size(name):
+    """As --quick would, on ten brokers: every reading is run, told and drawn."""
+    plan = BY_NAME[name].plan("quick", {})
+    rows = []
+    for (system, at, seed), run in plan.runs.items():
+        given = replace(run.input, brokers=10, subscriptions=100, rate=0.1, exponent=1.0)
+        toy = replace(
+            run, input=given, power=replace(run.power, share=run.power.share / 2000)
+        )  # so that there are queues
+        rows.append({"system": system, "at": at, "seed": seed, "error": None, **toy.measure()})
+    results = Results(BY_NAME[name], "quick", plan.points, plan.seeds, plan.settings, rows)
+    figures = figures_of(results)
+    assert {at for metric, _, at in figures if metric == "load of the busiest"} >= {
+        point.label for point in plan.points
+    }
+    assert "average queue" in draw_panels(results, figures)
+    assert all(f"| {system} |" in matrix(results, figures, "gain ratio") for system in BY_NAME[name].systems)

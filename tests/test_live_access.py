@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from live_network import Master, Process, running, weft
+from live_network import Master, Process, running
 from live_node import Paho, until
 from weft.access import authority as issuing
 from weft.access.badge import Role
@@ -632,9 +632,15 @@ def test_a_node_does_not_speak_with_who_is_not_its_peer(ca: AuthorityFolder, who
 
 @pytest.mark.parametrize(
     ("who", "name"),
-    [("paris", "rome"), ("other/berlin", "berlin"), ("expired/berlin", "berlin"), ("reader", "reader")],
+    [
+        (None, "berlin"),
+        ("paris", "rome"),
+        ("other/berlin", "berlin"),
+        ("expired/berlin", "berlin"),
+        ("reader", "reader"),
+    ],
 )
-def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, who: str, name: str) -> None:
+def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, who: str | None, name: str) -> None:
     """The one that is called hears from somebody who says that it is its peer."""
 
     async def main() -> None:
@@ -673,8 +679,7 @@ def test_a_cluster_with_certificates_carries_what_users_may_say(
                 one.subscribe("news/#", 1)
                 other.publish("news/today", "hi", 1)
                 until(lambda: one.payloads() == ["hi"], "the delivery")
-            code, _, err = weft("leave", "berlin", "--master", str(master.address))
-            assert (code, err) == (0, "")
+            master.ask("leave", node="berlin")
             assert nodes[0].wait()[0] == 0
 
 

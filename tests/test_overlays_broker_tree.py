@@ -39,6 +39,28 @@ def test_it_is_the_shortest_path_tree_of_near_hosts(hosts, nearest, seed, data):
         assert delay_from_root(tree, named.index(host)) == pytest.approx(length)
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 25), st.integers(0, 99), st.data())
+def test_it_is_the_shortest_path_tree_of_all_latencies(hosts, seed, data):
+    """Latencies that break the triangle inequality, so that detours pay."""
+    brokers = data.draw(st.integers(2, hosts))
+    matrix = np.random.default_rng(seed).uniform(1, 100, size=(hosts, hosts)) ** 2
+    tree = broker_tree(MatrixLatency(matrix + matrix.T), Neighbourhood(brokers), seed)
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((u, v, tree.delays[u, v]) for u in range(brokers) for v in range(u))
+    for broker, length in nx.single_source_dijkstra_path_length(graph, ROOT).items():
+        assert delay_from_root(tree, broker) == pytest.approx(length)
+
+
+def test_which_hosts_are_brokers_is_drawn():
+    """A walk over a full matrix has no order of its own: not always the first hosts."""
+    latency = plane(50, 1)
+    hosts = {
+        host for seed in range(20) for host in host_of_brokers(broker_tree(latency, Neighbourhood(10), seed), latency)
+    }
+    assert len(hosts) > 40
+
+
 def delay_from_root(tree, broker):
     delay = 0.0
     while broker != ROOT:
@@ -70,8 +92,9 @@ def host_of_brokers(tree, latency):
     raise AssertionError("no hosts have these delays")
 
 
-def test_the_seed_chooses_the_root():
-    trees = [broker_tree(plane(40, 1), Neighbourhood(20), seed) for seed in (1, 1, 2)]
+@pytest.mark.parametrize("nearest", [None, 3])
+def test_the_seed_chooses_the_root(nearest):
+    trees = [broker_tree(plane(40, 1), Neighbourhood(20, nearest), seed) for seed in (1, 1, 2)]
     assert np.array_equal(trees[0].delays, trees[1].delays)
     assert np.array_equal(trees[0].parents, trees[1].parents)
     assert not np.array_equal(trees[0].delays, trees[2].delays)
@@ -90,6 +113,10 @@ def test_too_many_brokers_are_named(brokers):
 
 
 def test_planetlab_makes_no_star(data):
-    tree = broker_tree(read_latency(data / "latency" / "planetlab-490.txt.gz"), Neighbourhood(200), 1)
-    assert 3 < tree.depths.mean() < 8
-    assert 5 < len(tree.top) < 30
+    latency = read_latency(data / "latency" / "planetlab-490.txt.gz")
+    trees = [broker_tree(latency, Neighbourhood(200), seed) for seed in range(5)]
+    assert all(1.9 < tree.depths.mean() < 3.2 for tree in trees)
+    assert all(10 <= len(tree.top) <= 76 for tree in trees)
+    narrow = broker_tree(latency, Neighbourhood(200, 3), 1)
+    assert 3 < narrow.depths.mean() < 8
+    assert 5 < len(narrow.top) < 30

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.model.ring import clockwise
-from weft.protocol.vitis.chance import key, ring_id, small_world_targets
+from weft.protocol.vitis.chance import key, small_world_units
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.dissemination import Stories
 from weft.protocol.vitis.gateway import Proposal, elected
 from weft.protocol.vitis.parameters import RING, Parameters
+from weft.protocol.vitis.popularity import Popularity
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.sampling import Sampling
-from weft.protocol.vitis.table import apart, chosen_table, next_hop
+from weft.protocol.vitis.table import apart, chosen_table, next_hop, small_world_target
 from weft.protocol.vitis.utility import Utility
 
 TOPICS = st.sets(st.integers(0, 9))
@@ -55,18 +56,21 @@ def test_without_locality_distance_does_not_matter():
 def test_a_table_holds_ring_neighbours_small_world_links_and_the_best_friends(seed, count, size, links):
     candidates = peers(seed, count)
     rng = np.random.default_rng([seed, 1])
-    own, targets = int(rng.integers(RING)), [int(rng.integers(RING)) for _ in range(links)]
+    own, units = int(rng.integers(RING)), rng.random(links).tolist()
     worth = {node: float(rng.integers(4)) for node in candidates}
-    table = chosen_table(own, candidates, targets, lambda peer: worth[peer.node], size)
+    table = chosen_table(own, candidates, units, lambda peer: worth[peer.node], size)
 
     by_ring = sorted(candidates, key=lambda node: clockwise(own, candidates[node].ring_id, RING))
     assert (table.successor, table.predecessor) == (by_ring[0], by_ring[-1])
     structure = {by_ring[0], by_ring[-1]}
-    for target in targets:
+    ends = candidates[by_ring[0]].ring_id, candidates[by_ring[-1]].ring_id
+    span = clockwise(own, ends[0], RING) + clockwise(ends[1], own, RING)
+    for target in (small_world_target(own, unit, span) for unit in units):
         rest = sorted(candidates.keys() - structure, key=lambda node: apart(candidates[node].ring_id, target))
         structure |= set(rest[:1])
     assert structure <= table.peers.keys()
     friends = table.peers.keys() - structure
+    assert table.friends == friends
     left = [node for node in candidates if node not in table.peers]
     assert all(worth[node] > 0 for node in friends)
     assert all((-worth[friend], friend) < (-worth[node], node) for friend in friends for node in left)
@@ -180,26 +184,60 @@ def test_the_next_notifier_is_asked_when_the_first_does_not_answer():
     assert not stories.known
 
 
+@given(st.lists(st.sets(st.integers(0, 8)), min_size=1, max_size=8), st.integers(1, 4))
+def test_who_is_accepted_stays_and_others_wait(rounds, bound):
+    popularity, before = Popularity(bound), frozenset()
+    for choosers in rounds:
+        popularity.chosen_by(choosers)
+        assert popularity.accepted | popularity.refused == choosers
+        assert not popularity.accepted & popularity.refused
+        assert before & choosers <= popularity.accepted
+        assert len(popularity.accepted) == min(bound, len(choosers))
+        assert popularity.is_full == (len(popularity.accepted) == bound)
+        before = popularity.accepted
+
+
+def test_without_a_bound_all_are_accepted():
+    popularity = Popularity(None)
+    popularity.chosen_by(range(100))
+    assert len(popularity.accepted) == 100
+    assert not popularity.is_full
+
+
 def test_draws_depend_on_all_that_they_are_for():
     assert len({key(*parts) for parts in np.ndindex(4, 4, 4, 4)}) == 4**4
 
 
 def test_small_world_distances_are_harmonic():
-    """Their logarithms are uniform: between RING / (2 reach) and RING / 2."""
-    parameters = Parameters(small_world=1, reach=1024)
-    spans = [clockwise(ring_id(1, v), small_world_targets(1, v, parameters)[0], RING) for v in range(2000)]
+    """Their logarithms are uniform: between that of the mean gap, half the span, and that of half the ring."""
+    parameters, span = Parameters(small_world=1), RING >> 9
+    units = [small_world_units(1, v, parameters)[0] for v in range(2000)]
+    spans = [small_world_target(5, unit, span) - 5 for unit in units]
     logarithms = np.log2(np.array(spans) / RING)
-    assert logarithms.min() >= -11
+    assert logarithms.min() >= -10
     assert logarithms.max() <= -1
-    assert np.allclose(np.quantile(logarithms, [0.1, 0.5, 0.9]), [-10, -6, -2], atol=0.3)
+    assert np.allclose(np.quantile(logarithms, [0.1, 0.5, 0.9]), [-9.1, -5.5, -1.9], atol=0.3)
+
+
+@pytest.mark.parametrize("count", [50, 2000])
+def test_small_world_links_are_no_shorter_than_the_ring_is_dense(count):
+    """Whatever the size: the gap between neighbours is 1 / count of the ring, and nothing nearer is wanted."""
+    for v in range(20):
+        nodes = {u: Descriptor(u, RING // count * u, ()) for u in range(count) if u != v}
+        own = RING // count * v
+        table = chosen_table(own, nodes, small_world_units(1, v, Parameters()), lambda peer: 0.0, 15)
+        assert len(table.peers) == 4  # none of the links is the successor once more
+        gaps = [apart(own, peer.ring_id) for peer in table.peers.values()]
+        assert min(gaps) == RING // count
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"table": 2}, "table is 2: give a finite number from 3"),
-        ({"small_world": 13}, "leave no friend"),
+        ({"small_world": 28}, "leave no friend"),
         ({"shuffle": 30}, "larger than the view"),
+        ({"in_degree": 0}, "in_degree is 0: give a number from 1, or None"),
         ({"period": 0.0}, "period is 0.0"),
         ({"period": float("inf")}, "period is inf"),
         ({"exponent": -1.0}, "exponent is -1.0"),

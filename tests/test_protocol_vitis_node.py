@@ -1,5 +1,7 @@
 """A node of Vitis, seen from outside: events in, effects out."""
 
+from dataclasses import replace
+
 from weft.protocol.router import (
     Deliver,
     Joined,
@@ -45,8 +47,9 @@ def friend(number, interest=(1, 2)):
     return Descriptor(number, ring_id(1, number), tuple(interest))
 
 
-def heartbeat(number, interest=(1, 2), chosen=True, relayed=()):
-    return Received(number, Heartbeat(friend(number, interest), chosen, {}, tuple(relayed)))
+def heartbeat(number, interest=(1, 2), chosen=True, relayed=(), befriended=False, refused=False, is_full=False):
+    profile = replace(friend(number, interest), is_full=is_full)
+    return Received(number, Heartbeat(profile, chosen, befriended, refused, {}, tuple(relayed)))
 
 
 def joined(interest=(1, 2), **parameters):
@@ -228,3 +231,33 @@ def test_who_has_heard_of_a_publication_goes_on_asking_for_it():
     assert sent(vitis.on_timer(5000.0), Pull) == {1: Pull(1, 7, 0)}
     assert vitis.handle(Received(1, Pulled(Publication(7, 0, 1), 1)), 5100.0) == [Deliver(Publication(7, 0, 1), 1)]
     assert not sent([*vitis.on_timer(6000.0), *vitis.on_timer(7000.0)], Pull)
+
+
+def test_one_friend_too_many_is_refused():
+    """Nodes 1, 2 and 3 have node 0 as a friend, and two may: the lower ones, as long as they like."""
+    vitis, _ = joined(in_degree=2)
+    for number in (3, 2, 1):
+        vitis.handle(heartbeat(number, befriended=True), 3500.0)
+    beats = sent(vitis.on_timer(4000.0), Heartbeat)
+    assert {peer: beat.refused for peer, beat in beats.items()} == {1: False, 2: False, 3: True}
+    assert beats[1].profile.is_full
+    for number in (3, 2):
+        vitis.handle(heartbeat(number, befriended=True), 4500.0)
+    assert not any(beat.refused for beat in sent(vitis.on_timer(5000.0), Heartbeat).values())  # node 1 has made room
+
+
+def test_who_is_refused_leaves_and_who_is_accepted_stays():
+    """Nodes 1-6 are all alike; two of them are ring neighbours, and the others friends."""
+    vitis, _ = joined(small_world=0)
+    for number in range(1, 7):
+        vitis.handle(heartbeat(number), 3500.0)
+    vitis.on_timer(4000.0)
+    staying, leaving, *_ = sorted(vitis.neighbourhood.table.friends)
+    for number in range(1, 7):
+        vitis.handle(heartbeat(number, chosen=False, refused=number == leaving, is_full=True), 4500.0)
+    vitis.on_timer(5000.0)
+    assert staying in vitis.neighbourhood.table.friends
+    assert leaving not in vitis.neighbourhood.table.friends
+    vitis.handle(heartbeat(leaving, chosen=False, is_full=False), 5500.0)
+    vitis.on_timer(6000.0)
+    assert leaving in vitis.neighbourhood.table.friends  # there is room again

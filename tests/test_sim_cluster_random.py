@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from weft.node.effect import MASTER
 from weft.sim.cluster.cluster import Cluster
-from weft.sim.cluster.oracle import Terms, problems
+from weft.sim.cluster.oracle import problems
 from weft.wire.mqtt.packet import Version
 
 LEVELS = ["a", "b", "c"]
@@ -72,15 +71,8 @@ class Life:
 
     def subscribe(self):
         client, wanted = self.someone(), self.filter()
-        if (
-            client is not None
-            and self.may_subscribe(client)
-            and not any(held.filter == wanted and held.gone is None for held in client.held)
-        ):
+        if client is not None and not any(held.filter == wanted and held.gone is None for held in client.held):
             client.subscribe(wanted, self.random.randint(0, 2))
-
-    def may_subscribe(self, client):
-        return True
 
     def unsubscribe(self):
         client = self.someone()
@@ -121,7 +113,12 @@ def test_everybody_gets_what_they_should_while_nothing_changes_but_clients(seed)
     life.world.check_invariants()
 
 
-@pytest.mark.parametrize("seed", range(10, 26))
+# What these seeds found: sessions claimed again on their way (92, 180, 183), told twice (83, 147, 173, 85), two members
+# of a group (164), a node that let clients in too early (297).
+SEEDS = [*range(10, 14), 83, 85, 92, 147, 164, 173, 180, 183, 297]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_everybody_gets_what_they_should_while_nodes_join_and_leave_and_clients_move(seed):
     life = Life(nodes=6, clients=10, seed=seed)
     life.live(200)
@@ -165,72 +162,3 @@ def test_the_oracle_notices():
     one.got.append(replace(got, topic="y", payload=b"2"))
     other.got.append(replace(got, topic="y", payload=b"2"))
     assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]
-
-
-class Trouble(Life):
-    """Nodes and the master crash and come back, links are cut, sides are parted; one thing at a time."""
-
-    def live(self, steps):
-        for step in range(steps):
-            self.random.choice([self.subscribe, self.publish, self.publish, self.publish, self.unsubscribe])()
-            if step % 40 == 20:
-                self.strike()
-            self.world.wait(self.random.choice([0.0, 0.001, 0.01, 0.1]))
-        self.calm()
-
-    def may_subscribe(self, client):
-        """What is new at a node with the master out of reach is known to that node only."""
-        return MASTER in client.process.links
-
-    def strike(self):
-        self.random.choice([self.crash, self.crash, self.crash_master, self.cut, self.part])()
-
-    def crash(self):
-        node = self.random.choice([one for one in self.world.nodes if one.is_running])
-        node.crash(power=self.random.random() < 0.7, notice=self.random.choice([0.0, 3.0]))
-        self.world.agenda.after(self.random.uniform(0.1, 12.0), node.start)
-        self.world.agenda.after(self.random.uniform(0.1, 4.0), self.return_clients)
-
-    def crash_master(self):
-        if self.world.direction.master is not None:
-            self.world.direction.crash()
-            self.world.agenda.after(self.random.uniform(0.1, 8.0), self.world.direction.start)
-
-    def cut(self):
-        one, other = self.random.sample(self.world.nodes, 2)
-        self.world.agenda.after(self.random.uniform(0.1, 6.0), self.world.part([one.name], [other.name]))
-
-    def part(self):
-        names = [*(one.name for one in self.world.nodes), "master"]
-        self.random.shuffle(names)
-        middle = self.random.randint(1, len(names) - 1)
-        mend = self.world.part(names[:middle], names[middle:])
-        self.world.agenda.after(self.random.uniform(0.1, 8.0), mend)
-
-    def return_clients(self):
-        """Each to the node where it was, which is what a client does that knows but one address."""
-        for client in self.world.clients:
-            if not client.is_connected and client.process.is_running:
-                client.connect(client.process)
-
-    def calm(self):
-        self.world.wait(15.0)
-        self.world.settle(60.0)
-        self.return_clients()
-        self.world.wait(2.0)
-        self.return_clients()
-        self.world.settle(60.0)
-        self.world.wait(40.0)
-        for client in self.world.clients:
-            for held in client.held:
-                if held.granted is not None and held.granted >= held.asked + 0.9:
-                    held.granted = None  # the node has lost patience with the network: nobody else may know
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_nothing_acknowledged_is_lost_in_trouble(seed):
-    """What a client of QoS 2 gets it gets once; the connections of clients to their nodes are not cut."""
-    life = Trouble(nodes=5, clients=8, seed=seed)
-    life.live(200)
-    assert problems(life.world.clients, Terms(travel=40.0, calm=False)) == []
-    life.world.check_invariants()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weft.sim.vitis as sim
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place
@@ -15,7 +16,7 @@ from weft.protocol.vitis.message import Notification
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.record import Record
 from weft.sim.vitis import VitisNetwork, host_arrays, topic_identifiers
-from weft.sim.vitis_scenario import Scenario, after_failure, drawn, join_all, simulate
+from weft.sim.vitis_scenario import WINDOW, Scenario, after_failure, drawn, join_all, simulate, until_settled
 from weft.sim.vitis_world import schedule_join, vitis_world
 from weft.workloads.catalog import generate
 from weft.workloads.geography import geographic_latency
@@ -97,6 +98,7 @@ class Twins:
             "lately": set(vitis.lately),
             "gateways": [(found.gateway, found.hops) for _, found in sorted(vitis.proposals.items())],
             "relays": {(t, child) for t in range(topics) for child in vitis.relays.children(t)},
+            "friends": vitis.table.friends,
         }
 
     def of_kernels(self, v):
@@ -112,6 +114,7 @@ class Twins:
             "lately": set(lately.tolist()),
             "gateways": list(zip(*(proposed[own].tolist() for proposed in network.proposals), strict=True)),
             "relays": {divmod(int(key), nodes) for key in keys},
+            "friends": {int(peer) for peer in gossip.table[v, gossip.first_friend[v] :] if peer >= 0},
         }
 
 
@@ -126,10 +129,12 @@ def known(peers, ages):
         (2, Parameters(table=8, small_world=3, view=8, shuffle=4, exponent=0.5, expiry=4)),
         (3, Parameters(table=5, small_world=1, view=4, shuffle=2, exponent=1.5, gateway_hops=1, patience=3)),
         (4, Parameters(table=7, view=6, shuffle=6, exponent=1.0, utility="sum", floor=20.0)),
+        (5, Parameters(table=8, view=5, shuffle=3, in_degree=5)),
     ],
 )
-def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters):
+def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters, monkeypatch):
     """Round by round, while nodes join, fail and publish: views, tables, gateways, relay paths, deliveries, hops."""
+    monkeypatch.setattr(sim, "MOST_PAIRED", 0 if seed % 2 else 100)  # utilities as they are asked for, or all before
     nodes = 36
     instance = generate("random", nodes=nodes, topics=24, subscriptions=5, seed=seed)
     rng = np.random.default_rng(seed)
@@ -156,6 +161,7 @@ def odd_parameters(draw):
     return Parameters(
         table=draw(st.integers(4, 20)),
         small_world=draw(st.integers(0, 1)),
+        in_degree=draw(st.sampled_from([None, 1, 2])),
         view=view,
         shuffle=draw(st.integers(1, view)),
         patience=draw(st.integers(2, 4)),
@@ -232,7 +238,7 @@ def test_a_world_of_protocol_objects_delivers_everything_and_heals():
     assert all(not (vitis[v].neighbourhood.links.keys() - living) for v in living)
 
 
-SMALL = Scenario(publications=100, warm_up=40)
+SMALL = Scenario(publications=100, settled=0.002)
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.25, 1.0])
@@ -244,13 +250,83 @@ def test_a_stable_network_delivers_everything(pattern, exponent):
     assert figures["hit_ratio"] == 1.0
     assert 0 < figures["relay_share"] < 1
     assert figures["delivery_time"] > figures["notification_time"] > 0
-    assert 15 <= figures["degree"] < 30
+    assert 30 <= figures["degree"] < 50
+
+
+def test_publications_wait_until_tables_have_stopped_changing():
+    """A larger network takes longer, so that no number of rounds is right for all."""
+    rounds = []
+    for nodes in (40, 250):
+        instance = generate("random", nodes=nodes, seed=1)
+        network = VitisNetwork(instance, place(geographic_latency(50, 1), nodes, 1), Parameters(), 1)
+        join_all(network, np.arange(nodes), 100.0, np.random.default_rng(1))
+        turnovers = [network.turnover for _ in until_settled(network, Scenario())]
+        window = network.parameters.patience + WINDOW
+        means = np.convolve(turnovers, np.ones(window) / window, "valid")
+        assert means[-1] < Scenario().settled <= means[:-1].min()
+        rounds.append(len(turnovers))
+    assert rounds[0] + 10 < rounds[1]
+
+
+def test_turnover_is_the_share_of_the_peers_that_changes():
+    instance = generate("random", nodes=60, topics=30, subscriptions=5, seed=1)
+    network = VitisNetwork(instance, ConstantLatency(60), Parameters(table=6), 1)
+    join_all(network, np.arange(60), 0.0, np.random.default_rng(1))
+    for _ in range(6):
+        before = [set(row[row >= 0].tolist()) for row in network.gossip.table]
+        network.step()
+        now = [set(row[row >= 0].tolist()) for row in network.gossip.table]
+        changes = sum(len(one ^ other) for one, other in zip(before, now, strict=True))
+        assert network.turnover == changes / (2 * sum(map(len, now)))
+    assert network.turnover > 0
+
+
+def test_a_network_that_never_settles_publishes_all_the_same():
+    instance = generate("random", nodes=40, seed=1)
+    latency = place(geographic_latency(50, 1), 40, 1)
+    figures = simulate(instance, latency, Parameters(), Scenario(publications=5, settled=1e-9, most_rounds=6), 1)
+    assert figures["rounds_to_settle"] is None
+    assert figures["deliveries"] > 0
+
+
+def befriended(network):
+    """The number of nodes that have each node as a friend."""
+    gossip = network.gossip
+    is_friend = np.arange(gossip.table.shape[1]) >= gossip.first_friend[:, None]
+    chosen = gossip.table[is_friend & (gossip.table >= 0)]
+    return np.bincount(chosen, minlength=len(gossip.table))
+
+
+@pytest.mark.parametrize("bound", [None, 8])
+def test_in_degrees_can_be_bounded(bound):
+    """All like the first five best: without a bound they are hubs."""
+    interests = [set(range(5)) if node < 5 else {node % 5, 5 + node % 7} for node in range(80)]
+    network = VitisNetwork(small(*interests, topics=12), ConstantLatency(80), Parameters(table=8, in_degree=bound), 1)
+    join_all(network, np.arange(80), 100.0, np.random.default_rng(1))
+    highest = []
+    for _ in range(40):
+        network.step()
+        highest.append(befriended(network).max())
+    assert network.turnover == 0  # it has come to rest
+    assert highest[-1] > 8 if bound is None else highest[-1] == 8
+    reached = [np.flatnonzero(network.publish(topic, topic).hops >= 0) for topic in range(5)]
+    assert all(set(network.instance.subscribers[topic]) <= set(nodes) for topic, nodes in enumerate(reached))
+
+
+def test_relay_traffic_is_what_came_to_the_uninterested():
+    """Topic 0 is of nodes 0 and 1 only; what others are notified of is relay traffic."""
+    instance = small({0}, {0}, *({1} for _ in range(30)), topics=2)
+    latency = place(ConstantLatency(1, 5.0), 32, 1)
+    figures = simulate(instance, latency, Parameters(table=4, small_world=0), Scenario(publications=60), 1)
+    assert 0 < figures["relay_traffic"] < 1
+    alone = simulate(small({0}, {0}, {0}, topics=1), ConstantLatency(3), Parameters(), Scenario(publications=9), 1)
+    assert alone["relay_traffic"] == 0
 
 
 def test_churn_is_got_over():
     instance = generate("low", nodes=200, seed=2)
     latency = place(geographic_latency(50, 1), 200, 1)
-    figures = simulate(instance, latency, Parameters(), Scenario(publications=100, warm_up=40, churn=True), 1)
+    figures = simulate(instance, latency, Parameters(), Scenario(publications=100, settled=0.002, churn=True), 1)
     assert 0 < figures["rounds_to_heal"] < 30
     assert figures["lowest_hit_ratio"] < 1.0  # it did hurt
     assert figures["hit_ratio"] == 1.0
@@ -320,7 +396,7 @@ def small(*interests, topics):
 def test_a_few_nodes_are_a_network_too(instance, exponent, churn):
     """All on one host, with no time between them; where there is nobody to deliver to, nothing is missed."""
     latency = place(ConstantLatency(1), instance.nodes, 1, access=(0.0, 0.0))
-    scenario = Scenario(publications=30, warm_up=10, churn=churn)
+    scenario = Scenario(publications=30, churn=churn)
     figures = simulate(instance, latency, Parameters(exponent=exponent, floor=5.0), scenario, 1)
     assert figures["hit_ratio"] == 1.0
     assert figures["rounds_to_heal"] < 3
@@ -333,7 +409,8 @@ def test_a_few_nodes_are_a_network_too(instance, exponent, churn):
     [
         ({"publications": -1}, "publications of Vitis' scenario is -1: give at least 0"),
         ({"per_round": 0}, "per_round"),
-        ({"warm_up": 0}, "warm_up"),
+        ({"most_rounds": 0}, "most_rounds"),
+        ({"settled": 0.0}, "settled of Vitis' scenario is 0.0: give a share above 0"),
         ({"join_interval": float("nan")}, "join_interval"),
     ],
 )

@@ -40,6 +40,8 @@ WIDTHS = {  # bits of integer fields that are not a number of 64
     "round_trips": 31,
     "contents": 31,
     "had": 31,
+    "rest": 31,
+    "places": 31,
     "rates": 64,
 }
 

@@ -3,7 +3,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.workloads.followers import zipf_popularity
-from weft.workloads.popsub import CONTENT, Setting, content_workload
+from weft.workloads.popsub import CONTENT, Setting, advertisement_classes, class_popularity, content_workload
 
 TOP = np.array([0, 2, 5], np.int32)
 
@@ -55,6 +55,26 @@ def test_subscriptions_follow_popularity_and_want_half():
     assert np.all((made.ranges[:, 0] == 0) | (made.ranges[:, 1] == CONTENT - 1))
     share = np.mean(made.ranges[:, 1] - made.ranges[:, 0] + 1) / CONTENT
     assert share == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("exponent", [0.05, 1.0])
+def test_the_zipf_law_is_over_classes(exponent):
+    classes = advertisement_classes(200, 20, seed=3)
+    popularity = class_popularity(classes, exponent)
+    made = content_workload(popularity, TOP, 20, Setting(), seed=3)
+    assert np.array_equal(made.classes, classes)
+    of_classes = np.bincount(classes[made.followed], minlength=20)
+    law = np.arange(1.0, 21.0) ** -exponent
+    assert of_classes / 22_000 == pytest.approx(law / law.sum(), abs=0.001)
+    for members in (np.bincount(made.followed, minlength=200)[classes == one] for one in range(20)):
+        assert members.max() - members.min() <= 1  # evenly within a class
+
+
+@pytest.mark.parametrize(("wanted", "share"), [("half", 1 / 2), ("third", 1 / 3), ("all", 1)])
+def test_how_much_a_subscription_wants_is_a_choice(wanted, share):
+    made = workload(subscriptions=20_000, wanted=wanted)
+    assert np.mean(made.ranges[:, 1] - made.ranges[:, 0] + 1) / CONTENT == pytest.approx(share, abs=0.01)
+    assert np.all((made.ranges[:, 0] >= 0) & (made.ranges[:, 0] <= made.ranges[:, 1]) & (made.ranges[:, 1] < CONTENT))
 
 
 def test_the_seed_decides():

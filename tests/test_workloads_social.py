@@ -22,7 +22,15 @@ from weft.kernels.draw.social import (
     fates,
 )
 from weft.workloads.catalog import generate
-from weft.workloads.social import Social, crowd_of, like_facebook, like_twitter, social
+from weft.workloads.social import (
+    Social,
+    crowd_of,
+    like_facebook,
+    like_facebook_crawl,
+    like_twitter,
+    like_twitter_crawl,
+    social,
+)
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "social"
 
@@ -74,6 +82,20 @@ def test_silent_users_follow_nobody_and_bound_reciprocity():
     assert crowd.silent.mean() == pytest.approx(0.3, abs=0.03)
     assert crowd.mutual == 1.0
     assert nx.overall_reciprocity(digraph(made)) < 0.99
+
+
+def test_crawls_have_as_many_relations_as_the_papers():
+    """28.3 million friendships of 3 million users, 1.47 billion relations of 41.7 million; a fifth of pairs mutual."""
+    for like, mean, reciprocity in ((like_facebook_crawl, 18.9, 1.0), (like_twitter_crawl, 35.3, 0.362)):
+        made = like(1500).interest(1)
+        assert len(made) / made.rows == pytest.approx(mean, rel=0.05)
+        assert nx.overall_reciprocity(digraph(made)) == pytest.approx(reciprocity, abs=0.03)
+
+
+def test_a_crawl_clusters_less_than_ego_networks():
+    """0.164 of 3 million users (Wilson et al. 2009) and a little more of a few, instead of 0.6."""
+    graph = digraph(like_facebook_crawl(2000).interest(1)).to_undirected()
+    assert 0.16 < nx.average_clustering(graph) < 0.26
 
 
 def test_facebook_edges_count_both_ways():

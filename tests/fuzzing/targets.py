@@ -239,8 +239,8 @@ def read_join_token(data: bytes) -> None:
 
 
 TARGETS = {
-    "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.30),
-    "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.04),
+    "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.33),
+    "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.01),
     "frame": Target(FRAMES, read_frames, (FrameError,), 0.31),
     "content": Target([CONTENT, RUN], read_content, (FrameError,), 0.10),
     "node": Target([encode_body(one) for one in PEERS_WORDS], read_by_node, (FrameError,), 0.03),

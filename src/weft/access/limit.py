@@ -1,9 +1,11 @@
 """Limits by address: connections at a time, attempts to log in a second, and a pause after failed ones.
 
-Attempts are counted by a bucket that fills at `connect_rate` a second up to `connect_burst`. After `failures` log-ins
-that failed, the address has to wait, a quarter of a second at first and twice as long after each further one, up to
-`longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds ends it, as does a
-quarter of an hour without a failure.
+Attempts are counted by a bucket that fills at `connect_rate` a second up to `connect_burst`, and so are connections, of
+which there may be twice as many: who is too fast is told so, and who goes on is closed without a word.
+
+After `failures` log-ins that failed, the address has to wait: a quarter of a second at first, twice as long after each
+further one, up to `longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds
+ends it, as does a quarter of an hour without a failure.
 
 An address is one of IPv4, or 64 bits of IPv6, which is what one customer gets. The loopback is not limited. What is
 remembered is bounded: the address that was heard of longest ago is forgotten.
@@ -41,11 +43,25 @@ NAMES = frozenset(one.name for one in fields(Limits))
 
 
 @dataclass(slots=True)
+class Bucket:
+    seen: float  # when it was looked at
+    left: float  # that may be taken
+
+    def take(self, rate: float, most: float, now: float) -> bool:
+        """Take one, if there is one."""
+        self.left, self.seen = min(self.left + (now - self.seen) * rate, most), now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+@dataclass(slots=True)
 class Caller:
     """What is known of an address."""
 
-    seen: float  # when the bucket was looked at
-    left: float  # attempts in the bucket
+    attempts: Bucket
+    connections: Bucket
     open: int = 0
     failed: int = 0
     failed_at: float = 0.0
@@ -62,7 +78,8 @@ class Callers:
         if caller is None:
             return True
         caller.open += 1
-        return caller.open <= self._limits.address_connections
+        in_time = caller.connections.take(2 * self._limits.connect_rate, 2 * self._limits.connect_burst, now)
+        return in_time and caller.open <= self._limits.address_connections
 
     def close(self, host: str) -> None:
         caller = self._by_address.get(_network(host))
@@ -72,14 +89,7 @@ class Callers:
     def attempt(self, host: str, now: float) -> bool:
         """Whether one more attempt to log in is fine."""
         caller = self._caller(host, now)
-        if caller is None:
-            return True
-        filled = caller.left + (now - caller.seen) * self._limits.connect_rate
-        caller.left, caller.seen = min(filled, self._limits.connect_burst), now
-        if caller.left < 1:
-            return False
-        caller.left -= 1
-        return True
+        return caller is None or caller.attempts.take(self._limits.connect_rate, self._limits.connect_burst, now)
 
     def must_wait(self, host: str, now: float) -> bool:
         """Whether too many log-ins have failed of late."""
@@ -107,7 +117,8 @@ class Callers:
             return None
         caller = self._by_address.get(network)
         if caller is None:
-            caller = self._by_address[network] = Caller(now, self._limits.connect_burst)
+            burst = self._limits.connect_burst
+            caller = self._by_address[network] = Caller(Bucket(now, burst), Bucket(now, 2 * burst))
             if len(self._by_address) > REMEMBERED:
                 self._forget_one()
         self._by_address.move_to_end(network)

@@ -190,6 +190,11 @@ class Broker:
         self._retained.keep(publication)
         return self._outbox.flush(None)
 
+    def retained(self) -> dict[str, Publication]:
+        """Retained messages by name, the broker's own ($SYS) among them."""
+        by_name = self._retained.by_name
+        return {name: one for name in by_name if (one := by_name.get(name)) is not None}
+
     def groups(self, name: str) -> list[str]:
         """Shared filters with members here that match a name."""
         return self._distribution.groups(name)
@@ -292,6 +297,9 @@ class Broker:
     def _arrive_for_session(self, event: e.ArrivedForSession, now: float) -> None:
         self._distribution.to_client(event.client, event.publication, now)
 
+    def _arrive_again(self, event: e.ArrivedAgain, now: float) -> None:
+        self._distribution.offer_again(event.publication, now)
+
     def _go_on(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
         if connection is None or connection.waiting is None or connection.closing:
@@ -345,7 +353,7 @@ class Broker:
             self._take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        taken = self._restoration.take_in(event.records, event.had, event.skip, now)
+        taken = self._restoration.take_in(event, now)
         self._enforce(taken, now)
         for session in taken:
             self._outbound.fill(session, now)
@@ -360,7 +368,7 @@ class Broker:
             self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
             self._end(session.connection, now, will=False)
         if self._sessions.get(event.client) is session:
-            self._sessions.end(session, now)
+            self._sessions.end(session, now, bequeath=event.ended)
 
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True
@@ -380,6 +388,7 @@ class Broker:
         e.ArrivedTogether: _arrive_together,
         e.ArrivedForGroup: _arrive_for_group,
         e.ArrivedForSession: _arrive_for_session,
+        e.ArrivedAgain: _arrive_again,
         e.Admitted: _go_on,
         e.PasswordChecked: _hear_password,
         e.AccessChanged: _renew_access,
@@ -473,11 +482,15 @@ class Broker:
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
             self._check_login(connection, known.until, now)
-        if self.parameters.linked and parted(packet.client)[1] and self._sessions.get(packet.client) is None:
+        if self.parameters.linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
             connection.waiting = packet
             self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)
+
+    def _may_be_elsewhere(self, client: str) -> bool:
+        session = self._sessions.get(client)
+        return session is None or session.unsure
 
     def _check_login(self, connection: Connection, until: float, now: float) -> None:
         """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""

@@ -5,6 +5,7 @@ Of what is owed to persistent sessions the journal has one record for all of the
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 
 from weft.broker.effect import Accepted, Declined
 from weft.broker.issuer import Issuer
@@ -85,10 +86,18 @@ class Distribution:
         self._commit(copy, owed, now)
 
     def to_client(self, client: str, publication: Publication, now: float) -> None:
-        """Give it to the session of one client, if that still wants it; in a network only."""
+        """Give it to the session of one client, if that still wants it, and is owed it; in a network only."""
         owed: Owed = []
         for target in self._routes.route(publication.topic).targets:
-            if target.session.client == client:
+            if target.session.client == client and min(publication.qos, target.qos):
+                self._to_target(target, publication, owed, now)
+        self._commit(publication, owed, now)
+
+    def offer_again(self, publication: Publication, now: float) -> None:
+        """Give it to sessions that have come to this node since it came before; in a network only."""
+        owed: Owed = []
+        for target in self._routes.route(publication.topic).targets:
+            if target.session.persistent and min(publication.qos, target.qos):
                 self._to_target(target, publication, owed, now)
         self._commit(publication, owed, now)
 
@@ -107,7 +116,7 @@ class Distribution:
         """Whether this node answers for it in the network: the journal must have it."""
         if self._issuer is None or not publication.qos or publication.origin is None:
             return False
-        return publication.origin[:2] == (self._issuer.node, self._issuer.incarnation)
+        return publication.origin[1] == self._issuer.incarnation
 
     def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
         """A retained message for a new subscription."""
@@ -136,7 +145,7 @@ class Distribution:
 
     def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
         session = target.session
-        if session.skip and publication.origin in session.skip:
+        if publication.origin in session.had:
             return
         if publication.publisher == session.client:
             if target.own is None:
@@ -145,6 +154,8 @@ class Distribution:
         qos = min(publication.qos, target.qos)
         retain = publication.retain and target.retain_as_published
         self._give(session, publication, qos, retain, target.identifiers, None, owed, now)
+        if publication.origin is not None and session.persistent and (qos or session.connection is not None):
+            session.had[publication.origin] = inf if publication.qos else now
 
     def _give(
         self,

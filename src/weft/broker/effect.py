@@ -93,6 +93,13 @@ class ArrivedForSession(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivedAgain(Event):
+    """A publication that has come before: for sessions that are kept and have not been given it, wherever they were."""
+
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted(Event):
     """No other node has the client's session any more: `Connecting` may go on."""
 
@@ -111,8 +118,8 @@ class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""
 
     records: tuple[bytes, ...]
-    had: frozenset[Origin] = frozenset()  # publications that the session has had here meanwhile
-    skip: frozenset[Origin] = frozenset()  # and those that it had there, which may come here still
+    had: frozenset[Origin] = frozenset()  # publications that it was given there, and that may come here still
+    known: frozenset[str] | None = None  # filters that, missing here, were given up here; None: the records' are right
 
 
 @dataclass(frozen=True, slots=True)

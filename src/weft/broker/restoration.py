@@ -1,14 +1,16 @@
 """Sessions that come from elsewhere: from the journal at the start, from another node with their client."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from zlib import crc32
 
+from weft.broker.effect import SessionArrived, SessionSubscribed
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Origin
-from weft.broker.record import Done, SessionLeft
+from weft.broker.record import Done, SessionLeft, Unsubscribed
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
 from weft.broker.session import IDENTIFIERS, Session
@@ -46,16 +48,14 @@ class Restoration:
             self._retained.recover(publication)
         for client, kept in recovery.sessions.items():
             if kept.expiry:
-                self._make(client, kept)
+                self._make(client, kept).unsure = True
         for session in list(self._sessions):
             self._await_return(session, now)
 
-    def take_in(
-        self, records: Iterable[bytes], had: frozenset[Origin], skip: frozenset[Origin], now: float
-    ) -> list[Session]:
+    def take_in(self, event: SessionArrived, now: float) -> list[Session]:
         """A session of another node. Where the client has one here, what it had there comes before what it has here."""
         recovery = Recovery()
-        recovery.replay(records)
+        recovery.replay(event.records)
         taken = []
         for client, kept in recovery.sessions.items():
             session = self._sessions.get(client)
@@ -66,20 +66,33 @@ class Restoration:
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
             else:
-                self._merge(session, kept, had, skip)
+                self._merge_subscriptions(session, kept, event.known)
+                self._merge(session, kept, event.had)
+            session.had |= dict.fromkeys(event.had, inf)
             taken.append(session)
         return taken
 
-    def _merge(self, session: Session, kept: Kept, had: frozenset[Origin], skip: frozenset[Origin]) -> None:
+    def _merge_subscriptions(self, session: Session, kept: Kept, known: frozenset[str] | None) -> None:
+        """Those of the other node, unless the client has been here since: then what it did here counts."""
+        if known is None:
+            for pattern in [one for one in session.subscriptions if one not in kept.subscriptions]:
+                self._subscriptions.remove(session, pattern)
+                self._outbox.append(Unsubscribed(session.client, pattern))
+                self._outbox.add(SessionSubscribed(session.client, pattern, None))
+        for pattern, one in kept.subscriptions.items():
+            before = session.subscriptions.get(pattern)
+            if (known is None and before != one) or (known is not None and before is None and pattern not in known):
+                self._subscriptions.add(session, one)
+                self._outbox.add(SessionSubscribed(session.client, pattern, one))
+
+    def _merge(self, session: Session, kept: Kept, there: frozenset[Origin]) -> None:
         """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
         waiting = session.queue.take_all()
         self._figures.waiting -= len(waiting)
         for one in waiting:
             self._outbox.append(Done(session.client, one.publication.number))
-        had -= {one.publication.origin for one in waiting if one.publication.origin in skip}
-        waiting = [one for one in waiting if one.publication.origin not in skip]
-        had |= {one.publication.origin for one in waiting if one.publication.origin is not None}
-        session.skip |= dict.fromkeys(skip)
+        had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
+        waiting = [one for one in waiting if one.publication.origin not in there]
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept):

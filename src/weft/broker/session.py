@@ -23,6 +23,7 @@ class Session:
         "connection",
         "counted",
         "expiry",
+        "had",
         "inflight",
         "last",
         "left",
@@ -32,8 +33,8 @@ class Session:
         "recorded",
         "resend",
         "serial",
-        "skip",
         "subscriptions",
+        "unsure",
         "version",
         "will",
         "will_due",
@@ -52,7 +53,9 @@ class Session:
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
         self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
         self.next_id = 1
-        self.skip: dict[Origin, None] = {}  # in a network: what it had at another node, and may come here still
+        # In a network: publications that it was given, here or at a node before, and since when they cannot come again
+        self.had: dict[Origin, float] = {}
+        self.unsure = False  # in a network: another node may have it by now
         self.recorded = False  # the journal knows of it
         self.counted = False  # in a network: other nodes have been told that it is persistent
         self.last = 0  # the highest number of a publication that it was given

@@ -54,6 +54,7 @@ class Sessions:
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
         assert connection.version is not None
         session.connection, connection.session = connection, session
+        session.unsure = False
         session.version, session.expiry, session.left = connection.version, expiry, None
         if session.persistent or session.recorded:  # without an expiry it will not outlive a crash either
             session.recorded = True
@@ -85,14 +86,16 @@ class Sessions:
         if expires is not None:
             self._deadlines.at(expires, lambda now: self._expire(session, expires, now))
 
-    def end(self, session: Session, now: float) -> None:
+    def end(self, session: Session, now: float, bequeath: bool = True) -> None:
+        """Where it goes on at another node, it takes along what it should have had of shared subscriptions."""
         self._wills.publish(session, now)
         for pattern in list(session.subscriptions):
             self._subscriptions.remove(session, pattern)
         del self._by_client[session.client]
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
-        self._bequeath(session, now)
+        if bequeath:
+            self._bequeath(session, now)
         if session.recorded:
             self._outbox.append(SessionEnded(session.client))
         self._tell(SessionGone(session.client))

@@ -11,6 +11,7 @@ from weft.cli import (
     apply,
     bench,
     ca,
+    chaos,
     compare,
     demo,
     design,
@@ -86,6 +87,7 @@ for module in (
     apply,
     leave,
     bench,
+    chaos,
     warm,
 ):
     name = module.__name__.rpartition(".")[2]

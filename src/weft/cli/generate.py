@@ -26,8 +26,11 @@ def generate(
     buckets: Annotated[int | None, typer.Option(help="Into which low and high divide the topics. Default: 20.")] = None,
     picked: Annotated[int | None, typer.Option(help="Buckets a node picks. Default: 5 for low, 2 for high.")] = None,
     like: Annotated[
-        Literal["twitter", "facebook"] | None,
-        typer.Option(metavar="twitter|facebook", help="What social resembles. Default: twitter."),
+        Literal["twitter", "facebook", "twitter-crawl", "facebook-crawl"] | None,
+        typer.Option(
+            metavar="twitter|facebook|twitter-crawl|facebook-crawl",
+            help="What social resembles: ego networks, or samples of a whole site. Default: twitter.",
+        ),
     ] = None,
     reciprocity: Annotated[float | None, typer.Option(help="Of social: the share of follows that are mutual.")] = None,
     seed: o.Seed = 1,

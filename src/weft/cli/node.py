@@ -32,6 +32,14 @@ def node(
             show_default="disk",
         ),
     ] = None,
+    acknowledge: Annotated[
+        Literal["disk", "tree"] | None,
+        typer.Option(
+            metavar="disk|tree",
+            help="In a network, QoS 1 and 2: when it is on this node's disk, or when all nodes that want it have it.",
+            show_default="disk",
+        ),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML file with these options.", show_default=False)
     ] = None,

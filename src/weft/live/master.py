@@ -18,13 +18,13 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.access.badge import Badge, Role, ask_refusal, stranger
 from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
-from weft.live.authority import AuthorityFolder
 from weft.live.clock import Clock
 from weft.live.http import METHODS, Call, HttpCall, Response
 from weft.live.link import Wire
@@ -41,6 +41,9 @@ from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire.frame import Frame
 from weft.wire.frame_codec import TO_MASTER
+
+if TYPE_CHECKING:
+    from weft.live.authority import AuthorityFolder
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
@@ -137,7 +140,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
-        self.authority = None if settings.authority is None else AuthorityFolder(settings.authority)
+        self.authority = None if settings.authority is None else _authority(settings.authority)
         self._revoked = frozenset() if self.authority is None else self.authority.revoked_serials()
         self._log = log
         self._store = store
@@ -273,7 +276,7 @@ class MasterDriver:
         finally:
             self._answers.pop(ticket, None)
 
-    def _join(self, authority: AuthorityFolder, request: Call) -> dict[str, Any]:
+    def _join(self, authority: "AuthorityFolder", request: Call) -> dict[str, Any]:
         """A new node asks for its certificate."""
         try:
             asked = json.loads(request.body)
@@ -281,13 +284,13 @@ class MasterDriver:
             signed = authority.accept(secret, name, wanted, request.host)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {"error": "The request to join cannot be read."}
-        except WeftError as error:
+        except (WeftError, OSError) as error:
             self._log.write("join_refused", peer=request.host, detail=str(error))
             return {"error": str(error)}
         self._log.write("certificate_issued", node=name, peer=request.host)
         return {"certificate": signed.decode()}
 
-    def _renew(self, authority: AuthorityFolder, request: Call, badge: Badge) -> dict[str, Any]:
+    def _renew(self, authority: "AuthorityFolder", request: Call, badge: Badge) -> dict[str, Any]:
         """A node asks for another certificate, by that which it has."""
         problem = stranger(badge, Role.NODE)
         if problem:
@@ -298,7 +301,7 @@ class MasterDriver:
             signed = authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {"error": "The request for a certificate cannot be read."}
-        except WeftError as error:
+        except (WeftError, OSError) as error:
             return {"error": str(error)}
         self._log.write("certificate_renewed", node=badge.name, peer=request.host)
         return {"certificate": signed.decode()}
@@ -393,6 +396,12 @@ class MasterDriver:
         self._timer, self._excused = None, False
         self._carry_out(self.master.on_timer(self.clock.now()))
         self._arm()
+
+
+def _authority(folder: Path) -> "AuthorityFolder":
+    from weft.live.authority import AuthorityFolder  # with a library that a master without certificates does not need
+
+    return AuthorityFolder(folder)
 
 
 def _json(reply: dict[str, Any]) -> Response:

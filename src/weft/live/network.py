@@ -20,6 +20,7 @@ from weft.live.settings import Settings
 from weft.live.tls import Credentials
 from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.node import Node
+from weft.node.parameters import Parameters as NodeParameters
 from weft.node.recovery import Recovery
 from weft.wire.frame import NOBODY
 
@@ -133,6 +134,7 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
         identity,
         replace(settings.parameters, linked=True),
         clock.now(),
+        NodeParameters(acknowledge=settings.acknowledge),
         seed=seed,
         durable=journal is not None,
         position=journal.position if journal is not None else 0,

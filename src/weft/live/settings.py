@@ -25,6 +25,7 @@ class Settings:
     listen: tuple[Address, ...] = (Address("127.0.0.1", 1883),)
     data: Path | None = None  # folder of the journal; none keeps nothing beyond the process
     sync: Sync = Sync.DISK
+    acknowledge: str = "disk"  # in a network: when a publisher hears, by node/parameters.py
     http: Address | None = None  # metrics and health
     master: Address | None = None  # of the network that the node is part of; none is a broker alone
     name: str = ""  # in the network; by host and port where none is given
@@ -133,6 +134,8 @@ def _read(name: str, value: Any) -> Any:
         return read_address(value)
     if name in TEXTS and not isinstance(value, str):
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give text.")
+    if name == "acknowledge" and value not in ("disk", "tree"):
+        raise WeftError(f"acknowledge is {value!r}: give disk, tree.")
     if name == "sync":
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")

@@ -2,20 +2,27 @@
 
 Every node answers what it is told by the version that it has applied. An interest is in place when all nodes have
 applied what they had been told by then; the node that it comes from need not answer, since it hears of it last.
+
+A node that is lost may go on by what it knew as long as its lease runs (node/lease.py): until then nothing that it has
+not applied is in place. And what is told because it is lost must be applied by the others: they may have sent to it,
+and it to nobody else.
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from math import inf
 
 from weft.wire import frame as w
 
 VERSIONED = (w.Peers, w.Tables, w.Filters, w.Way)
+LEASE = 3.0  # seconds; a little more than nodes count on (node/parameters.py), for clocks do not run alike
 
 
 @dataclass
 class Asking:
     sequence: int
     waits_for: dict[int, int] | None = None  # node -> the version that it has yet to apply; None: not told yet
+    until: float = -inf  # and until leases of nodes that are lost have ended
 
 
 @dataclass
@@ -23,11 +30,17 @@ class Applying:
     _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
     _new: list[tuple[int, Asking]] = field(default_factory=list)  # what nobody has been told of
     _asked: dict[int, list[Asking]] = field(default_factory=dict)  # by node, in order
+    _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
+    _lost: dict[int, float] = field(default_factory=dict)  # the same of nodes that are lost
 
     def ask(self, node: int, sequence: int) -> None:
         asking = Asking(sequence)
         self._asked.setdefault(node, []).append(asking)
         self._new.append((node, asking))
+
+    def lend(self, node: int, now: float) -> None:
+        """The node is told that it knows all."""
+        self._leases[node] = now + LEASE
 
     def told(self, frames: Mapping[int, list[w.Frame]], version: int, present: Set[int]) -> None:
         """What nodes have been told; others hear of the interest of a node when it is woven in."""
@@ -37,6 +50,7 @@ class Applying:
         for node, asking in self._new:
             if node in present:
                 asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
+                asking.until = max(asking.until, *self._lost.values(), -inf)
         self._new = [(node, asking) for node, asking in self._new if asking.waits_for is None]
 
     def applied(self, node: int, version: int) -> None:
@@ -47,22 +61,30 @@ class Applying:
                 if asking.waits_for is not None and asking.waits_for.get(node, version + 1) <= version:
                     del asking.waits_for[node]
 
-    def forget(self, node: int) -> None:
-        """A node is gone, and nobody waits for it."""
+    def forget(self, node: int, now: float, *, in_order: bool) -> None:
+        """A node is gone; where it did not say so, it may not know."""
+        self._lost = {other: until for other, until in self._lost.items() if until > now}
+        until = self._leases.pop(node, -inf)
+        if not in_order and until > now:
+            self._lost[node] = until
         self._behind.pop(node, None)
         self._asked.pop(node, None)
         self._new = [each for each in self._new if each[0] != node]
-        for askings in self._asked.values():
+        for other, askings in self._asked.items():
             for asking in askings:
-                if asking.waits_for is not None:
-                    asking.waits_for.pop(node, None)
+                if asking.waits_for is not None and node in asking.waits_for:
+                    asking.waits_for = None
+                    self._new.append((other, asking))
 
-    def in_place(self, present: Set[int]) -> list[tuple[int, int]]:
+    def deadlines(self) -> list[float]:
+        return [one.until for askings in self._asked.values() for one in askings[:1] if one.waits_for == {}]
+
+    def in_place(self, present: Set[int], now: float) -> list[tuple[int, int]]:
         """Nodes, and the sequence up to which their interest is in place now; a node that is not woven in waits."""
         done = []
         for node in sorted(self._asked.keys() & present):
             askings, latest = self._asked[node], None
-            while askings and askings[0].waits_for == {}:
+            while askings and askings[0].waits_for == {} and askings[0].until <= now:
                 latest = askings.pop(0).sequence
             if latest is not None:
                 done.append((node, latest))

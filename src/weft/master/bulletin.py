@@ -45,6 +45,7 @@ class Bulletin:
         self._tell_ways(changes, told)
         for node, frames in changes.late.items():
             told.setdefault(node, []).extend(frames)
+        self._tell_places(changes, told)
         return told
 
     def _forget(self, node: int) -> None:
@@ -54,6 +55,13 @@ class Bulletin:
             peers.discard(node)
         for asked in self._asked.values():
             asked.pop(node, None)
+
+    def _tell_places(self, changes: Changes, told: Told) -> None:
+        every = tuple((one.number, one.ring_id) for one in self._network.roster if one.ring_id is not None)
+        some = tuple(each for each in every if each[0] in changes.moved)
+        for node in sorted(self._network.woven):
+            if places := every if node in changes.woven_in else some:
+                told.setdefault(node, []).append(w.Places(places))
 
     def _tell_filters(self, changes: Changes, told: Told) -> None:
         added, removed = [], []

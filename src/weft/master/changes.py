@@ -21,6 +21,7 @@ class Changes:
     interests: dict[int, tuple[set[int], set[int]]] = field(default_factory=dict)  # node -> topics added, removed
     ways: set[str] = field(default_factory=set)  # filters whose trees or holders have changed
     links_gone: bool = False
+    moved: set[int] = field(default_factory=set)  # nodes with other places on the ring
     gone: set[int] = field(default_factory=set)  # nodes that need not be told any more
     repeated: set[int] = field(default_factory=set)  # nodes that may have missed what they were told
     records: set[tuple[str, str | int]] = field(default_factory=set)  # kind and key of what is to be kept

@@ -45,7 +45,7 @@ class Master:
         return self._finish()
 
     def next_deadline(self) -> float | None:
-        times = [*self.membership.deadlines(), *self._operating.deadlines()]
+        times = [*self.membership.deadlines(), *self._operating.deadlines(), *self._applying.deadlines()]
         if self.designing.redesign.until is not None:
             times.append(self.designing.redesign.until)
         if self.network.parameters.automatic:
@@ -130,6 +130,11 @@ class Master:
     def _applied(self, node: int, frame: w.Applied) -> None:
         self._applying.applied(node, frame.version)
 
+    def _confirm(self, node: int, frame: w.Confirm) -> None:
+        if node in self.network.woven and not self.network.is_parted:
+            self.network.changes.tell_late(node, w.Confirmed(frame.token))
+            self._applying.lend(node, self._turn.now)
+
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
@@ -183,6 +188,7 @@ class Master:
     _FRAMES: ClassVar[dict[type[w.Frame], Callable[["Master", int, Any], None]]] = {
         w.Interest: _interest,
         w.Applied: _applied,
+        w.Confirm: _confirm,
         w.SessionOwned: _session_owned,
         w.SessionEnded: _session_ended,
         w.FindWay: _find_way,
@@ -202,7 +208,10 @@ class Master:
         if changes != Changes():
             self.network.version += 1
             told, records = self._bulletin.issue(changes), records_of(self.network, changes)
+        if self.network.is_parted and changes != Changes():
+            for node in self.network.woven:
+                told.setdefault(node, []).insert(0, w.Parted())
         self._applying.told(told, self.network.version, self.network.woven)
-        for node, sequence in self._applying.in_place(self.network.woven):
+        for node, sequence in self._applying.in_place(self.network.woven, self._turn.now):
             told.setdefault(node, []).append(w.InPlace(sequence))
         return self._turn.finish(records, told, self.membership.connection_of)

@@ -165,7 +165,7 @@ class Membership:
                 self._network.end_session(node, client)
         for one in owned:
             other = directory.sessions.get(one.client)
-            if other is None or other.node == node or other.node not in self.connection_of:
+            if other is None or other.node == node or other.node not in self._network.roster:
                 self._network.own(node, one)
 
     def _take_up(self, node: int) -> None:
@@ -251,6 +251,8 @@ class Membership:
             "that they can reach, and open its port."
         )
         connection = self.connection_of.pop(number, None)
+        self._gone.pop(number, None)
+        self._applying.forget(number, self._turn.now, in_order=True)
         network.remove(number, self._turn.now, expected=bool(network.directory.owed(number)))
         if connection is not None:
             self.refuse(connection, reason)
@@ -271,6 +273,7 @@ class Membership:
     def _withdraw(self, number: int) -> None:
         """A node that has not got its place is gone."""
         self.pending.remove(number)
+        self._applying.forget(number, self._turn.now, in_order=True)
         if self._network.roster[number].ring_id is None:
             self._network.forget(number)
 
@@ -281,7 +284,7 @@ class Membership:
 
     def fail(self, number: int) -> None:
         name = self._name(number)
-        self._part_with(number, expected=True)
+        self._part_with(number, expected=True, in_order=False)
         self._turn.note("failed", name)
 
     def leave(self, number: int) -> None:
@@ -292,7 +295,8 @@ class Membership:
             self._turn.close(connection)
         name, forgetting = self._name(number), number in self._forgetting
         self._forgetting.discard(number)
-        self._part_with(number, expected=bool(self._network.directory.owed(number)) and not forgetting)
+        expected = bool(self._network.directory.owed(number)) and not forgetting
+        self._part_with(number, expected=expected, in_order=True)
         self._turn.note("left", name)
 
     def dismiss(self, member: Member, forget: bool) -> int:
@@ -309,18 +313,19 @@ class Membership:
                 "that it is to be forgotten to end that debt."
             )
         elif number in network.placed:
-            self._part_with(number, expected=False)
+            self._part_with(number, expected=False, in_order=False)
         else:
+            self._gone.pop(number, None)
             network.forget(number)
         return owed
 
-    def _part_with(self, number: int, *, expected: bool) -> None:
+    def _part_with(self, number: int, *, expected: bool, in_order: bool) -> None:
         if number in self.pending:
             self.pending.remove(number)
         self._gone.pop(number, None)
         self.clocks.pop(number, None)
         self.unreachable = {each: text for each, text in self.unreachable.items() if number not in each}
-        self._applying.forget(number)
+        self._applying.forget(number, self._turn.now, in_order=in_order)
         self._network.remove(number, self._turn.now, expected=expected)
         if self.redesign is not None and self.redesign.stage is Stage.MAKING:
             self.redesign.switch(self._turn.now)

@@ -77,6 +77,8 @@ class Network:
             self.directory.welcome(member.number)
             self.plan.join(member.number, self.directory.interests, member.ring_id)
             ring_id = self.plan.ring.id_of[member.number]
+            if member.ring_id is not None and member.ring_id != ring_id:
+                self.changes.moved.add(member.number)
             self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
             self.changes.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
         self.plan.take_up(fingers)
@@ -265,6 +267,11 @@ class Network:
     def quality(self) -> Quality:
         return quality_of(self.trees(), len(self.loom.links))
 
+    @property
+    def is_parted(self) -> bool:
+        """Whether the links that are up do not join all nodes."""
+        return EVERYBODY in self.loom.parted
+
     def parted(self) -> list[str]:
         """Topics whose subscribers no links join at the moment."""
         return sorted(self.directory.name_of(topic) for topic in self.loom.parted if topic != EVERYBODY)
@@ -281,6 +288,7 @@ class Network:
             if number in self.roster:
                 self.keep(self.roster.change(number, ring_id=ring_id))
                 self.changes.rewired.add(number)
+        self.changes.moved |= places.keys()
         self.changes.filters |= {pattern for pattern in self.directory.holders if is_shared(pattern)}
 
     # Changes

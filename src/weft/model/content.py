@@ -59,6 +59,7 @@ class Filter:
 class Advertisement:
     number: int  # unique among all
     filter: Filter
+    priority: bool = False  # high: what is said under it has a broker's capacity before all else
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,21 @@ class Absence:
 
     ring_id: int
     filters: FilterIndex[bool] = field(compare=False)
+    groups: FilterIndex[set[str]] = field(compare=False)  # shared ones, by what they match
+
+    def wants(self, name: str) -> bool:
+        return bool(self.filters.match(name) or self.groups.match(name))
 
 
 def absence_of(ring_id: int, filters: Iterable[str]) -> Absence:
-    index: FilterIndex[bool] = FilterIndex()
+    absence = Absence(ring_id, FilterIndex(), FilterIndex())
     for pattern in filters:
-        if not is_shared(pattern):
-            index.setdefault(pattern, lambda: True)
-    return Absence(ring_id, index)
+        parts = split_shared(pattern) if is_shared(pattern) else None
+        if parts is None:
+            absence.filters.setdefault(pattern, lambda: True)
+        else:
+            absence.groups.setdefault(parts[1], set).add(pattern)
+    return absence
 
 
 class SharedGroup:
@@ -65,7 +72,7 @@ class Atlas(Membership):
         self.wild: FilterIndex[str] = FilterIndex()  # wildcard filters of all nodes
         self.groups: FilterIndex[dict[str, SharedGroup]] = FilterIndex()  # shared ones, by what they match
         self.down: dict[int, Absence] = {}
-        self.places: dict[int, int] = {}  # ring ids of nodes that were down
+        self.places: dict[int, int] = {}  # ring ids of nodes, those that are down included
         self._interests: dict[int, set[int]] = {}  # of peers
 
     # Membership
@@ -129,8 +136,18 @@ class Atlas(Membership):
         return [node for node, absence in self.down.items() if absence.filters.match(name)]
 
     def shared(self, name: str) -> list[str]:
-        """Shared filters that match a name."""
-        return [filter_ for groups in self.groups.match(name) for filter_ in groups]
+        """Shared filters that match a name, those of nodes that are down included."""
+        there = [filter_ for groups in self.groups.match(name) for filter_ in groups]
+        return there + [
+            one for absence in self.down.values() for some in absence.groups.match(name) for one in sorted(some)
+        ]
+
+    def absent_holders(self, filter_: str) -> list[int]:
+        """Nodes that are down, with members of a shared subscription whose sessions are kept."""
+        parts = split_shared(filter_)
+        if parts is None:
+            return []
+        return [node for node, absence in self.down.items() if filter_ in (absence.groups.get(parts[1]) or ())]
 
     def group(self, filter_: str) -> SharedGroup | None:
         parts = split_shared(filter_)

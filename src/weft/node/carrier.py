@@ -29,7 +29,7 @@ from weft.protocol.router import (
 )
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
-from weft.wire.content import count_of, name_of
+from weft.wire.content import count_of
 from weft.wire.frame import Form, Message, topic_of
 
 DIRECT = "$weft/direct"
@@ -214,15 +214,13 @@ class Carrier:
 
     def _is_first(self, message: Message, now: float) -> bool:
         issuer, incarnation, count = message.issuer, message.incarnation, message.count
-        name = name_of(message.content)
         if message.group not in ("", DIRECT):
             incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
-            name = b""
-        elif (issuer, incarnation) == self.own:
+        elif incarnation == self.own[1]:  # the number may be another than when it was issued, before this node had one
             return False
         if message.kept:
-            return self._seen.take((issuer, incarnation, count), name, message.floor, now)
-        return self._seen.is_first((issuer, incarnation, count), name, now)
+            return self._seen.take((issuer, incarnation, count), message.floor, now)
+        return self._seen.is_first((issuer, incarnation, count), now)
 
 
 def _undelivered(peer: int, message: Packet) -> Undelivered:

@@ -3,6 +3,7 @@
     under way   an attempt travels; when it ends well, it is settled or owed
     resting     an attempt has failed, and the next is due at a time, or when tables change
     owed        everybody has it but nodes that are down, which it is sent to when they are back
+    doubted     everybody has it that this node knew of, which may not have been all (lease.py): it is sent again
 
 Publications are settled in any order. `floor` is the lowest count that may be sent again to everybody.
 """
@@ -21,13 +22,19 @@ class Debt:
     count: int
     since: float
     attempt: int = 0
+    first: int = 0  # of its attempts since this node started; others have seen those before
     due: float | None = None  # when to try again, or to give an attempt up
     is_under_way: bool = False
     owed: set[int] = field(default_factory=set)  # nodes that are down; all others have it
     targets: set[int] = field(default_factory=set)  # nodes that were: it is for these alone
     group: str = ""  # it is for one member of this shared filter alone
     chosen: int | None = None  # the node that was chosen for it
-    with_groups: bool = False  # it is for shared subscriptions too; else these have debts of their own
+    groups: dict[str, int] = field(default_factory=dict)  # shared filters that it was issued for, and those debts
+    left: tuple[str, ...] | None = None  # the shared filters that it is for, where it is not for all that match
+    parent: "Debt | None" = None  # of such a debt
+    is_sound: bool = False  # the attempt was made with a lease
+    is_over: bool = False  # but for those of groups
+    answer: Callable[[], None] | None = None  # tells the publisher, who waits for it (acknowledge = tree)
 
     def size(self) -> int:
         return self.publication.size() + 100
@@ -38,6 +45,7 @@ class Debts:
         self._parameters = parameters
         self._open: dict[int, Debt] = {}  # by count: to everybody
         self._owed: dict[int, Debt] = {}  # by count: to nodes that are down
+        self._doubted: dict[int, Debt] = {}  # by count
         self._by_node: dict[int, dict[int, None]] = {}  # node -> counts
         self.open_bytes = 0
         self.owed_bytes = 0
@@ -45,11 +53,12 @@ class Debts:
         self._settled: list[int] = []
 
     def __len__(self) -> int:
-        return len(self._open) + len(self._owed)
+        return len(self._open) + len(self._owed) + len(self._doubted)
 
     def __iter__(self) -> Iterator[Debt]:
         yield from self._open.values()
         yield from self._owed.values()
+        yield from self._doubted.values()
 
     @property
     def under_way(self) -> int:
@@ -62,7 +71,7 @@ class Debts:
 
     def floor(self, count: int) -> int:
         """The lowest count that is not settled; the next one where all are."""
-        return next(iter(self._open), count)
+        return min(next(iter(self._open), count), next(iter(self._doubted), count))
 
     def is_full(self) -> bool:
         return len(self._open) >= self._parameters.window or self.open_bytes >= self._parameters.window_bytes
@@ -77,17 +86,24 @@ class Debts:
         self.open_bytes += debt.size()
         return debt
 
+    def kept(self, count: int) -> Debt | None:
+        """A debt that is under way or owed."""
+        return self._open.get(count) or self._owed.get(count)
+
     def get(self, count: int) -> Debt | None:
         return self._open.get(count)
 
     def settle(self, debt: Debt) -> None:
         if self._open.pop(debt.count, None) is not None:
             self.open_bytes -= debt.size()
+        if self._doubted.pop(debt.count, None) is not None:
+            self.owed_bytes -= debt.size()
         if self._owed.pop(debt.count, None) is not None:
             self.owed_bytes -= debt.size()
             for node in debt.owed:
                 self._by_node.get(node, {}).pop(debt.count, None)
         self._settled.append(debt.count)
+        _tell(debt)
 
     def drop(self, debt: Debt) -> None:
         """It has been owed for too long."""
@@ -103,7 +119,28 @@ class Debts:
         self.owed_bytes += debt.size()
         for node in debt.owed:
             self._by_node.setdefault(node, {})[debt.count] = None
+        _tell(debt)
         self._bound(now)
+
+    def doubt(self, debt: Debt, now: float) -> None:
+        """Everybody has it as far as is known; there may be others."""
+        self._open.pop(debt.count)
+        self.open_bytes -= debt.size()
+        debt.due, debt.is_under_way = None, False
+        self._doubted[debt.count] = debt
+        self.owed_bytes += debt.size()
+        self._bound(now)
+
+    def doubted(self, most: int) -> list[Debt]:
+        """Some of those, the oldest first, to be sent again."""
+        debts = [self._doubted.pop(count) for count in sorted(self._doubted)[:most]]
+        for debt in debts:
+            self.owed_bytes -= debt.size()
+            self._open[debt.count] = debt
+            self.open_bytes += debt.size()
+        if debts:
+            self._open = dict(sorted(self._open.items()))
+        return debts
 
     def reopen(self, node: int, most: int) -> list[Debt]:
         """A node is back: some of what is owed to it, the oldest first, for it alone."""
@@ -114,7 +151,7 @@ class Debts:
             for other in debt.owed:
                 self._by_node[other].pop(debt.count, None)
             debt.owed.discard(node)
-            debt.targets = {node}
+            debt.targets = {node} if not debt.group else set()
             self._open[debt.count] = debt
             self.open_bytes += debt.size()
         if debts:
@@ -146,9 +183,17 @@ class Debts:
     def _bound(self, now: float) -> None:
         """Nothing is kept for ever: the oldest goes first."""
         limits = self._parameters
-        while self._owed:
-            debt = next(iter(self._owed.values()))
-            too_much = len(self._owed) > limits.owed_messages or self.owed_bytes > limits.owed_bytes
+        while kept := self._owed or self._doubted:
+            debt = next(iter(kept.values()))
+            messages = len(self._owed) + len(self._doubted)
+            too_much = messages > limits.owed_messages or self.owed_bytes > limits.owed_bytes
             if not too_much and debt.since + limits.owed_age > now:
                 return
             self.drop(debt)
+
+
+def _tell(debt: Debt) -> None:
+    """All nodes that are there have it."""
+    if debt.answer is not None:
+        answer, debt.answer = debt.answer, None
+        answer()

@@ -1,7 +1,9 @@
 """What this node tells the master of its clients: the filters that they hold, and their sessions.
 
 A client whose SUBSCRIBE brings a filter that nobody here held is answered when the filter is in place in the whole
-network, which the master says; or after some patience, or at once where the master is gone.
+network, which the master says. Without the master it is answered after some patience, and the filter is this node's
+alone until the master is back; by then no other node relies on what it knew of before (lease.py), if the master was
+gone for all.
 """
 
 from collections.abc import Callable
@@ -24,7 +26,7 @@ from weft.wire.frame import (
 )
 from weft.wire.mqtt.topic import is_shared
 
-Waiting = Callable[[float], None]
+Waiting = Callable[[float, bool], None]  # when, and whether this node goes on alone
 
 
 class Directory:
@@ -98,19 +100,24 @@ class Directory:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         entry = (self.sequence + bool(self._changed), action)
         self._waiting.append(entry)
-        self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
+        if MASTER not in self._atlas.up:
+            self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
+
+    def lose_master(self, now: float) -> None:
+        for entry in self._waiting:
+            self._deadlines.at(now + self._patience, lambda then, entry=entry: self._lose_patience(entry, then))  # type: ignore[misc]
 
     def in_place(self, sequence: int, now: float) -> None:
         self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
         ready = [one for one in self._waiting if one[0] <= sequence]
         self._waiting = [one for one in self._waiting if one[0] > sequence]
         for _, action in ready:
-            action(now)
+            action(now, False)
 
     def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
-        if entry in self._waiting:
+        if entry in self._waiting and MASTER not in self._atlas.up:
             self._waiting.remove(entry)
-            entry[1](now)
+            entry[1](now, True)
 
     def _tell_subscriptions(self, client: str, changes: dict[str, Subscribed | None]) -> None:
         added = tuple(one for one in changes.values() if one is not None)

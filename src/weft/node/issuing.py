@@ -21,6 +21,8 @@ from weft.node.debt import Debt, Debts
 from weft.node.effect import MASTER
 from weft.node.entry import Entries, Entry
 from weft.node.figure import Figures
+from weft.node.lease import Lease
+from weft.node.moving import Trail
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.protocol.custody import Conclusion, Custody
@@ -31,6 +33,8 @@ from weft.wire.frame import EVERYBODY, NOBODY, FindWay, Form, Message, topic_of
 TICK = 0.25  # seconds between looks at what is due
 WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master, of one filter
 SLICE = 100  # publications that a node that is back is sent at a time
+ATTEMPTS = 256  # of one publication that one run of a node has to itself
+MOST_ATTEMPTS = 0xFFFF
 ROOM = "window"  # the reason for which publishers wait
 
 
@@ -65,6 +69,7 @@ class Issuing:
         reroute: Callable[[], None],  # routes of names may lead elsewhere
         numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
+        offer: Callable[[Publication, float], None],  # again, to sessions that have come to this node since
     ) -> None:
         self._atlas = atlas
         self._carrier = carrier
@@ -79,9 +84,12 @@ class Issuing:
         self._reroute = reroute
         self._numbered = numbered
         self._keep = keep
+        self._offer = offer
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
         self.is_informed = False  # the master has told this node, since it started, who wants what
+        self.lease = Lease(parameters.lease)
+        self._is_sure = False  # the lease ran when that was last looked at
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
         self._ticking = False
         self.rates: dict[str, list[int]] = {}  # publications and bytes by name, since last asked
@@ -90,8 +98,10 @@ class Issuing:
 
     def is_wanted(self, publication: Publication) -> bool:
         """Whether the network is to have it; while this node does not know, what it answers for waits."""
+        if publication.qos and not (self.is_informed and self._is_sure):
+            return True
         if not self.is_informed:
-            return publication.qos > 0
+            return False
         if publication.retain and (self._atlas.peers or self._atlas.down):
             return True
         return self.plan(publication.topic).is_wanted()
@@ -113,7 +123,7 @@ class Issuing:
     def lead(self, name: bytes) -> Lead:
         """Trees that publications of QoS 0 go on, if that is all there is to say."""
         plan = self.plan(name)
-        if plan.groups:
+        if plan.groups or not self._is_sure:
             return UNSURE
         for filter_, topic in plan.trees:
             entry = self.entries.get(filter_)
@@ -140,18 +150,46 @@ class Issuing:
             return bool(self._atlas.peers)
         return entry.is_held
 
+    # The lease
+
+    def look_at_lease(self, now: float) -> None:
+        """Before anything else happens: this process may have stood still."""
+        if self._is_sure and not self.lease.runs(now):
+            self._is_sure = False
+            self._reroute()
+
+    def take_lease(self, token: int, now: float) -> None:
+        until = self.lease.grant(token)
+        if self.lease.runs(now) and self.is_informed and not self._is_sure:
+            self._is_sure = True
+            self._reroute()
+            self._deadlines.at(now + self._parameters.doubt, self._dispel)
+        self._deadlines.at(until, self.look_at_lease)
+
+    def lose_lease(self, now: float) -> None:
+        self.lease.lose()
+        self.look_at_lease(now)
+
+    def _dispel(self, now: float) -> None:
+        """Issue again what was issued in doubt, as much at a time as may be under way."""
+        while self._is_sure and self._debts.has_room() and (debts := self._debts.doubted(SLICE)):
+            for debt in debts:
+                self._attempt(debt, now)
+
     # Out
 
-    def issue(self, publication: Publication, source: int | None, now: float) -> None:
-        """What a client of this node has published."""
+    def issue(
+        self, publication: Publication, source: int | None, now: float, answer: Callable[[], None] | None = None
+    ) -> None:
+        """What a client of this node has published. The answer is due when all nodes that are there have it."""
         self._figures.issued += 1
         rate = self.rates.setdefault(publication.topic.decode(), [0, 0])
         rate[0] += 1
         rate[1] += len(publication.payload)
         if publication.qos:
-            self._attempt(self._debts.add(publication, now), now)
-            for group in self.plan(publication.topic).groups:
-                self.reissue(group, self._numbered(replace(publication)), now)
+            debt = self._debts.add(publication, now)
+            debt.answer = answer
+            self._attempt(debt, now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
@@ -175,12 +213,15 @@ class Issuing:
         for filter_, topic in self.plan(name.encode()).trees:
             self._carrier.issue(_on(message, topic), self._way(filter_), now)
 
-    def restore(self, publication: Publication, nodes: tuple[tuple[int, int], ...], now: float) -> None:
-        """What was owed when this node ended, to everybody or to some nodes."""
+    def restore(self, publication: Publication, owing: record.Owing | None, run: int, now: float) -> None:
+        """What was owed when this node ended, to everybody or to some. Runs number the starts of this node."""
         debt = self._debts.add(publication, now)
-        debt.due, debt.targets, debt.with_groups = now, {node for node, _ in nodes}, True
-        for node, ring_id in nodes:
-            self._atlas.places.setdefault(node, ring_id)
+        debt.due = now
+        debt.attempt = debt.first = run * ATTEMPTS % MOST_ATTEMPTS
+        if owing is not None:
+            debt.targets, debt.left = {node for node, _ in owing.nodes}, owing.groups
+            for node, ring_id in owing.nodes:
+                self._atlas.places.setdefault(node, ring_id)
         self._tick(now)
 
     def answer(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
@@ -206,9 +247,10 @@ class Issuing:
         else:
             self._to_group(filter_, self._message(publication, now), publication, now)
 
-    def send_after(self, message: Message, client: str, ring_id: int) -> None:
+    def send_after(self, message: Message, trail: Trail) -> None:
         """A message that has come for a session which is at another node now."""
-        self._carrier.direct(self._for_one(message, ring_id, SESSION + client))
+        ring_id = self._atlas.places.get(trail.given.node, trail.given.ring_id)
+        self._carrier.direct(self._for_one(message, ring_id, SESSION + trail.client))
 
     def _go_on(self, filter_: str, waiting: list[Message], now: float) -> None:
         """It is known now how to get into a tree, or that nobody is in it."""
@@ -267,24 +309,34 @@ class Issuing:
             debt.due = now + self._parameters.retry
             self._tick(now)
             return
+        if debt.attempt and not debt.group:
+            self._offer(publication, now)
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
         elif debt.targets:
             self._to_targets(debt, message)
+            self._to_groups(debt, plan, now)
         else:
             self._custody.owe(_debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
-            if debt.with_groups:
-                debt.with_groups = False
-                for group in plan.groups:
-                    self.reissue(group, self._numbered(replace(publication)), now)
+            self._to_groups(debt, plan, now)
+
+    def _to_groups(self, debt: Debt, plan: Plan, now: float) -> None:
+        """Each shared subscription has a debt of its own, without which the first is not settled."""
+        for group in plan.groups if debt.left is None else debt.left:
+            if group not in debt.groups:
+                copy = self._numbered(replace(debt.publication))
+                one = self._debts.add(copy, now, group)
+                debt.groups[group], one.parent = one.count, debt
+                self._attempt(one, now)
 
     def _begin(self, debt: Debt, now: float) -> Message:
         self._figures.attempts += debt.attempt > 0
-        debt.attempt += 1
+        debt.attempt = debt.attempt % MOST_ATTEMPTS + 1
         debt.is_under_way, debt.due = True, now + self._parameters.attempt
+        debt.is_sound, debt.is_over = self.lease.runs(now), False
         self._tick(now)
         message = self._message(debt.publication, now)
         message.kept, message.attempt, message.floor = True, debt.attempt, self._debts.floor(debt.count)
@@ -318,12 +370,21 @@ class Issuing:
         if before == self._atlas.node:
             return  # it has it
         chosen = group.choose(before) if group is not None else None
+        if chosen is None and debt is not None and (absent := self._absent(filter_, publication)):
+            self._custody.owe(_debt_key(message), absent)
+            return
         if chosen is None or chosen.node == self._atlas.node:
             self._choose_own(filter_, publication, now)
         else:
             self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
         if debt is not None:
             debt.chosen = chosen.node if chosen is not None else self._atlas.node
+
+    def _absent(self, filter_: str, publication: Publication) -> list[int]:
+        """Nodes that are down and have members, where no others have."""
+        if filter_ in self._own_groups(publication.topic.decode()):
+            return []
+        return self._atlas.absent_holders(filter_)
 
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""
@@ -374,24 +435,60 @@ class Issuing:
             owed.update(self._atlas.owed(debt.publication.topic.decode()))
         absent = {node for node in owed if node in self._atlas.down}
         again = conclusion.failed or absent != owed
+        if not again and not (debt.is_sound and self._is_sure) and not debt.targets and not debt.group:
+            if not self._is_sure:
+                self._debts.doubt(debt, now)
+                return
+            again = True
         if debt.targets:
             left = debt.targets - absent if conclusion.failed else set()
             debt.owed, debt.targets = absent, left | (owed - absent)
             again = bool(debt.targets)
         if again:
-            wait = self._parameters.retry * 2 ** min(debt.attempt - 1, 10)
+            wait = self._parameters.retry * 2 ** max(0, min(debt.attempt - debt.first - 1, 10))
             debt.due = now + min(wait, self._parameters.most_retry)
             self._tick(now)
         elif absent:
-            self._debts.owe(debt, absent, now)
-            places = tuple((node, self._atlas.places[node]) for node in sorted(absent))
-            self._keep(record.Owing(debt.count, places))
+            self._owe(debt, absent, now)
         else:
-            self._figures.settled += 1
-            self._debts.settle(debt)
+            self._finish(debt, now)
         if self._debts.has_room():
             self._outbox.release(ROOM)
             self._pay(now)
+
+    def _owe(self, debt: Debt, absent: set[int], now: float) -> None:
+        """Nodes that are down are to have it; what it is part of waits for them too."""
+        self._debts.owe(debt, absent, now)
+        self._keep(self.owing(debt))
+        self._finish_parent(debt, now)
+
+    def owing(self, debt: Debt) -> record.Owing:
+        """What the journal is to know of a debt to some."""
+        groups = tuple(group for group, count in debt.groups.items() if self._debts.kept(count) is not None)
+        nodes = sorted(debt.owed | debt.targets)
+        return record.Owing(debt.count, tuple((node, self._atlas.places[node]) for node in nodes), groups)
+
+    def _finish(self, debt: Debt, now: float) -> None:
+        """All have it; but for its groups perhaps."""
+        debt.is_over, debt.due = True, None
+        parts = [part for count in debt.groups.values() if (part := self._debts.kept(count)) is not None]
+        if any(not part.owed for part in parts):
+            return
+        if parts:
+            self._owe(debt, {node for part in parts for node in part.owed}, now)
+            return
+        self._figures.settled += 1
+        self._debts.settle(debt)
+        self._finish_parent(debt, now)
+
+    def _finish_parent(self, debt: Debt, now: float) -> None:
+        parent = debt.parent
+        if parent is None:
+            return
+        if parent.owed and self._debts.kept(parent.count) is parent:
+            self._keep(self.owing(parent))
+        elif parent.is_over and self._debts.get(parent.count) is parent:
+            self._finish(parent, now)
 
     def hurry(self, now: float) -> None:
         """Tables or links have changed: what has failed may go well now."""
@@ -424,7 +521,8 @@ class Issuing:
         self._ticking = False
         for debt in self._debts.due(now):
             if debt.is_under_way:
-                self._custody.forget((*self._carrier.own, debt.count, debt.attempt))
+                assert debt.publication.origin is not None
+                self._custody.forget((*debt.publication.origin, debt.attempt))
                 debt.is_under_way = False
             self._attempt(debt, now)
         if self._debts.under_way:

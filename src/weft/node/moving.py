@@ -1,20 +1,25 @@
 """Sessions that follow their clients from node to node.
 
-A client comes, and this node does not have its session. The master says who had it until now; from then on it is this
-node's, which no other can be at the same time. What follows depends on who had it:
+A client comes, and this node does not have its session, or may not have it any more. The master says who had it until
+now; from then on it is this node's, which no other can be at the same time. What follows depends on who had it:
 
-- nobody: the client is new;
+- nobody, or this node: the client is let in;
 - a node that is there: the session is made here with the subscriptions that the master knows. When these are in place,
   the other node is asked for it: it closes the client's old connection and gives what waits for the client, which comes
-  before what has come here meanwhile. Publications that came to both are told apart by their numbers. The client is let
-  in when that is done;
+  before what has come here meanwhile. The client is let in when that is done;
 - a node that is down: the client is let in with its subscriptions, and what waits at the other node follows when that
   is back.
 
-What comes to the other node for the session later, because somebody did not know yet or owed it to that node while it
-was down, is passed on for some time to where the session is (`Trail`). There it is given to this session alone, unless
-the session has had it: what has come since the session is here is noted for as long. And what it was given at the other
-node, and comes here later, it does not get again: the other node says what it has had of late.
+A node that is asked gives what it has, and names the nodes that it is still waiting for itself (`rest`): the asker goes
+on to these, so that a session that has been at many nodes, some of them down, is gathered by who has it now.
+
+With the master out of reach a client is let in on this node's own authority. The session is claimed when the master is
+back, and gathered then.
+
+A publication may come to a session twice, at two nodes: each session knows what it was given (`Session.had`), and takes
+that along. What comes to the other node for the session later, because somebody did not know yet or owed it to that
+node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
+What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
 The other node keeps what it has given until this one has it on its disk. Both remember across a crash: who asked asks
 again, who gave gives again. A client who wants no session (clean) has it ended there instead.
@@ -27,7 +32,7 @@ from itertools import count
 from weft.broker import record as r
 from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Admitted, Event, SessionArrived, SessionClaimed
+from weft.broker.effect import Admitted, Close, Event, SessionArrived, SessionClaimed
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
 from weft.broker.publication import Origin
@@ -53,15 +58,20 @@ from weft.wire.frame import (
 from weft.wire.mqtt.topic import is_shared
 
 PART = 1 << 20  # bytes of records in a frame
-NOTED = 100_000  # publications that are noted for a session that has come
 HELD = "moving"  # the reason for which a connection is not read
+
+Place = tuple[int, int]  # a node, and its place on the ring
 
 
 @dataclass(slots=True)
 class _Arrival:
-    connection: int
+    """A session that this node wants, or has taken without being asked; the master's answer is awaited."""
+
     client: str
     clean: bool
+    connection: int | None  # that waits to be let in
+    is_sent: bool = False  # the master may have been asked
+    is_kept: bool = False  # in the journal: the client is in
 
 
 @dataclass(slots=True)
@@ -69,34 +79,32 @@ class _Fetch:
     client: str
     node: int
     ring_id: int
+    known: frozenset[str] | None  # filters that the session came with; None until its client is in
     clean: bool = False
     token: int = 0
-    parts: dict[int, tuple[bytes, ...]] = field(default_factory=dict)
-    size: int | None = None  # how many parts there are, when that is known
-    connections: list[int] = field(default_factory=list)  # that wait for it
-    had: tuple[Origin, ...] = ()  # publications that the session was given there
+    parts: dict[int, SessionMoved] = field(default_factory=dict)
 
-    def add(self, frame: SessionMoved) -> tuple[bytes, ...] | None:
-        """All records, when all parts have come."""
-        self.parts[frame.part] = frame.records
-        self.had += frame.had
-        if frame.last:
-            self.size = frame.part + 1
-        if self.size is None or len(self.parts) < self.size:
+    def add(self, frame: SessionMoved) -> SessionMoved | None:
+        """All of it as one, when all parts have come."""
+        self.parts[frame.part] = frame
+        last = self.parts[max(self.parts)]
+        if not last.last or len(self.parts) <= last.part:
             return None
-        return tuple(one for part in sorted(self.parts) for one in self.parts[part])
+        records = tuple(one for part in sorted(self.parts) for one in self.parts[part].records)
+        return SessionMoved(frame.client, frame.token, 0, True, records, last.had, last.rest)
 
 
 @dataclass(slots=True)
 class Trail:
     """Where a session has gone from here."""
 
-    client: str
-    node: int
-    ring_id: int
+    given: record.Given
     filters: FilterIndex[bool]
-    records: tuple[bytes, ...]  # none when the other node has them
-    had: dict[Origin, None] = field(default_factory=dict)  # what came for it while it was here
+    had: dict[Origin, None]  # what it was given while it was here, and what was sent after it
+
+    @property
+    def client(self) -> str:
+        return self.given.client
 
 
 class Moving:
@@ -127,158 +135,154 @@ class Moving:
         self._send = send
         self._tokens = count(1)
         self._has_joined = False  # since this node started
-        self._asked: dict[int, _Arrival] = {}
-        self._fetches: dict[str, _Fetch] = {}
+        self._asked: dict[int, _Arrival] = {}  # by token
+        self._fetches: dict[tuple[str, int], _Fetch] = {}  # by client and node
+        self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
         self._trails: dict[str, Trail] = {}
-        self._had: dict[str, dict[Origin, None]] = {}  # by client: what has come since its session came
+        self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
         self._promised: list[tuple[int, int, int, Frame]] = []  # position, node, ring id: to say when on the disk
 
     # A client comes
 
     def connect(self, connection: int, client: str, clean: bool, now: float) -> None:
+        self._turn_away(client)
+        arrival = _Arrival(client, clean, connection)
+        token = next(self._tokens)
+        self._asked[token] = arrival
         if MASTER not in self._atlas.up and self._has_joined:
-            self._admit(connection, now)
+            self._let_in_alone(arrival, now)
             return
         self._outbox.hold(connection, HELD)
-        token = next(self._tokens)
-        self._asked[token] = _Arrival(connection, client, clean)
         if self._has_joined:
-            self._outbox.tell(MASTER, FindSession(client, token))
-        self._deadlines.at(now + self._parameters.patience, lambda then: self._lose_patience(token, then))
+            self._ask(token, arrival)
+        self._deadlines.at(now + self._parameters.patience, lambda then: self._let_in_alone(arrival, then))
 
-    def join(self, now: float) -> None:
-        """This node is part of the network: who came before that is asked for now."""
-        if not self._has_joined:
-            self._has_joined = True
-            for token, arrival in self._asked.items():
-                self._outbox.tell(MASTER, FindSession(arrival.client, token))
+    def join(self) -> None:
+        """This node is part of the network, again perhaps: the master is asked for all who came meanwhile."""
+        self._has_joined = True
+        for token, arrival in self._asked.items():
+            self._ask(token, arrival)
 
     def answer(self, news: SessionAt, now: float) -> None:
         """The master has said who had the session."""
         arrival = self._asked.pop(news.token, None)
         if arrival is None:
             return
-        if news.node in (NOBODY, self._atlas.node):
-            self._admit(arrival.connection, now)
-            return
+        if arrival.connection is not None:
+            self._receive(arrival.client, arrival.connection, now)
+        if arrival.is_kept:
+            self._keep(record.Fetched(arrival.client, NOBODY))
         session = news.session if news.session is not None and news.session.expiry else None
-        fetch = _Fetch(arrival.client, news.node, news.ring_id, arrival.clean)
-        if session is not None and not arrival.clean:
-            self._make(session, fetch, now)
-        if news.is_up:
-            fetch.connections.append(arrival.connection)
-            self._fetches[fetch.client] = fetch
-            self._directory.wait(lambda then: self._fetch(fetch, then), now)
-            self._deadlines.at(now + self._parameters.moving, lambda then: self._let_in(fetch, then))
-        else:
-            if session is not None:
-                self._fetches[fetch.client] = fetch
-            self._admit(arrival.connection, now)
+        is_elsewhere = news.node not in (NOBODY, self._atlas.node)
+        if is_elsewhere and (news.is_up or session is not None):
+            self._claim(arrival, news, session, now)
+        self._welcome(arrival.client, now)
 
     def forget(self, connection: int) -> None:
-        """The connection is gone."""
-        self._asked = {token: one for token, one in self._asked.items() if one.connection != connection}
-        for fetch in self._fetches.values():
-            if connection in fetch.connections:
-                fetch.connections.remove(connection)
+        """The connection is gone. The session is this node's all the same, if the master was asked for it."""
+        for token, arrival in list(self._asked.items()):
+            if arrival.connection == connection:
+                arrival.connection = None
+                if not arrival.is_sent:
+                    del self._asked[token]
+        self._guests = {client: one for client, one in self._guests.items() if one != connection}
 
-    def note(self, origin: Origin | None) -> None:
-        """A publication has come to the sessions of this node, those on their way included."""
-        if origin is not None:
-            for had in self._had.values():
-                had[origin] = None
-                if len(had) > NOTED:
-                    del had[next(iter(had))]
-
-    def has_had(self, client: str, origin: Origin) -> bool:
-        return origin in self._had.get(client, ())
+    def end(self, client: str) -> None:
+        """The session has ended here: so it does wherever more of it waits."""
+        for fetch in self._fetches_of(client):
+            fetch.clean = True
 
     def trail(self, client: str) -> Trail | None:
         return self._trails.get(client)
 
     def trails(self, name: str) -> list[Trail]:
         """Sessions that have gone from here, and want what is published on a name."""
-        return [trail for trail in self._trails.values() if trail.filters.match(name)]
+        return [
+            trail
+            for trail in self._trails.values()
+            if self._broker.session(trail.client) is None and trail.filters.match(name)
+        ]
 
     def lose_master(self, now: float) -> None:
-        asked, self._asked = self._asked, {}
-        for arrival in asked.values():
-            self._admit(arrival.connection, now)
+        for arrival in list(self._asked.values()):
+            self._let_in_alone(arrival, now)
 
     # Between the nodes
 
     def give(self, source: int, ring_id: int, frame: FetchSession, now: float) -> None:
         """Another node asks for a session."""
-        self._happen(SessionClaimed(frame.client), now)
-        if frame.client in self._fetches and not frame.clean:
-            return  # some of it is on its way here still; the other asks again
+        client = frame.client
+        if any(arrival.client == client and arrival.is_sent for arrival in self._asked.values()):
+            return  # it is not known yet where it was; the other asks again
+        self._turn_away(client)
+        self._happen(SessionClaimed(client), now)
+        rest = self._fetches_of(client)
+        for one in rest:
+            self._end_fetch(one)
         if frame.clean:
-            self._erase(frame.client)
-            if (rest := self._fetches.pop(frame.client, None)) is not None:
-                self._send(rest.node, rest.ring_id, FetchSession(frame.client, 0, clean=True))
-            self._happen(MovedAway(frame.client, ended=True), now)
-        elif records := self._broker.export(frame.client):
-            self._figures.sessions_given += 1
-            given = record.Given(frame.client, source, ring_id, records)
-            self._keep(given)
-            self._lay(given, now)
-            self._happen(MovedAway(frame.client), now)
-        trail = self._trails.get(frame.client)
-        had = tuple(self._seen.had(trail.filters.match)) if trail is not None else ()
-        for part, last, some in _parts(trail.records if trail is not None else ()):
-            moved = SessionMoved(frame.client, frame.token, part, last, some, had if last else ())
-            self._send(source, ring_id, moved)
+            self._end_everywhere(client, rest, now)
+        else:
+            self._give_away(client, (source, ring_id), rest, now)
+        self._answer_with_trail(source, ring_id, frame)
 
     def take(self, source: int, ring_id: int, frame: SessionMoved, now: float) -> None:
-        fetch = self._fetches.get(frame.client)
+        fetch = self._fetches.get((frame.client, source))
         if fetch is None or fetch.token != frame.token:
             return
-        records = fetch.add(frame)
-        if records is None:
+        moved = fetch.add(frame)
+        if moved is None:
             return
-        del self._fetches[frame.client]
-        if records and not fetch.clean:
-            self._figures.sessions_fetched += 1
-            here, there = frozenset(self._had.get(frame.client, ())), frozenset(fetch.had)
-            self._happen(SessionArrived(records, here, there), now)
-            session = self._broker.session(frame.client)
-            if session is not None:
-                self._deadlines.at(now + self._parameters.linger, lambda _: session.skip.clear())
-        self._keep(record.Fetched(frame.client))
+        self._end_fetch(fetch)
+        if not fetch.clean:
+            self._take_over(fetch, moved, now)
         self._promised.append((self._broker.position, source, ring_id, SessionTaken(frame.client, frame.token)))
-        self._let_in(fetch, now)
+        self._welcome(frame.client, now)
 
     def let_go(self, frame: SessionTaken) -> None:
         """The other node has it on its disk."""
-        if frame.client in self._trails:
-            self._trails[frame.client].records = ()
+        trail = self._trails.get(frame.client)
+        if trail is not None and trail.given.records:
+            old = trail.given
+            trail.given = record.Given(old.client, old.node, old.ring_id, (), tuple(trail.had), ())
+            self._keep(trail.given)
 
-    def come_back(self, node: int, ring_id: int, now: float) -> None:
+    def come_back(self, node: int, now: float) -> None:
         """A node is there again: what waits there for sessions that are here can follow."""
         for fetch in list(self._fetches.values()):
             if fetch.node == node:
-                fetch.ring_id = ring_id
                 self._fetch(fetch, now)
+
+    def remove(self, node: int) -> None:
+        """A node will not come back, and what waits there is lost."""
+        for fetch in [one for one in self._fetches.values() if one.node == node]:
+            self._end_fetch(fetch)
 
     def sync(self, synced: int) -> None:
         while self._promised and self._promised[0][0] <= synced:
             _, node, ring_id, frame = self._promised.pop(0)
             self._send(node, ring_id, frame)
 
+    def prune(self, now: float) -> None:
+        """Forget what sessions were given long ago; for those that have come here lately more may follow."""
+        self._lingering = {client: until for client, until in self._lingering.items() if until > now}
+        waiting = {client for client, _ in self._fetches}
+        for session in self._broker.sessions():
+            if session.had and session.client not in self._lingering and session.client not in waiting:
+                session.had = self._seen.left_of(session.had, now)
+
     # What outlives a crash
 
     def restore(
-        self,
-        fetching: dict[str, tuple[int, int]],
-        had: dict[str, set[Origin]],
-        given: dict[str, record.Given],
-        now: float,
+        self, fetching: dict[tuple[str, int], record.Fetching], given: dict[str, record.Given], now: float
     ) -> None:
         for one in given.values():
             self._lay(one, now)
-        for client, (node, ring_id) in fetching.items():
-            self._fetches[client] = _Fetch(client, node, ring_id)
-            self._had[client] = dict.fromkeys(had.get(client, ()))
+        for each in fetching.values():
+            if each.node == NOBODY:
+                self._asked[next(self._tokens)] = _Arrival(each.client, False, None, is_kept=True)
+            else:
+                fetch = _Fetch(each.client, each.node, each.ring_id, frozenset(each.known))
+                self._fetches[each.client, each.node] = fetch
 
     def retry(self, now: float) -> None:
         """This node is in the network again."""
@@ -286,21 +290,114 @@ class Moving:
             self._fetch(fetch, now)
 
     def records(self) -> Iterator[record.Record]:
-        fetches = [record.Fetching(one.client, one.node, one.ring_id) for one in self._fetches.values()]
-        given = [record.Given(one.client, one.node, one.ring_id, one.records) for one in self._trails.values()]
-        had = [record.Had(client, tuple(self._had.get(client, ()))) for client in self._fetches]
-        return iter([*fetches, *had, *given])
+        fetches = [_fetching(one) for one in self._fetches.values()]
+        alone = [record.Fetching(one.client, NOBODY, 0, ()) for one in self._asked.values() if one.is_kept]
+        had = [record.Had(one.client, tuple(one.had)) for one in self._broker.sessions() if one.had and one.persistent]
+        return iter([*fetches, *alone, *had, *(trail.given for trail in self._trails.values())])
 
-    def _make(self, session: Owned, fetch: _Fetch, now: float) -> None:
-        """A session with the subscriptions that the master knows."""
-        made = [r.SessionOpened(session.client, session.version, session.expiry, 0)]
-        subscribed = [r.Subscribed(session.client, *_fields(one)) for one in session.subscriptions]
-        self._keep(record.Fetching(fetch.client, fetch.node, fetch.ring_id))
-        self._erase(fetch.client)
-        had: dict[Origin, None] = {}
-        self._had[fetch.client] = had
-        self._deadlines.at(now + self._parameters.linger, lambda _: self._forget(fetch.client, had))
-        self._happen(SessionArrived(tuple(map(r.encode, [*made, *subscribed]))), now)
+    # Letting in
+
+    def _ask(self, token: int, arrival: _Arrival) -> None:
+        arrival.is_sent = True
+        self._outbox.tell(MASTER, FindSession(arrival.client, token))
+
+    def _let_in_alone(self, arrival: _Arrival, now: float) -> None:
+        """The master does not answer: the client is in, and its session is claimed when the master is there."""
+        if arrival.connection is None or arrival not in self._asked.values():
+            return
+        connection, arrival.connection = arrival.connection, None
+        if not arrival.clean and not arrival.is_kept:
+            arrival.is_kept = True
+            self._keep(record.Fetching(arrival.client, NOBODY, 0, ()))
+        self._admit(connection, now)
+
+    def _claim(self, arrival: _Arrival, news: SessionAt, session: Owned | None, now: float) -> None:
+        """The session is this node's, and what waits for it is at another."""
+        here = self._broker.session(arrival.client)
+        is_in = here is not None and not here.unsure
+        known = frozenset(here.subscriptions) if here is not None and is_in else None
+        fetch = _Fetch(arrival.client, news.node, news.ring_id, known, arrival.clean)
+        self._fetches[fetch.client, fetch.node] = fetch
+        self._keep(_fetching(fetch))
+        if session is not None and not arrival.clean:
+            self._make(session, known, now)
+        if news.is_up:
+            self._directory.wait(lambda then, _: self._fetch(fetch, then), now)
+
+    def _welcome(self, client: str, now: float) -> None:
+        """Let the client in, if nothing more of its session can be had at the moment."""
+        if not any(fetch.node not in self._atlas.down for fetch in self._fetches_of(client)):
+            self._open_door(client, now)
+
+    def _receive(self, client: str, connection: int, now: float) -> None:
+        """A client may have to wait for its session, but not for ever."""
+
+        def lose_patience(then: float) -> None:
+            if self._guests.get(client) == connection:
+                self._open_door(client, then)
+
+        self._guests[client] = connection
+        self._deadlines.at(now + self._parameters.moving, lose_patience)
+
+    def _open_door(self, client: str, now: float) -> None:
+        connection = self._guests.pop(client, None)
+        if connection is not None:
+            session = self._broker.session(client)
+            for fetch in self._fetches_of(client):
+                if fetch.known is None:
+                    fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
+                    self._keep(_fetching(fetch))
+            self._admit(connection, now)
+
+    def _turn_away(self, client: str) -> None:
+        """Who waits to be let in under a name is superseded by who comes now, here or elsewhere."""
+        waiting = [one for one in self._asked.values() if one.client == client and one.connection is not None]
+        for arrival in waiting:
+            assert arrival.connection is not None
+            self._close(arrival.connection)
+            arrival.connection = None
+        if (connection := self._guests.pop(client, None)) is not None:
+            self._close(connection)
+
+    def _close(self, connection: int) -> None:
+        self._outbox.resume(connection, HELD)
+        self._outbox.send(Close(connection))
+
+    def _admit(self, connection: int, now: float) -> None:
+        self._outbox.resume(connection, HELD)
+        self._happen(Admitted(connection), now)
+
+    # Giving
+
+    def _give_away(self, client: str, to: Place, rest: list[_Fetch], now: float) -> None:
+        session = self._broker.session(client)
+        if session is None and not rest:
+            return
+        if session is not None and (before := self._trails.get(client)) is not None:  # nobody has taken that
+            self._arrive(client, frozenset(session.subscriptions), before.given.records, before.given.had, now)
+        ended = [one for one in rest if one.clean and session is not None]
+        for one in ended:
+            self._send(one.node, one.ring_id, FetchSession(client, 0, clean=True))
+        places = tuple((one.node, one.ring_id, tuple(sorted(one.known or ()))) for one in rest if one not in ended)
+        had = tuple(session.had) if session is not None else ()
+        self._figures.sessions_given += 1
+        given = record.Given(client, *to, self._broker.export(client), had, places)
+        self._keep(given)
+        self._lay(given, now)
+        self._happen(MovedAway(client), now)
+
+    def _end_everywhere(self, client: str, rest: list[_Fetch], now: float) -> None:
+        self._erase(client)
+        for one in rest:
+            self._send(one.node, one.ring_id, FetchSession(client, 0, clean=True))
+        self._happen(MovedAway(client, ended=True), now)
+
+    def _answer_with_trail(self, source: int, ring_id: int, frame: FetchSession) -> None:
+        trail = self._trails.get(frame.client)
+        given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), (), ())
+        for part, last, some in _parts(given.records):
+            more = (given.had, given.rest) if last else ((), ())
+            self._send(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
     def _lay(self, given: record.Given, now: float) -> None:
         """What comes for a session that leaves goes after it."""
@@ -308,52 +405,92 @@ class Moving:
         kept.replay(given.records)
         filters: FilterIndex[bool] = FilterIndex()
         for one in kept.sessions.values():
-            for pattern in one.subscriptions:
-                if not is_shared(pattern):
+            for pattern, subscription in one.subscriptions.items():
+                if subscription.qos and not is_shared(pattern):
                     filters.setdefault(pattern, lambda: True)
-        had = self._had.pop(given.client, {})
-        trail = Trail(given.client, given.node, given.ring_id, filters, given.records, had)
-        self._trails[given.client] = trail
+        trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had))
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
     def _end(self, trail: Trail) -> None:
         """Nothing more comes; what the other node has not taken it may still ask for."""
-        if self._trails.get(trail.client) is trail and not trail.records:
+        if self._trails.get(trail.client) is trail and not trail.given.records:
             self._erase(trail.client)
 
     def _erase(self, client: str) -> None:
         if self._trails.pop(client, None) is not None:
             self._keep(record.GivenUp(client))
 
-    def _forget(self, client: str, had: dict[Origin, None]) -> None:
-        if self._had.get(client) is had:
-            del self._had[client]
+    # Taking
+
+    def _make(self, session: Owned, known: frozenset[str] | None, now: float) -> None:
+        """A session with the subscriptions that the master knows."""
+        made = [r.SessionOpened(session.client, session.version, session.expiry, 0)]
+        subscribed = [r.Subscribed(session.client, *_fields(one)) for one in session.subscriptions]
+        self._lingering[session.client] = now + self._parameters.linger
+        self._happen(SessionArrived(tuple(map(r.encode, [*made, *subscribed])), known=known), now)
+
+    def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
+        """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
+        client, trail = fetch.client, self._trails.get(fetch.client)
+        self._arrive(client, fetch.known, moved.records, moved.had, now)
+        rest = moved.rest
+        is_back = any(node == self._atlas.node for node, _, _ in rest) or not (moved.records or moved.had or rest)
+        if trail is not None and trail.given.records and is_back:
+            self._arrive(client, fetch.known, trail.given.records, trail.given.had, now)
+            rest += trail.given.rest
+        self._erase(client)
+        session = self._broker.session(client)
+        here = frozenset(session.subscriptions) if session is not None else frozenset()
+        for node, ring_id, known in rest:
+            if node != self._atlas.node and (client, node) not in self._fetches:
+                one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(known))
+                self._keep(_fetching(one))
+                self._fetch(one, now)
+
+    def _arrive(
+        self,
+        client: str,
+        known: frozenset[str] | None,
+        records: tuple[bytes, ...],
+        had: tuple[Origin, ...],
+        now: float,
+    ) -> None:
+        if records:
+            self._figures.sessions_fetched += 1
+            self._lingering[client] = now + self._parameters.linger
+            self._happen(SessionArrived(records, frozenset(had), known), now)
+            self._keep(record.Had(client, had))
+
+    def _fetches_of(self, client: str) -> list[_Fetch]:
+        return [one for one in self._fetches.values() if one.client == client]
+
+    def _end_fetch(self, fetch: _Fetch) -> None:
+        del self._fetches[fetch.client, fetch.node]
+        self._keep(record.Fetched(fetch.client, fetch.node))
 
     def _fetch(self, fetch: _Fetch, now: float) -> None:
-        if self._fetches.get(fetch.client) is not fetch or fetch.node in self._atlas.down:
+        if self._fetches.get((fetch.client, fetch.node)) is not fetch or fetch.node in self._atlas.down:
             return
         fetch.token = next(self._tokens)
-        fetch.parts, fetch.size, fetch.had = {}, None, ()
+        fetch.parts = {}
         self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, fetch.clean))
-        self._deadlines.at(now + self._parameters.moving, lambda then: self._fetch_again(fetch, fetch.token, then))
+        self._look_after(fetch, now)
 
-    def _fetch_again(self, fetch: _Fetch, token: int, now: float) -> None:
-        if fetch.token == token:
-            self._fetch(fetch, now)
+    def _look_after(self, fetch: _Fetch, now: float) -> None:
+        """Ask again if nothing has come for a while."""
+        token, before = fetch.token, len(fetch.parts)
 
-    def _let_in(self, fetch: _Fetch, now: float) -> None:
-        waiting, fetch.connections = fetch.connections, []
-        for connection in waiting:
-            self._admit(connection, now)
+        def look(then: float) -> None:
+            if fetch.token == token and len(fetch.parts) > before:
+                self._look_after(fetch, then)
+            elif fetch.token == token:
+                self._fetch(fetch, then)
 
-    def _lose_patience(self, token: int, now: float) -> None:
-        arrival = self._asked.pop(token, None)
-        if arrival is not None:
-            self._admit(arrival.connection, now)
+        self._deadlines.at(now + self._parameters.patience, look)
 
-    def _admit(self, connection: int, now: float) -> None:
-        self._outbox.resume(connection, HELD)
-        self._happen(Admitted(connection), now)
+
+def _fetching(fetch: _Fetch) -> record.Fetching:
+    return record.Fetching(fetch.client, fetch.node, fetch.ring_id, tuple(sorted(fetch.known or ())))
 
 
 def _fields(one: object) -> tuple[str, int, int]:

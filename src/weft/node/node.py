@@ -6,6 +6,8 @@ events, same effects.
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from math import inf
 from typing import Any, ClassVar
 
 from weft.access.guard import Guard
@@ -27,7 +29,7 @@ from weft.node.figure import Figures
 from weft.node.identity import Identity
 from weft.node.issuing import Issuing
 from weft.node.moving import Moving
-from weft.node.outbox import Outbox
+from weft.node.outbox import Gate, Outbox
 from weft.node.parameters import DEFAULT, Parameters
 from weft.node.recovery import Recovery
 from weft.node.retention import Retention, publication_of
@@ -89,8 +91,10 @@ class Node:
             self.broker.reroute,
             self._issuer.numbered,
             self._keep,
+            self._offer,
         )
-        self._directory = Directory(self.atlas, self._outbox, self._deadlines, network.patience, self.broker.session)
+        alone = network.lease * 1.2  # seconds; the leases of others have ended by then
+        self._directory = Directory(self.atlas, self._outbox, self._deadlines, alone, self.broker.session)
         self._moving = Moving(
             self.broker,
             self._seen,
@@ -134,6 +138,7 @@ class Node:
     # Events
 
     def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        self._issuing.look_at_lease(now)
         handler = self._EVENTS.get(type(event))
         if handler is not None:
             handler(self, event, now)
@@ -163,24 +168,21 @@ class Node:
         self._issuer.count = recovery.next_count
         self._keep(record.Started(self.identity.incarnation, recovery.next_count))
         self._ready = self.broker.position
-        for (issuer, incarnation), counts in recovery.taken.items():
-            self._seen.restore(issuer, incarnation, counts, now)
-        self._moving.restore(recovery.fetching, recovery.had, recovery.given, now)
+        self._moving.restore(recovery.fetching, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
+        for session in self.broker.sessions():
+            session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
         for count, publication in recovery.owed.items():
-            self._issuing.restore(publication, recovery.owing.get(count, ()), now)
+            self._issuing.restore(publication, recovery.owing.get(count), recovery.run, now)
         return self._finish(now)
 
     def records(self) -> Iterator[bytes]:
         """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
         own: list[record.Record] = [record.Started(self.identity.incarnation, self._issuer.count)]
-        own += [record.Taken(issuer, incarnation, tuple(counts)) for issuer, incarnation, counts in self._seen.taken()]
+        debts = sorted((debt for debt in self.debts if not debt.group), key=lambda debt: debt.count)
+        own += [self._issuing.owing(debt) for debt in debts if debt.owed or debt.targets]
         own += self._moving.records()
-        debts = [debt.publication for debt in self.debts]
-        for debt in self.debts:
-            if nodes := sorted(debt.owed | debt.targets):
-                own.append(record.Owing(debt.count, tuple((node, self.atlas.places[node]) for node in nodes)))
-        return _snapshot(self.broker.records(), debts, own)
+        return _snapshot([debt.publication for debt in debts], own, self.broker.records())
 
     def is_drained(self) -> bool:
         """Whether everybody has what this node's clients have published, as far as that can be."""
@@ -211,6 +213,8 @@ class Node:
             return
         self.atlas.up.discard(event.peer)
         if event.peer == MASTER:
+            self._issuing.lose_lease(now)
+            self._directory.lose_master(now)
             self._moving.lose_master(now)
             return
         self._carrier.rewire(now)
@@ -288,15 +292,16 @@ class Node:
                 continue
             if message.kept:
                 key = (message.issuer, message.incarnation, message.count, message.attempt)
-                kept.append((key, content.name_of(message.content)))
+                kept.append((key, b"" if message.group else content.name_of(message.content)))
             if not first:
+                if message.kept and message.attempt > 1 and message.group in ("", DIRECT):
+                    origin = (message.issuer, message.incarnation, message.count)
+                    self._offer(publication_of(content.decode(message.content), origin, now), now)
                 continue
             self.traffic.arrived += content.count_of(message.content)
-            if message.group in ("", DIRECT):
-                self._moving.note((message.issuer, message.incarnation, message.count))
             if message.kept and message.group in ("", DIRECT):
                 for trail in self._moving.trails(content.name_of(message.content).decode()):
-                    self._issuing.send_after(message, trail.client, trail.ring_id)
+                    self._issuing.send_after(message, trail)
             if message.group.startswith(SESSION):
                 self._take_for_session(message, now)
             elif message.group not in ("", DIRECT):
@@ -315,7 +320,7 @@ class Node:
         for key, name in kept:
             if self.custody.is_engaged(key):
                 self.custody.keep(key, self.broker.position)
-                if self.atlas.down:
+                if name and self.atlas.down:
                     self.custody.owe(key, self.atlas.owed(name.decode()))
         kept.clear()
 
@@ -330,15 +335,11 @@ class Node:
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
         origin = (message.issuer, message.incarnation, message.count)
-        session = self.broker.session(client)
-        if session is not None:
-            if not self._moving.has_had(client, origin):
-                publication = publication_of(content.decode(message.content), origin, now)
-                publication.origin = None  # that this node has had it is not said
-                self._happen(e.ArrivedForSession(publication, client), now)
-                session.skip[origin] = None
+        if self.broker.session(client) is not None:
+            publication = publication_of(content.decode(message.content), origin, now)
+            self._happen(e.ArrivedForSession(publication, client), now)
         elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
-            self._issuing.send_after(message, client, trail.ring_id)
+            self._issuing.send_after(message, trail)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
         name = content.name_of(message.content)
@@ -384,7 +385,8 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.replan()
         self._issuing.ask_again()
-        self._moving.join(now)
+        for session in self.broker.sessions():
+            session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -418,7 +420,11 @@ class Node:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
             if not frame.whole or router.tables.get(one.topic) != neighbours:
                 router.handle(Assigned(one.topic, neighbours, one.safe), now * 1000)
-        self._issuing.is_informed |= self._is_listed
+        if self._is_listed and not self._issuing.is_informed:
+            self._issuing.is_informed = True
+        if frame.whole:
+            self._moving.join()
+            self._outbox.tell(MASTER, w.Confirm(self._issuing.lease.ask(now)))
         self._changed(frame.version, now)
 
     def _directed(self, peer: int, frame: w.Way, now: float) -> None:
@@ -451,20 +457,30 @@ class Node:
             absence = absence_of(frame.ring_id, frame.filters)
             self.atlas.down[frame.node] = absence
             self._issuing.replan()
-            self.debts.forgive(frame.node, lambda name: bool(absence.filters.match(name)))
+            self.debts.forgive(frame.node, absence.wants)
 
     def _back(self, peer: int, frame: w.Back, now: float) -> None:
         self.atlas.down.pop(frame.node, None)
         self.atlas.places[frame.node] = frame.ring_id
         self._issuing.replan()
         self._issuing.come_back(frame.node, now)
-        self._moving.come_back(frame.node, frame.ring_id, now)
+        self._moving.come_back(frame.node, now)
 
     def _removed(self, peer: int, frame: w.Removed, now: float) -> None:
         self.atlas.down.pop(frame.node, None)
         self.atlas.places.pop(frame.node, None)
         self._issuing.replan()
         self.debts.forgive(frame.node)
+        self._moving.remove(frame.node)
+
+    def _confirmed(self, peer: int, frame: w.Confirmed, now: float) -> None:
+        self._issuing.take_lease(frame.token, now)
+
+    def _placed(self, peer: int, frame: w.Places, now: float) -> None:
+        self.atlas.places.update(frame.places)
+
+    def _parted(self, peer: int, frame: w.Parted, now: float) -> None:
+        self._issuing.lose_lease(now)
 
     def _session_at(self, peer: int, frame: w.SessionAt, now: float) -> None:
         self._moving.answer(frame, now)
@@ -514,9 +530,17 @@ class Node:
 
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
-        self._seen.is_first(publication.origin, publication.topic, now)
-        self._moving.note(publication.origin)
-        self._issuing.issue(publication, self._source, now)
+        self._seen.is_first(publication.origin, now)
+        self._issuing.issue(publication, self._source, now, self._answer_to(publication))
+
+    def _answer_to(self, publication: Publication) -> Callable[[], None] | None:
+        """The acknowledgement, and all that the client is sent behind it, waits (acknowledge = tree)."""
+        session = self.broker.session(publication.publisher)
+        if self.network.acknowledge == "disk" or not publication.qos or session is None or session.connection is None:
+            return None
+        connection = session.connection.number
+        gate = self._outbox.shut(connection)
+        return lambda: self._outbox.open(connection, gate)
 
     def _digest_one(self, effect: e.Effect, now: float) -> None:
         match effect:
@@ -529,6 +553,7 @@ class Node:
             case e.SessionHere(client):
                 self._directory.note_session(client, self.broker.session(client))
             case e.SessionGone(client):
+                self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
             case e.SessionSubscribed():
                 self._directory.note_subscription(effect)
@@ -541,10 +566,19 @@ class Node:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
         if self.atlas.node != w.NOBODY:
             gate = self._outbox.shut(connection)
-            self._directory.wait(lambda _: self._outbox.open(connection, gate), now)
+            self._directory.wait(lambda _, alone: self._open_gate(connection, gate, alone), now)
+
+    def _open_gate(self, connection: int, gate: Gate, alone: bool) -> None:
+        if alone:
+            self._outbox.add(e.Note("subscribed_alone", connection))
+        self._outbox.open(connection, gate)
 
     def _choose_own(self, filter_: str, publication: Publication, now: float) -> None:
         self._happen(e.ArrivedForGroup(publication, filter_), now)
+
+    def _offer(self, publication: Publication, now: float) -> None:
+        """What has come before goes to sessions that have come since."""
+        self._happen(e.ArrivedAgain(replace(publication, number=0)), now)
 
     def _retain(self, publication: Publication, now: float) -> None:
         self._digest(self.broker.retain(publication), now)
@@ -599,6 +633,7 @@ class Node:
 
     def _send(self, node: int, ring_id: int, frame: w.Frame) -> None:
         """Send a frame to any node, over the ring."""
+        ring_id = self.atlas.places.get(node, ring_id)
         routed = w.Routed(node, ring_id, self.atlas.node, self.atlas.ring_id, 0, encode_body(frame))
         towards = self.atlas.towards(node, ring_id)
         if towards is not None:
@@ -609,6 +644,7 @@ class Node:
         rates, self._issuing.rates = self._issuing.rates, {}
         if MASTER not in self.atlas.up:
             return
+        self._outbox.tell(MASTER, w.Confirm(self._issuing.lease.ask(now)))
         told = tuple((name, rate[0], rate[1]) for name, rate in rates.items())
         figures = self.broker.figures
         more = (
@@ -626,6 +662,8 @@ class Node:
     def _gossip(self, now: float) -> None:
         self._deadlines.at(now + self.network.gossip, self._gossip)
         self._retention.compare()
+        self._seen.raise_floor(self._carrier.own, self.debts.floor(self._issuer.count), now)
+        self._moving.prune(now)
 
     def _bury(self, now: float) -> None:
         self._deadlines.at(now + BURIAL, self._bury)
@@ -658,14 +696,18 @@ class Node:
         w.Removed: _removed,
         w.SessionAt: _session_at,
         w.InPlace: _in_place,
+        w.Confirmed: _confirmed,
+        w.Parted: _parted,
+        w.Places: _placed,
         w.Leave: _leave,
         w.Trace: _trace,
     }
 
 
-def _snapshot(broker: Iterator[bytes], debts: list[Publication], own: list[record.Record]) -> Iterator[bytes]:
-    yield from broker
+def _snapshot(debts: list[Publication], own: list[record.Record], broker: Iterator[bytes]) -> Iterator[bytes]:
+    """What is owed comes first, and then the count: own publications behind that are of sessions (recovery.py)."""
     for publication in debts:
         yield r.encode(r.Queued(publication, ()))
     for one in own:
         yield record.encode(one)
+    yield from broker

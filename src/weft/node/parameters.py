@@ -4,10 +4,15 @@ from dataclasses import dataclass, fields
 
 from weft.errors import WeftError
 
+LEASE = 2.5  # seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     patience: float = 1.0  # seconds that a client waits for an answer of the network, at least 0
+    acknowledge: str = "disk"  # disk: QoS 1 and 2 when it is on this node's; tree: when all nodes that want it have it
+    lease: float = 2.5  # seconds for which a node relies on what the master has confirmed, above 0, at most 2.5
+    doubt: float = 4.0  # seconds that a node with a new lease waits for others to be told of, at least 0
     moving: float = 5.0  # seconds that a client waits for its session from another node, at least 0
     linger: float = 600.0  # seconds for which a node passes on what still comes for a session that has left, at least 0
     settling: float = 2.0  # seconds until everybody has the tables of a change, at least 0
@@ -27,12 +32,16 @@ class Parameters:
     gossip: float = 30.0  # seconds between comparisons of retained messages with a peer, above 0
 
     def __post_init__(self) -> None:
+        if self.acknowledge not in ("disk", "tree"):
+            raise WeftError(f"acknowledge is {self.acknowledge!r}: give disk or tree.")
         for one in fields(self):
-            if getattr(self, one.name) < 0:
+            if one.name != "acknowledge" and getattr(self, one.name) < 0:
                 raise WeftError(f"{one.name} is {getattr(self, one.name)}: give 0 or more.")
-        for name in ("retry", "attempt", "window", "window_bytes", "owed_age", "measuring", "gossip"):
+        for name in ("retry", "attempt", "window", "window_bytes", "owed_age", "measuring", "gossip", "lease"):
             if not getattr(self, name):
                 raise WeftError(f"{name} is 0: give more.")
+        if self.lease > LEASE:
+            raise WeftError(f"lease is {self.lease}: give at most {LEASE}, for the master does not wait longer.")
         if self.memory < self.settling or self.most_retry < self.retry:
             raise WeftError("memory is at least settling, and most_retry at least retry: give others.")
 

@@ -6,7 +6,7 @@ is owed until `Settled`.
 
 from dataclasses import dataclass
 
-from weft.wire.frame_field import BLOB, COUNT, NUMBER, TEXT, Kind, many, record_of, together
+from weft.wire.frame_field import BLOB, COUNT, NODE, NUMBER, TEXT, Kind, many, record_of, together
 
 FIRST = 128  # numbers below are the broker's
 
@@ -31,26 +31,19 @@ class Settled(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Record):
-    """Publications of others that sessions of this node were given. Only in snapshots; else Queued says so."""
-
-    issuer: int
-    incarnation: int
-    counts: tuple[tuple[int, bytes], ...]  # with the names that they were on
-
-
-@dataclass(frozen=True, slots=True)
 class Fetching(Record):
-    """A client's session is here, and what waits for it is at another node still."""
+    """A client's session is here, and what waits for it is at another node still, or, with NOBODY, perhaps at one."""
 
     client: str
     node: int
     ring_id: int
+    known: tuple[str, ...]  # filters that it came with
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Record):
     client: str
+    node: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,9 @@ class Given(Record):
     client: str
     node: int
     ring_id: int
-    records: tuple[bytes, ...]
+    records: tuple[bytes, ...]  # none when the other node has them
+    had: tuple[tuple[int, int, int], ...]  # publications that it was given here
+    rest: tuple[tuple[int, int, tuple[str, ...]], ...]  # as in SessionMoved
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +67,35 @@ class GivenUp(Record):
 
 @dataclass(frozen=True, slots=True)
 class Owing(Record):
-    """Everybody has an own publication but these nodes."""
+    """Everybody has an own publication but these nodes, and members of these shared subscriptions."""
 
     count: int
     nodes: tuple[tuple[int, int], ...]  # with their places on the ring
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Had(Record):
-    """What a session has had since it came, while it still waits for the rest. Only in snapshots."""
+    """Publications that a session was given, here or before it came; those that came here Queued says too."""
 
     client: str
     origins: tuple[tuple[int, int, int], ...]
 
 
+_ORIGIN = together(COUNT, NUMBER, NUMBER)
+_PLACE = together(COUNT, NUMBER)
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
-    130: (Taken, record_of(Taken, COUNT, NUMBER, many(together(NUMBER, BLOB)))),
-    131: (Fetching, record_of(Fetching, TEXT, COUNT, NUMBER)),
-    132: (Fetched, record_of(Fetched, TEXT)),
-    133: (Given, record_of(Given, TEXT, COUNT, NUMBER, many(BLOB))),
+    131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, many(TEXT))),
+    132: (Fetched, record_of(Fetched, TEXT, NODE)),
+    133: (
+        Given,
+        record_of(Given, TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT)))),
+    ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
-    136: (Had, record_of(Had, TEXT, many(together(COUNT, NUMBER, NUMBER)))),
-    135: (Owing, record_of(Owing, NUMBER, many(together(COUNT, NUMBER)))),
+    135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),
+    136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}
 

@@ -16,11 +16,10 @@ class Recovery:
         self.broker = BrokerRecovery()
         self.count = 0  # the highest that may have been used
         self.owed: dict[int, Publication] = {}  # own ones, by count
-        self.taken: dict[tuple[int, int], dict[int, bytes]] = {}  # of others: by count, the name
-        self.fetching: dict[str, tuple[int, int]] = {}
-        self.had: dict[str, set[Origin]] = {}  # of sessions that are being fetched, what has come here meanwhile
+        self.fetching: dict[tuple[str, int], record.Fetching] = {}  # by client and node
+        self.had: dict[str, dict[Origin, None]] = {}  # by client: publications that its session was given
         self.given: dict[str, record.Given] = {}
-        self.owing: dict[int, tuple[tuple[int, int], ...]] = {}  # own ones that only some nodes miss, by count
+        self.owing: dict[int, record.Owing] = {}  # own ones that only some nodes miss, by count
 
     def replay(self, records: Iterable[bytes]) -> None:
         for data in records:
@@ -34,19 +33,26 @@ class Recovery:
         """None at or above it has ever been used."""
         return (self.count // STRIDE + 1) * STRIDE
 
+    @property
+    def run(self) -> int:
+        """How often this node has started, this time included."""
+        return self.count // STRIDE + 1
+
     def _note(self, applied: r.Record) -> None:
-        """The broker's records have the numbers of publications."""
+        """The broker's records have the numbers of publications.
+
+        An own one is owed from its first record on, which has the highest count so far; later ones are of sessions.
+        """
+        if isinstance(applied, r.SessionEnded):
+            self.had.pop(applied.client, None)
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
-        node, incarnation, count = applied.publication.origin
+        _, incarnation, count = applied.publication.origin
         for client, _, _ in applied.receivers:
-            if client in self.fetching:
-                self.had.setdefault(client, set()).add(applied.publication.origin)
-        if incarnation == self._incarnation:
-            self.count = max(self.count, count)
+            self.had.setdefault(client, {})[applied.publication.origin] = None
+        if incarnation == self._incarnation and count > self.count:
+            self.count = count
             self.owed[count] = applied.publication
-        else:
-            self.taken.setdefault((node, incarnation), {})[count] = applied.publication.topic
 
     def _apply(self, applied: record.Record) -> None:
         match applied:
@@ -55,19 +61,16 @@ class Recovery:
             case record.Settled(ranges):
                 for first, last in ranges:
                     self._settle(first, last)
-            case record.Taken(issuer, incarnation, counts):
-                self.taken.setdefault((issuer, incarnation), {}).update(counts)
-            case record.Fetching(client, node, ring_id):
-                self.fetching[client] = node, ring_id
-            case record.Fetched(client):
-                self.fetching.pop(client, None)
-                self.had.pop(client, None)
+            case record.Fetching(client, node):
+                self.fetching[client, node] = applied
+            case record.Fetched(client, node):
+                self.fetching.pop((client, node), None)
             case record.Had(client, origins):
-                self.had.setdefault(client, set()).update(origins)
+                self.had.setdefault(client, {}).update(dict.fromkeys(origins))
             case record.Given(client):
                 self.given[client] = applied
-            case record.Owing(count, nodes):
-                self.owing[count] = nodes
+            case record.Owing(count):
+                self.owing[count] = applied
             case record.GivenUp(client):
                 self.given.pop(client, None)
 

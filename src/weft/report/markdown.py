@@ -49,7 +49,7 @@ def cells(comparison: Comparison) -> tuple[str, ...]:
     between = " to " if claim.trend else " < "
     ours = between.join(map(number, comparison.ours)) or "-"
     verdict = f"{comparison.verdict}: {comparison.sentence}" if comparison.sentence else comparison.verdict
-    systems = " < ".join(claim.systems)
+    systems = (" to " if claim.is_gap else " < ").join(claim.systems)
     ratio = "-" if comparison.ratio is None else f"{comparison.ratio:.2f}"
     return (claim.section, claim.metric, systems, claim.at, _stated(claim), ours, ratio, verdict)
 
@@ -58,7 +58,7 @@ def _stated(claim: Claim) -> str:
     if claim.is_order:
         return "in this order"
     if claim.trend is not None:
-        return f"goes {claim.trend}"
+        return "stays" if claim.trend == "flat" else f"goes {claim.trend}"
     if claim.value is not None:
         return number(claim.value)
     return f"over {number(claim.low)}" if math.isinf(claim.high) else f"{number(claim.low)} to {number(claim.high)}"

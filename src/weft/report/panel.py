@@ -131,7 +131,8 @@ def _tip(system: str, at: str, value: float) -> str:
 def _explain(axes: Axes, results: Results, panel: Panel) -> None:
     """The legend, under the panel, where it hides nothing."""
     stated = [claim for system in panel.systems for claim in _stated(results.experiment, panel, system)]
-    if any(claim.at != MEAN for claim in stated):
+    labels = {point.label for point in results.points}
+    if any(claim.at in labels for claim in stated):
         axes.plot([], [], "o", ms=9, mfc="none", color=INK, label="paper")
     if any(claim.at == MEAN for claim in stated):
         axes.plot([], [], ls=DOTTED, lw=1, color=INK, label="paper, mean")

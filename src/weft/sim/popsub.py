@@ -14,7 +14,7 @@ from weft.errors import DeliveryError
 from weft.kernels.popsub import broker as ledger
 from weft.kernels.popsub.batching import NEVER, Buffers
 from weft.kernels.popsub.broker import Ledger, Load, Scene, Settings, Table
-from weft.kernels.popsub.gossiping import LIST_HEAD, MARKS, Groups
+from weft.kernels.popsub.gossiping import LIST_HEAD, ROUNDS, Groups
 from weft.kernels.popsub.simulation import simulate as simulate_events
 from weft.kernels.random import stream
 from weft.protocol.popsub.parameters import Parameters, Way
@@ -42,13 +42,17 @@ class Outcome:
     forwards: int
     pure_forwards: int
     out_of_overlay: int
-    gain_ratio: float  # mean gain of the messages that brokers sent, over all brokers
-    issuer_gain_ratio: float  # the same over issuers only
+    gain_ratio: float  # mean gain of what issuers decided on: a publication (or batch) and a link
+    message_gain_ratio: float  # mean gain of the messages that all brokers sent
+    issuer_gain_ratio: float  # the same of the messages that issuers sent
     popular_latency: float  # 99th percentile, milliseconds; as are the next
     unpopular_latency: float
     unpopular_latency_90: float  # 90th percentile
-    queue: float  # mean length that jobs found which had to wait; 0 if none had to
-    queued: int
+    load: float  # of the busiest broker: its work as a share of the time in which everything was published
+    queue: float  # mean length, in publications, that publications found which had to wait; 0 if none had to
+    queued: int  # publications
+    message_queue: float  # the same in messages, a batch being one
+    queued_messages: int
     direct_forwards: float  # 99th percentile of the direct messages of a publication that took any
     gossip_false_positives: float  # share of the publications that came by gossip
     matches_per_gossip: float
@@ -75,7 +79,8 @@ def simulate(stage: Stage, way: Way, parameters: Parameters, capacity: Capacity,
     expected, issuers = stage.expected_deliveries, np.unique(stage.traffic.issuers)
     buffers, groups = _buffers(stage, way), _groups(stage, way, parameters, seed)
     milliseconds = simulate_events(scene, buffers, groups, issuers, expected)
-    outcome = _outcome(scene.ledger, milliseconds / 1000.0)
+    load = float(scene.load.worked.max() / stage.traffic.times[-1])
+    outcome = _outcome(scene.ledger, load, milliseconds / 1000.0)
     if outcome.deliveries != expected:
         raise DeliveryError(f"{outcome.deliveries} deliveries where {expected} are due")
     return outcome
@@ -91,6 +96,7 @@ def _table(stage: Stage) -> Table:
         ways=np.full(entries, ledger.TREE, np.uint8),
         routed=np.zeros(entries, np.int32),
         flags=np.zeros(entries, np.uint8),
+        direct=np.zeros(len(stage.tree.peers), np.uint8),
         least_popular=np.full(stage.brokers, np.inf),
     )
 
@@ -100,7 +106,8 @@ def _load(stage: Stage, capacity: Capacity) -> Load:
         costs=capacity.costs(),
         additional=capacity.additional,
         busy=np.zeros(stage.brokers),
-        waiting=np.zeros(stage.brokers, np.int64),
+        worked=np.zeros(stage.brokers),
+        waiting=np.zeros((stage.brokers, 2), np.int64),
         queued=np.zeros((stage.brokers, 2), np.int64),
     )
 
@@ -109,7 +116,7 @@ def _ledger(stage: Stage, way: Way) -> Ledger:
     return Ledger(
         totals=np.zeros(ledger.TOTALS, np.int64),
         seen=np.zeros(stage.traffic.reach.shape if way in GOSSIPING else (0, 0), np.uint8),
-        gains=np.zeros(2),
+        gains=np.zeros(3),
         latencies=np.zeros((2, ledger.BINS), np.int64),
         directs=np.zeros(stage.brokers, np.int64),
     )
@@ -154,6 +161,7 @@ def _groups(stage: Stage, way: Way, parameters: Parameters, seed: int) -> Groups
     of_group = np.bincount(stage.traffic.advertisements, minlength=stage.advertisements)
     bounds = np.append(0, np.cumsum(np.repeat(of_group, stage.brokers))) if gossips else np.zeros(1, np.int64)
     publications = stage.traffic.reach.shape[0] if gossips else 0
+    words = int(np.diff(stage.tree.indptr)[stage.traffic.issuers].max()) // 64 + 1
     return Groups(
         members=np.zeros(members, np.uint8),
         round_times=np.zeros(members),
@@ -162,17 +170,20 @@ def _groups(stage: Stage, way: Way, parameters: Parameters, seed: int) -> Groups
         view_sizes=np.zeros(members, np.int64),
         log_bounds=bounds,
         log_sizes=np.zeros(members, np.int64),
-        marks=np.zeros((members, MARKS), np.int64),
+        marks=np.zeros((members, ROUNDS), np.int32),
         logs=np.empty(bounds[-1], np.int64),
-        links=np.zeros(publications, np.uint64),
-        lists=np.empty((1 + LIST_HEAD) * (bounds[-1] + 1), np.int64),
+        links=np.zeros((publications, words), np.uint64),
+        offers=np.zeros((len(stage.gains) if gossips else 0, parameters.view), np.int64),
+        offer_sizes=np.zeros(len(stage.gains) if gossips else 0, np.int64),
+        swept=np.zeros(stage.advertisements, np.int64),
+        lists=np.empty(2 * (1 + LIST_HEAD) * (bounds[-1] + 1), np.int64),
         listed=np.zeros(1, np.int64),
         random=np.array([stream(seed, 0)], np.uint64),
         upkeep=np.zeros(1, np.int64),
     )
 
 
-def _outcome(made: Ledger, seconds: float) -> Outcome:
+def _outcome(made: Ledger, load: float, seconds: float) -> Outcome:
     totals = made.totals
     popular, unpopular = int(totals[ledger.POPULAR]), int(totals[ledger.UNPOPULAR])
     received = totals[ledger.GOSSIPED_PUBLICATIONS]
@@ -183,13 +194,17 @@ def _outcome(made: Ledger, seconds: float) -> Outcome:
         forwards=int(totals[ledger.FORWARDS]),
         pure_forwards=int(totals[ledger.PURE_FORWARDS]),
         out_of_overlay=int(totals[ledger.OUT_OF_OVERLAY]),
-        gain_ratio=_ratio(made.gains[1], totals[ledger.RECORDED]),
-        issuer_gain_ratio=_ratio(made.gains[0], totals[ledger.DECIDED]),
+        gain_ratio=_ratio(made.gains[2], totals[ledger.DECIDED]),
+        message_gain_ratio=_ratio(made.gains[0], totals[ledger.RECORDED]),
+        issuer_gain_ratio=_ratio(made.gains[1], totals[ledger.RECORDED_AT_ISSUERS]),
         popular_latency=ledger.PER_BIN * _percentile(made.latencies[0], 0.99),
         unpopular_latency=ledger.PER_BIN * _percentile(made.latencies[1], 0.99),
         unpopular_latency_90=ledger.PER_BIN * _percentile(made.latencies[1], 0.90),
+        load=load,
         queue=_ratio(totals[ledger.QUEUE_LENGTHS], totals[ledger.QUEUED]),
         queued=int(totals[ledger.QUEUED]),
+        message_queue=_ratio(totals[ledger.MESSAGE_QUEUE_LENGTHS], totals[ledger.QUEUED_MESSAGES]),
+        queued_messages=int(totals[ledger.QUEUED_MESSAGES]),
         direct_forwards=_percentile(made.directs, 0.99),
         gossip_false_positives=_ratio(totals[ledger.FALSE_POSITIVES], received),
         matches_per_gossip=_ratio(totals[ledger.MATCHED_PUBLICATIONS], totals[ledger.GOSSIPS]),

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.arrays import Bools, Bytes, Floats, Int16s, Int64s
-from weft.errors import WeftError
 from weft.kernels.popsub.broker import Traffic, Tree
 from weft.kernels.popsub.reach import reach_of, worth_of
 from weft.overlays.broker_tree import BrokerTree
 from weft.workloads.popsub import ContentWorkload
-
-LINKS = 64  # of an issuer: a bit each
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +66,6 @@ def _links(tree: BrokerTree, issuers: Int64s) -> Tree:
     in_order = np.lexsort((targets, sources))
     sources, targets = sources[in_order], targets[in_order]
     indptr = np.searchsorted(sources, np.arange(tree.brokers + 1))
-    if np.diff(indptr)[issuers].max() > LINKS:
-        raise WeftError(f"A broker with publishers has more than {LINKS} links: ask for fewer nearest hosts.")
     parents, link_to, first_link = (np.full((tree.brokers, tree.brokers), -1, np.int64) for _ in range(3))
     for issuer in np.unique(issuers):
         parents[issuer] = tree.rooted_at(issuer)

@@ -1,7 +1,8 @@
 """Counts over publications that take their time, and the figures that are made of them.
 
 Times and hops are means over all deliveries. The relay share of a node is the part of the publications that came to it
-without its interest; the relay share of a network is the mean over the nodes that any came to.
+without its interest; the relay share of a network is the mean over the nodes that any came to. Relay traffic is the
+part of all notifications in the network that came to nodes without interest.
 """
 
 from typing import Any
@@ -13,7 +14,8 @@ from weft.arrays import Floats, Int64s, Integers
 
 class Tally:
     def __init__(self, nodes: int) -> None:
-        self.expected = self.deliveries = self.notifications = 0
+        self.expected = self.deliveries = 0
+        self.notifications = self.relay_notifications = 0  # those that came to nodes without interest
         self.hops = self.longest = 0
         self.time = self.notified = 0.0  # milliseconds, sums over deliveries
         self.wanted = np.zeros(nodes, np.int64)  # came to each node, with its interest
@@ -49,6 +51,7 @@ class Tally:
             "maximum_hops": self.longest,
             "relay_share": _relay_share(self.wanted, self.relayed),
             "relays_per_delivery": int(self.relayed.sum()) / deliveries,
+            "relay_traffic": self.relay_notifications / max(self.notifications, 1),
             "notifications_per_delivery": self.notifications / deliveries,
         }
 

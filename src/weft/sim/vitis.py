@@ -11,14 +11,26 @@ import numpy as np
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.vitis.dissemination import Overlay, Reach, spread
 from weft.kernels.vitis.gateway import elect, links_of, next_hops
-from weft.kernels.vitis.neighbourhood import next_round, transposed
+from weft.kernels.vitis.neighbourhood import next_round, transposed, turnover
+from weft.kernels.vitis.popularity import accept
 from weft.kernels.vitis.relay import missing, refreshed, union
-from weft.kernels.vitis.state import NOBODY, Gossip, Incoming, Proposals, Setting, nobody_knows_anybody
+from weft.kernels.vitis.state import (
+    NOBODY,
+    Gossip,
+    Incoming,
+    Popularity,
+    Proposals,
+    Setting,
+    nobody_knows_anybody,
+)
+from weft.kernels.vitis.table import all_utilities
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency, require_latency_of
 from weft.protocol.rendezvous import rendezvous
-from weft.protocol.vitis.chance import ring_id, small_world_targets
+from weft.protocol.vitis.chance import ring_id, small_world_units
 from weft.protocol.vitis.parameters import RING, Parameters
+
+MOST_PAIRED = 5000  # nodes whose utilities are worked out once, all pairs: 200 MB
 
 
 class VitisNetwork:
@@ -41,6 +53,10 @@ class VitisNetwork:
         self.link_peers = np.empty(0, np.int32)
         self.proposals = self._no_proposals()
         self.upkeep = 0  # messages of the last round
+        self.turnover = 0.0  # share of the tables' peers that came or went in the last round; both count as half
+        depth = 0 if parameters.in_degree is None else parameters.patience + 1
+        self._popularity = Popularity(np.zeros((depth, nodes), np.bool_), np.empty(0, np.int64))
+        self._accepted = np.empty(0, np.int64)  # peer * nodes + chooser, ascending
         self._joining: list[int] = []
         self._failed = np.zeros(nodes, np.bool_)
         # Keys are node * nodes + peer, ascending.
@@ -71,12 +87,15 @@ class VitisNetwork:
         self._joining = []
         came = self._incoming(before, there_before)
         now = nobody_knows_anybody(len(self.there), self.parameters.view, self.parameters.table)
-        next_round(self.setting, self.round, there_before, self.there, before, came, now)
+        next_round(self.setting, self.round, there_before, self.there, before, came, self._popularity, now)
+        self._accept(before)
         choosers = _turned(before.table, there_before)
         self.link_starts, self.link_peers = links_of(now.table, *choosers, self.there)
         self._remember_links()
         self._elect(came)
         self._ask_for_relays()
+        peers = int(np.count_nonzero(now.table != NOBODY))
+        self.turnover = turnover(before.table, now.table) / max(2 * peers, 1)
         self.gossip = now
         self.upkeep = self._messages(now)
 
@@ -101,6 +120,16 @@ class VitisNetwork:
             *_turned(before.exchanged, there),
             *transposed(self.link_starts, self.link_peers, there),
         )
+
+    def _accept(self, before: Gossip) -> None:
+        """Work out who may stay a friend of whom, and who is full."""
+        bound, full = self.parameters.in_degree, self._popularity.full
+        if bound is None:
+            return
+        is_friend = np.arange(before.table.shape[1]) >= before.first_friend[:, None]
+        choosers = _turned(np.where(is_friend, before.table, NOBODY), self.there)
+        self._accepted, refused = accept(*choosers, self._accepted, bound, full[self.round % len(full)])
+        self._popularity = Popularity(full, np.sort(refused))
 
     def _elect(self, came: Incoming) -> None:
         before, self.proposals = self.proposals, self._no_proposals()
@@ -181,12 +210,12 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
     require_latency_of(latency, instance.nodes)
     rates = np.ones(instance.topics) if rates is None else rates
     trips, host, access = host_arrays(latency)
-    targets = [small_world_targets(seed, node, parameters) for node in nodes]
-    return Setting(
+    units = [small_world_units(seed, node, parameters) for node in nodes]
+    setting = Setting(
         seed=seed,
         ring=RING,
         ring_ids=np.array([ring_id(seed, node) for node in nodes], np.int64),
-        targets=np.array(targets, np.int64).reshape(instance.nodes, parameters.small_world),
+        units=np.array(units, np.float64).reshape(instance.nodes, parameters.small_world),
         indptr=interest.indptr,
         topics=interest.indices,
         rates=rates,
@@ -199,7 +228,9 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
         floor=parameters.floor,
         shuffle=parameters.shuffle,
         patience=parameters.patience,
+        worth=np.empty((0, 0)),
     )
+    return setting._replace(worth=all_utilities(setting)) if instance.nodes <= MOST_PAIRED else setting
 
 
 def host_arrays(latency: Latency) -> tuple[Floats, Int32s, Floats]:

@@ -1,5 +1,9 @@
 """Vitis' experiment (section 4): nodes join one after the other, warm up, publish; and what it cost.
 
+"When the warm-up period is over, the topology is in a stable state": so the warm-up ends when the tables have stopped
+changing, which is when less than a share `settled` of their peers comes or goes in a round. That is a mean over some
+rounds: a network with a failure that nobody has noticed yet does not change either.
+
 All is drawn from one seed: the order in which nodes join and their contacts, issuers and topics. Publications go out
 while the gossip goes on, a few in each round. With churn (section 4.3) half of the nodes join and publish half of the
 publications before the others join.
@@ -8,8 +12,9 @@ What is published in a round spreads over the network as it stands, and has arri
 nothing to wait for at the end (the paper's cool-down).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -25,19 +30,24 @@ from weft.protocol.vitis.parameters import Parameters
 from weft.sim.tally import Tally
 from weft.sim.vitis import VitisNetwork
 
+WINDOW = 8  # rounds, beside the patience of nodes, over which changes are counted: two exchanges along the ring
+
 
 @dataclass(frozen=True)
 class Scenario:
     publications: int = 1000  # from 0
     per_round: int = 20  # publications, from 1
-    warm_up: int = 60  # rounds, from 1
+    settled: float = 0.0002  # share of the tables' peers that changes in a round, at most, in a stable state; above 0
+    most_rounds: int = 1000  # of a warm-up, which ends then even if tables still change; from 1
     join_interval: float = 100.0  # milliseconds, from 0
     churn: bool = False  # nodes and publications come in two halves
 
     def __post_init__(self) -> None:
-        for name, least in {"publications": 0, "per_round": 1, "warm_up": 1, "join_interval": 0}.items():
+        for name, least in {"publications": 0, "per_round": 1, "most_rounds": 1, "join_interval": 0}.items():
             if not getattr(self, name) >= least:
                 raise WeftError(f"{name} of Vitis' scenario is {getattr(self, name)}: give at least {least}.")
+        if not self.settled > 0:
+            raise WeftError(f"settled of Vitis' scenario is {self.settled}: give a share above 0.")
 
 
 def simulate(
@@ -49,7 +59,7 @@ def simulate(
     order = rng.permutation(instance.nodes)
     parts = np.array_split(order, 2) if scenario.churn else [order]
     tally, upkeep = Tally(instance.nodes), []
-    healing = Healing(0, 1.0)
+    healing = Healing(0, 0, 1.0)
     for part, publications in zip(parts, _shares(scenario.publications, len(parts)), strict=True):
         join_all(network, part, scenario.join_interval, rng)
         healing = _heal(network, scenario, rng)
@@ -76,14 +86,15 @@ def after_failure(
     network = VitisNetwork(instance, latency, parameters, seed)
     rng = np.random.default_rng(seed)
     join_all(network, rng.permutation(instance.nodes), scenario.join_interval, rng)
-    for _ in range(scenario.warm_up):
-        network.step()
+    for _ in until_settled(network, scenario):
+        pass
     network.fail(rng.permutation(instance.nodes)[: round(share * instance.nodes)])
     return asdict(_heal(network, scenario, rng))
 
 
 @dataclass(frozen=True)
 class Healing:
+    rounds_to_settle: int | None  # after which tables had stopped changing; None if that never came
     rounds_to_heal: int | None  # after which every subscriber got every publication; None if that never came
     lowest_hit_ratio: float  # of a round
 
@@ -91,15 +102,30 @@ class Healing:
 def _heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) -> Healing:
     """Warms up, and publishes meanwhile to see what is delivered; nothing of it is counted elsewhere."""
     ratios = []
-    for _ in range(scenario.warm_up):
-        network.step()
+    for _ in until_settled(network, scenario):
         tally = Tally(network.instance.nodes)
         for topic, issuer in drawn(network, scenario.per_round, rng):
             _publish(network, topic, issuer, tally)
         ratios.append(tally.hit_ratio)
     missed = np.flatnonzero(np.array(ratios) < 1.0)
     rounds = int(missed[-1]) + 1 if len(missed) else 0
-    return Healing(rounds if rounds < scenario.warm_up else None, min(ratios, default=1.0))
+    return Healing(
+        rounds_to_settle=len(ratios) if len(ratios) < scenario.most_rounds else None,
+        rounds_to_heal=rounds if rounds < len(ratios) else None,
+        lowest_hit_ratio=min(ratios),
+    )
+
+
+def until_settled(network: VitisNetwork, scenario: Scenario) -> Iterator[int]:
+    """Goes from round to round until the tables have stopped changing."""
+    window = network.parameters.patience + WINDOW
+    turnovers: list[float] = []
+    while len(turnovers) < scenario.most_rounds and not (
+        len(turnovers) >= window and fmean(turnovers[-window:]) < scenario.settled
+    ):
+        network.step()
+        turnovers.append(network.turnover)
+        yield len(turnovers)
 
 
 def join_all(network: VitisNetwork, nodes: Int64s, interval: float, rng: np.random.Generator) -> None:
@@ -133,6 +159,7 @@ def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> No
     relayed[subscribers] = False
     tally.expected += len(expected)
     tally.notifications += int(reach.notifications.sum())
+    tally.relay_notifications += int(reach.notifications.sum() - reach.notifications[subscribers].sum())
     tally.deliver(got, reach.hops[got], reach.time[got], reach.notified[got])
     tally.relayed[relayed] += 1
 

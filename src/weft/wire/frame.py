@@ -136,6 +136,13 @@ class Applied(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Confirm(Frame):
+    """Question of a node whether it knows all that it should."""
+
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOwned(Frame):
     """A session has come or changed: its subscriptions as they are now where `whole`, else those added."""
 
@@ -250,6 +257,25 @@ class InPlace(Frame):
     """What Interest up to a sequence asked for has been applied by every node that it concerns."""
 
     sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed(Frame):
+    """Answer to Confirm, behind all that the master had to tell: the node has a lease from when it asked."""
+
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Places(Frame):
+    """Where nodes are on the ring from now on: what is for one node alone goes by its place."""
+
+    places: tuple[tuple[int, int], ...]  # node, ring id
+
+
+@dataclass(frozen=True, slots=True)
+class Parted(Frame):
+    """The links that are up do not join all nodes: no lease runs any more, until Confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +456,8 @@ class SessionMoved(Frame):
     part: int  # from 0
     last: bool
     records: tuple[bytes, ...]
-    had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, and more of them
+    had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, of late
+    rest: tuple[tuple[int, int, tuple[str, ...]], ...] = ()  # nodes where more of it waits, ring ids, filters known
 
 
 @dataclass(frozen=True, slots=True)

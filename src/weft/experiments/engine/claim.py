@@ -1,23 +1,25 @@
 """What a paper says of an experiment, and whether our figures agree.
 
-A claim states a number, a range, an order of systems, or where a system's figures go along the axis; it stands in
-papers/*.toml with the section it was taken from. A number or range agrees within a tenth, or the tolerance that stands
-there; an order when ours is the same; a trend when three quarters of all pairs of points follow it.
+A claim states a number, a range, an order of systems, how far one is above another (a gap), or where a system's
+figures go along the axis; it stands in papers/*.toml with the section it was taken from. A number, range or gap agrees
+within a tenth, or the tolerance that stands there; an order when ours is the same; a trend when three quarters of all
+pairs of points follow it, and "flat" when the highest point is within the tolerance of the lowest. What is claimed of
+each point has to hold at all of them.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
-from weft.experiments.engine.experiment import MEAN, Experiment
+from weft.experiments.engine.experiment import EACH, MEAN, Experiment
 from weft.experiments.engine.paper import statements_of
 from weft.experiments.engine.results import Figures
 
 TOLERANCE = 0.1
 
-Trend = Literal["up", "down"]
+Trend = Literal["up", "down", "flat"]
 Verdict = Literal["agrees", "differs", "cannot be compared"]
 
 
@@ -25,16 +27,20 @@ Verdict = Literal["agrees", "differs", "cannot be compared"]
 class Claim:
     section: str
     metric: str
-    at: str  # label of a point, or MEAN
-    systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first
+    at: str  # label of a point, MEAN or EACH
+    systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first; two for a gap
     low: float = math.nan  # of the range; the same as high where the paper gives a number
     high: float = math.nan
     trend: Trend | None = None  # along the axis; `at` is then MEAN
-    tolerance: float = TOLERANCE  # of a number or range
+    tolerance: float = TOLERANCE  # of a number, range, gap, or flat trend
+
+    @property
+    def is_gap(self) -> bool:
+        return len(self.systems) == 2 and not math.isnan(self.low)
 
     @property
     def is_order(self) -> bool:
-        return len(self.systems) > 1
+        return len(self.systems) > 1 and not self.is_gap
 
     @property
     def value(self) -> float | None:
@@ -76,18 +82,22 @@ def _of_table(table: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _claim(stated: Mapping[str, Any]) -> Claim:
+    tolerance = stated.get("tolerance", TOLERANCE)
     if "trend" in stated:
-        return Claim(stated["section"], stated["metric"], MEAN, (stated["system"],), trend=stated["trend"])
+        where = stated["section"], stated["metric"], MEAN
+        return Claim(*where, (stated["system"],), trend=stated["trend"], tolerance=tolerance)
     where = stated["section"], stated["metric"], stated["at"]
     if "order" in stated:
         return Claim(*where, tuple(stated["order"]))
     low, high = stated.get("range") or (stated["value"], stated["value"])
-    tolerance = stated.get("tolerance", TOLERANCE)
-    return Claim(*where, (stated["system"],), float(low), float(high), tolerance=tolerance)
+    systems = tuple(stated["gap"]) if "gap" in stated else (stated["system"],)
+    return Claim(*where, systems, float(low), float(high), tolerance=tolerance)
 
 
 def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
     """The axis: the labels of its points, in order."""
+    if claim.at == EACH:
+        return _compare_each(claim, figures, axis)
     ours = tuple(
         figures[claim.metric, system, claim.at]
         for system in claim.systems
@@ -99,11 +109,22 @@ def compare(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
         return _compare_trend(claim, [figures[claim.metric, claim.systems[0], at] for at in axis])
     if claim.is_order:
         return _compare_order(claim, ours)
-    if ours[0] < claim.low * (1 - claim.tolerance):
-        return Comparison(claim, ours, "differs", f"{1 - ours[0] / claim.low:.0%} lower than stated.")
-    if ours[0] > claim.high * (1 + claim.tolerance):
-        return Comparison(claim, ours, "differs", f"{ours[0] / claim.high - 1:.0%} higher than stated.")
-    return Comparison(claim, ours, "agrees")
+    figure = ours[1] - ours[0] if claim.is_gap else ours[0]
+    if figure < claim.low * (1 - claim.tolerance):
+        return Comparison(claim, (figure,), "differs", f"{1 - figure / claim.low:.0%} lower than stated.")
+    if figure > claim.high * (1 + claim.tolerance):
+        return Comparison(claim, (figure,), "differs", f"{figure / claim.high - 1:.0%} higher than stated.")
+    return Comparison(claim, (figure,), "agrees")
+
+
+def _compare_each(claim: Claim, figures: Figures, axis: Sequence[str]) -> Comparison:
+    """The first point where it differs; else the last."""
+    found = [compare(replace(claim, at=at), figures, axis) for at in axis]
+    for verdict in ("cannot be compared", "differs"):
+        for at, comparison in zip(axis, found, strict=True):
+            if comparison.verdict == verdict:
+                return replace(comparison, claim=claim, sentence=f"At {at}: {comparison.sentence}")
+    return replace(found[-1], claim=claim)
 
 
 def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
@@ -114,9 +135,15 @@ def _compare_order(claim: Claim, ours: tuple[float, ...]) -> Comparison:
 
 
 def _compare_trend(claim: Claim, along: Sequence[float]) -> Comparison:
-    """Whether three quarters of all pairs of points follow the trend."""
+    """Whether three quarters of all pairs of points follow the trend, or all points are alike."""
+    ends = along[0], along[-1]
+    if claim.trend == "flat":
+        spread = max(along) / min(along) - 1 if min(along) > 0 else math.inf
+        if spread <= claim.tolerance:
+            return Comparison(claim, ends, "agrees")
+        return Comparison(claim, ends, "differs", f"Our highest point is {spread:.0%} above the lowest.")
     rises = sum((later > earlier) - (later < earlier) for earlier, later in combinations(along, 2))
     expected = rises if claim.trend == "up" else -rises
     agrees = 4 * expected >= len(along) * (len(along) - 1)
     sentence = "" if agrees else f"Ours does not go {claim.trend} along the axis."
-    return Comparison(claim, (along[0], along[-1]), "agrees" if agrees else "differs", sentence)
+    return Comparison(claim, ends, "agrees" if agrees else "differs", sentence)

@@ -1,4 +1,5 @@
 """The data that experiments use where their files are given: social graphs to sample, and measured latencies.
+And crawls, graphs of millions that are generated, once, and sampled as the papers sampled theirs, on Spark.
 
 BeaConvey's own graphs (Facebook with 3 million users, Twitter with 41.7 million) are not to be had; SNAP's ego networks
 are of the same sites, gathered around a few users each. Nor are the King latencies that Vitis and PopSub used.
@@ -25,6 +26,27 @@ class Latencies:
     file: str
 
 
+@dataclass(frozen=True)
+class Crawl:
+    like: str  # of weft.workloads.social
+    nodes: int
+
+
+@dataclass(frozen=True)
+class CrawlSample:
+    crawl: Crawl
+    nodes: int  # found breadth-first; as many as the crawl has: all of it
+    seed: int
+
+    def path(self, crawls: str | Path) -> Path:
+        """Where the instance is, in the folder of all crawls."""
+        folder = Path(crawls) / f"{self.crawl.like}-{self.crawl.nodes}"
+        if self.nodes == self.crawl.nodes:
+            return folder / "all" / "instance"
+        return folder / f"{self.nodes}-{self.seed}" / "sample"
+
+
+CRAWLS = "crawls"  # what the folder of all crawls is called among those of the datasets
 DATASETS = {
     "facebook": Graph("ego-Facebook", "facebook_combined.txt.gz", "edges", 4_039),
     "twitter": Graph("ego-Twitter", "twitter_combined.txt.gz", "follows", 81_306),

@@ -7,23 +7,36 @@ failed, or that other code made, are made again.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from weft import __version__
 from weft.errors import WeftError
 from weft.experiments.engine.code import code_hash
-from weft.experiments.engine.dataset import DATASETS, LATENCIES, Graph, Latencies, find, source
+from weft.experiments.engine.dataset import (
+    CRAWLS,
+    DATASETS,
+    LATENCIES,
+    Crawl,
+    CrawlSample,
+    Graph,
+    Latencies,
+    find,
+    source,
+)
 from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
 from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.run import Session, instance_stages
-from weft.pipeline.stages import run_stages
+from weft.pipeline.stages import Stage, run_stages
 from weft.pipeline.sweep import Figures, Outcome, sweep
 from weft.raw.source import Source
+from weft.workloads.catalog import generate
+from weft.workloads.sample import Sampling
 
 JOURNAL = "runs.jsonl"
+CRAWL_SEED = 1  # there is one crawl of each kind, and several samples
 
 
 def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
@@ -49,7 +62,10 @@ def execute(
     folders = {key: str(path.absolute()) for key, path in files.items() if key in LATENCIES}
     for key in files.keys() & DATASETS.keys():
         folders[key] = _ingested(session, source(DATASETS[key], files[key]), out / "data" / key, progress)
+    folders[CRAWLS] = str((out / "data" / CRAWLS).absolute())
     plans = [experiment.plan(effort, folders) for experiment in experiments]
+    for sample in dict.fromkeys(sample for plan in plans for sample in plan.samples):
+        _make_sample(session, sample, Path(folders[CRAWLS]), progress)
     outcomes = _outcomes(session, (run for plan in plans for run in plan.runs.values()), out / JOURNAL, progress)
     return [
         Results(experiment, effort, plan.points, plan.seeds, plan.settings, _rows(plan, outcomes))
@@ -59,9 +75,32 @@ def execute(
 
 def _ingested(session: Session, given: Source, folder: Path, progress: Progress) -> str:
     stages, instance = instance_stages(session, given, None, folder, progress)
+    _run(folder, stages)
+    return str(instance.absolute())
+
+
+def _run(folder: Path, stages: Sequence[Stage]) -> None:
     for _ in run_stages(folder, stages):
         pass
-    return str(instance.absolute())
+
+
+def _make_sample(session: Session, sample: CrawlSample, crawls: Path, progress: Progress) -> None:
+    """Make crawl and sample, each once: the crawl in this process, which takes it in less time, the sample on Spark."""
+    whole, path = replace(sample, nodes=sample.crawl.nodes).path(crawls), sample.path(crawls)
+    _run(whole.parent, [_crawl_stage(sample.crawl, progress)])
+    if path != whole:
+        stages, _ = instance_stages(session, whole, Sampling(sample.nodes, "bfs", sample.seed), path.parent, progress)
+        _run(path.parent, stages)
+
+
+def _crawl_stage(crawl: Crawl, progress: Progress) -> Stage:
+    def work(out: Path) -> dict[str, int]:
+        with progress.step(f"Drawing {crawl.nodes:,} users"):
+            made = generate("social", nodes=crawl.nodes, like=crawl.like, seed=CRAWL_SEED)
+            made.write(out, force=True)
+        return made.counts
+
+    return Stage("generate", "instance", {**asdict(crawl), "seed": CRAWL_SEED}, work)
 
 
 def _outcomes(session: Session, runs: Iterable[Run], path: Path, progress: Progress) -> dict[Run, Outcome]:

@@ -8,9 +8,13 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from weft.experiments.engine.dataset import CrawlSample
+
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
+EACH = "each"  # of them
 
 Effort = Literal["quick", "full"]
+LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"
 
 
 class Run(Protocol):
@@ -44,12 +48,14 @@ class Plan:
     seeds: int
     runs: Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
     settings: str = ""  # what holds for every run, in a sentence
+    samples: tuple[CrawlSample, ...] = ()  # that the runs read
 
 
 @dataclass(frozen=True)
 class Metric:
     column: str  # a figure of the runs
     relative: bool = False
+    to: str | None = None  # the system that it is relative to; none: the baseline
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.engine.experiment import MEAN, Effort, Experiment, Metric, Point
+from weft.experiments.engine.experiment import HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Point
 
 Row = dict[str, Any]
-Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point or MEAN
+Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point, MEAN, LOWEST or HIGHEST
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ def figures_of(results: Results) -> Figures:
         how = results.experiment.metrics[metric]
         means = {point.label: _mean(results, rows, how, system, point.label) for point in results.points}
         known = {label: mean for label, mean in means.items() if mean is not None}
+        along = list(known.values())
         if len(known) == len(means) and results.points[0].x is not None:
-            known[MEAN] = fmean(known.values())
+            known |= {MEAN: fmean(along), LOWEST: min(along), HIGHEST: max(along)}
         figures |= {(metric, system, label): mean for label, mean in known.items()}
     return figures
 
@@ -47,7 +48,7 @@ def _mean(
     values = []
     for seed in range(1, results.seeds + 1):
         figure = _figure(rows.get((system, label, seed)), metric)
-        baseline = results.experiment.baseline or ""
+        baseline = metric.to or results.experiment.baseline or ""
         divisor = _figure(rows.get((baseline, label, seed)), metric) if metric.relative else 1
         if figure is None or not divisor:
             return None

@@ -2,7 +2,8 @@
 
 from functools import lru_cache
 
-from weft.experiments.runs.input import SAMPLE, Input
+from weft.experiments.engine.dataset import Crawl, CrawlSample
+from weft.experiments.runs.input import CRAWL, SAMPLE, Input
 from weft.model.instance import Instance, read_instance
 from weft.workloads.catalog import generate
 from weft.workloads.sample import Sampling, sample
@@ -10,6 +11,9 @@ from weft.workloads.sample import Sampling, sample
 
 @lru_cache(maxsize=1)
 def instance_of(given: Input, seed: int) -> Instance:
+    if given.workload == CRAWL and given.like and given.whole and given.folder is not None:
+        made = CrawlSample(Crawl(given.like, given.whole), given.nodes, seed)
+        return read_instance(made.path(given.folder))
     if given.workload == SAMPLE and given.folder is not None:
         return sample(_read(given.folder), Sampling(given.nodes, "bfs", seed))
     return generate(given.workload, nodes=given.nodes, topics=given.topics, like=given.like, seed=seed)

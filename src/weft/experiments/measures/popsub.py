@@ -1,8 +1,7 @@
 """Figures of PopSub's brokers.
 
-Our brokers were measured at several times what the paper's load asks for: with all of that, nothing is ever overloaded.
-So each has a tenth of it, as if ten shared a core. Then, as in the paper, Fig. 3 is within what brokers can do, and
-Fig. 4 is beyond.
+A seed is a topology of its own, and one of five workloads: the paper repeats five of each with each other, which takes
+as many runs, and tells less of topologies, on which more depends.
 """
 
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.experiments.engine.dataset import GENERATED_HOSTS
-from weft.experiments.runs.popsub import Input, PopSubRun
+from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, place, read_latency
 from weft.overlays.broker_tree import BrokerTree, Neighbourhood, broker_tree
@@ -23,22 +22,26 @@ from weft.sim.capacity import Capacity, measured_capacity
 from weft.sim.popsub import simulate
 from weft.sim.stage import Stage, stage_of
 from weft.workloads.catalog import generate
-from weft.workloads.followers import follower_popularity, zipf_popularity
+from weft.workloads.followers import follower_popularity
 from weft.workloads.geography import geographic_latency
-from weft.workloads.popsub import Setting, content_workload
+from weft.workloads.popsub import Setting, advertisement_classes, class_popularity, content_workload
 
 PUBLISHERS = 200
 USERS = 20_000  # of the generated social graph
-TOPOLOGIES = 5
-SHARE = 0.1  # of the measured capacity
+WORKLOADS = 5
 
 
 def measure_popsub(run: PopSubRun) -> dict[str, Any]:
     stage, diameter = _stage(run.input, run.seed)
-    capacity = broker_capacity()
+    capacity = broker_capacity(run.power)
     parameters = Parameters(diameter, capacity.publications_per_second, run.phi)
     made = asdict(simulate(stage, run.way, parameters, capacity, run.seed))
-    return made | {"simulated_seconds": made.pop("seconds")} | _without_meaning(made)
+    return made | {"simulated_seconds": made.pop("seconds")} | _without_meaning(made) | _ratios(made)
+
+
+def _ratios(made: Mapping[str, Any]) -> dict[str, float | None]:
+    unpopular = made["unpopular_latency"]
+    return {"popular_to_unpopular": made["popular_latency"] / unpopular if unpopular else None}
 
 
 def _without_meaning(made: Mapping[str, Any]) -> dict[str, None]:
@@ -57,10 +60,9 @@ def _without_meaning(made: Mapping[str, Any]) -> dict[str, None]:
 @lru_cache(maxsize=1)
 def _stage(given: Input, seed: int) -> tuple[Stage, float]:
     """The stage, and the longest time between two brokers, along the tree or directly."""
-    workload_seed, topology = divmod(seed - 1, TOPOLOGIES)
-    tree = broker_tree(_hosts(given.latency), Neighbourhood(given.brokers), topology)
-    setting = Setting(given.subscriptions, given.rate)
-    workload = content_workload(_popularity(given, workload_seed), tree.top, given.brokers, setting, workload_seed)
+    tree = broker_tree(_hosts(given.latency), Neighbourhood(given.brokers, given.nearest), seed - 1)
+    setting, drawn = Setting(given.subscriptions, given.rate, wanted=given.wanted), (seed - 1) % WORKLOADS
+    workload = content_workload(_popularity(given, setting, drawn), tree.top, given.brokers, setting, drawn)
     return stage_of(tree, workload), _diameter(tree)
 
 
@@ -80,9 +82,9 @@ def _hosts(path: str | None) -> Latency:
     return latency if latency.nodes >= GENERATED_HOSTS else place(latency, GENERATED_HOSTS, seed=0)
 
 
-def _popularity(given: Input, seed: int) -> npt.ArrayLike:
+def _popularity(given: Input, setting: Setting, seed: int) -> npt.ArrayLike:
     if given.exponent is not None:
-        return zipf_popularity(PUBLISHERS, given.exponent)
+        return class_popularity(advertisement_classes(PUBLISHERS, setting.classes, seed), given.exponent)
     return follower_popularity(_social_graph(given.followers), PUBLISHERS, seed)
 
 
@@ -91,7 +93,12 @@ def _social_graph(folder: str | None) -> Instance:
     return generate("social", nodes=USERS, like="twitter", seed=0) if folder is None else read_instance(folder)
 
 
-@lru_cache(maxsize=1)
-def broker_capacity() -> Capacity:
+def broker_capacity(power: Power) -> Capacity:
     measured = measured_capacity()
-    return replace(measured, publications_per_second=SHARE * measured.publications_per_second)
+    most = np.inf if power.batch_gain is None else power.batch_gain
+    return replace(
+        measured,
+        publications_per_second=power.share * measured.publications_per_second,
+        additional=measured.additional if power.additional is None else power.additional,
+        speedup=tuple(min(gain, most) for gain in measured.speedup),
+    )

@@ -8,9 +8,10 @@ import numpy as np
 from weft.experiments.engine.dataset import GENERATED_HOSTS
 from weft.experiments.runs.vitis import TWITTER, FailureRun, Surroundings, VitisRun
 from weft.model.instance import Instance, read_instance
-from weft.model.latency import Latency, MatrixLatency, PlacedLatency, place, read_latency
+from weft.model.latency import Latency, MatrixLatency, place, read_latency
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.vitis_scenario import Scenario, after_failure, simulate
+from weft.workloads.access import home_latency
 from weft.workloads.catalog import generate
 from weft.workloads.geography import geographic_latency
 from weft.workloads.sample import Sampling, sample
@@ -18,28 +19,28 @@ from weft.workloads.sample import Sampling, sample
 
 def measure_vitis(run: VitisRun) -> dict[str, Any]:
     scenario = Scenario(run.publications, churn=run.churn)
-    plain = _without_locality(run.surroundings, scenario, run.seed)
-    if run.exponent == 0.0:
-        figures = plain
-    else:
-        parameters = Parameters(exponent=run.exponent, utility=run.utility, floor=run.floor)
-        figures = simulate(*surroundings_of(run.surroundings, run.seed), parameters, scenario, run.seed)
-    return {
-        **figures,
-        "time_ratio": _ratio(figures["delivery_time"], plain["delivery_time"]),
-        "relay_ratio": _ratio(figures["relays_per_delivery"], plain["relays_per_delivery"]),
-    }
+    plain = _simulated(run.surroundings, run.plain, scenario, run.seed)
+    figures = plain
+    if run.parameters.exponent > 0:
+        figures = simulate(*surroundings_of(run.surroundings, run.seed), run.parameters, scenario, run.seed)
+    return {**figures, **{name: _ratio(figures[of], plain[of]) for name, of in RATIOS.items()}}
+
+
+RATIOS = {
+    "time_ratio": "delivery_time",
+    "relay_ratio": "relay_share",
+    "relays_per_delivery_ratio": "relays_per_delivery",
+}
 
 
 def measure_failure(run: FailureRun) -> dict[str, Any]:
-    parameters = Parameters(exponent=run.exponent)
     given = surroundings_of(run.surroundings, run.seed)
-    return after_failure(*given, parameters, Scenario(), run.seed, run.share)
+    return after_failure(*given, run.parameters, Scenario(), run.seed, run.share)
 
 
 @lru_cache(maxsize=1)
-def _without_locality(surroundings: Surroundings, scenario: Scenario, seed: int) -> dict[str, Any]:
-    return simulate(*surroundings_of(surroundings, seed), Parameters(), scenario, seed)
+def _simulated(surroundings: Surroundings, parameters: Parameters, scenario: Scenario, seed: int) -> dict[str, Any]:
+    return simulate(*surroundings_of(surroundings, seed), parameters, scenario, seed)
 
 
 def _ratio(figure: float, baseline: float) -> float | None:
@@ -47,12 +48,15 @@ def _ratio(figure: float, baseline: float) -> float | None:
 
 
 @lru_cache(maxsize=1)
-def surroundings_of(surroundings: Surroundings, seed: int) -> tuple[Instance, PlacedLatency]:
+def surroundings_of(surroundings: Surroundings, seed: int) -> tuple[Instance, Latency]:
     instance = _instance(surroundings, seed)
     hosts = (
         geographic_latency(GENERATED_HOSTS, seed) if surroundings.hosts is None else read_latency(surroundings.hosts)
     )
-    return instance, place(_few(hosts, instance.nodes, seed), instance.nodes, seed, surroundings.access)
+    few = _few(hosts, instance.nodes, seed)
+    if surroundings.homes:
+        return instance, home_latency(few, instance.nodes, seed)
+    return instance, place(few, instance.nodes, seed, surroundings.access)
 
 
 def _instance(surroundings: Surroundings, seed: int) -> Instance:

@@ -1,6 +1,8 @@
 """PopSub, section 5: Figs. 3 and 4, panel by panel, and our own way beside the paper's three.
 
-A seed is a topology and a workload: five of each make the paper's 25 runs a point.
+The paper leaves open what most of its numbers depend on. The choices run its first setting and its overloaded one by
+other readings: what brokers can forward, on both kinds of trees; how wide subscriptions are, what additional links
+cost, and what batches gain. All of them tell gains by the three readings of who records them.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +11,7 @@ from itertools import product
 
 from weft.experiments.engine.dataset import DATASETS, LATENCIES, USUAL_LATENCIES, usual_hosts, usual_latencies
 from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
-from weft.experiments.runs.popsub import Input, PopSubRun
+from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.protocol.popsub.parameters import Way
 
 BASELINE = "baseline"
@@ -20,25 +22,43 @@ SYSTEMS = {
     "Gossiping": Way.GOSSIP,
     "adaptive": Way.ADAPTIVE,
 }
+RELATIVE = (
+    "gain / baseline's",
+    "gain of issuers' messages / baseline's",
+    "gain of all messages / baseline's",
+    "pure forwards / baseline's",
+)
+SYSTEMS_OF_PAPER = tuple(system for system in SYSTEMS if system != "adaptive")
 UNPOPULAR = tuple(system for system in SYSTEMS if system != BASELINE)
 METRICS = {
     "gain ratio": Metric("gain_ratio"),
     "gain / baseline's": Metric("gain_ratio", relative=True),
-    "gain at issuers / baseline's": Metric("issuer_gain_ratio", relative=True),
+    "gain of issuers' messages / baseline's": Metric("issuer_gain_ratio", relative=True),
+    "gain of all messages / baseline's": Metric("message_gain_ratio", relative=True),
     "pure forwards": Metric("pure_forwards"),
     "pure forwards / baseline's": Metric("pure_forwards", relative=True),
     "unpopular deliveries": Metric("unpopular_deliveries"),
     "popular PDL": Metric("popular_latency"),
     "popular PDL / baseline's": Metric("popular_latency", relative=True),
     "unpopular PDL": Metric("unpopular_latency"),
+    "unpopular PDL / Direct Delivery's": Metric("unpopular_latency", relative=True, to="Direct Delivery"),
     "unpopular PDL, 90th percentile": Metric("unpopular_latency_90"),
+    "90th percentile / Direct Delivery's": Metric("unpopular_latency_90", relative=True, to="Direct Delivery"),
+    "popular PDL / unpopular": Metric("popular_to_unpopular"),
+    "load of the busiest": Metric("load"),
     "queue": Metric("queue"),
     "queue / baseline's": Metric("queue", relative=True),
+    "queue in messages": Metric("message_queue"),
+    "queue in messages / baseline's": Metric("message_queue", relative=True),
     "direct forwards": Metric("direct_forwards"),
     "gossip groups": Metric("groups"),
     "gossip false positives": Metric("gossip_false_positives"),
     "matches per gossip": Metric("matches_per_gossip"),
 }
+PHI_USED = 0.05
+SHARE = "share of the measured capacity"
+
+Planned = Callable[[Effort, Mapping[str, str]], Plan]
 SEEDS: Mapping[Effort, int] = {"quick": 2, "full": 25}
 
 
@@ -49,16 +69,18 @@ class Axis:
     label: str  # of a point, with {x}
     about: str  # with {x}
     input_at: Callable[[float], Input]
-    phi_at: Callable[[float], float] = lambda x: 0.05
+    phi_at: Callable[[float], float] = lambda x: PHI_USED
+    power_at: Callable[[float], Power] = lambda x: Power()
 
 
-def _plan(axis: Axis) -> Callable[[Effort, Mapping[str, str]], Plan]:
+def _plan(axis: Axis, systems: tuple[str, ...] = tuple(SYSTEMS)) -> Planned:
     def plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
         steps = axis.quick if effort == "quick" else axis.full
         points = {x: Point(axis.label.format(x=x), axis.about.format(x=x), x) for x in steps}
         runs = {
             (system, points[x].label, seed): _run(axis, x, way, folders, seed)
             for x, seed, (system, way) in product(steps, range(1, SEEDS[effort] + 1), SYSTEMS.items())
+            if system in systems
         }
         return Plan(list(points.values()), SEEDS[effort], runs, _settings(folders))
 
@@ -66,20 +88,27 @@ def _plan(axis: Axis) -> Callable[[Effort, Mapping[str, str]], Plan]:
 
 
 def _run(axis: Axis, x: float, way: Way, folders: Mapping[str, str], seed: int) -> PopSubRun:
-    given = replace(axis.input_at(x), latency=usual_hosts(folders))
-    if given.exponent is None:
-        given = replace(given, followers=folders.get("twitter"))
-    return PopSubRun(given, way, 1.0 if way is Way.TREE else axis.phi_at(x), seed)
+    phi = 1.0 if way is Way.TREE else axis.phi_at(x)
+    return PopSubRun(_on(axis.input_at(x), folders), way, phi, seed, axis.power_at(x))
+
+
+def _on(given: Input, folders: Mapping[str, str]) -> Input:
+    followers = folders.get("twitter") if given.exponent is None else None
+    return replace(given, latency=usual_hosts(folders), followers=followers)
 
 
 def _settings(folders: Mapping[str, str]) -> str:
     from weft.experiments.measures.popsub import broker_capacity
 
+    capacity = broker_capacity(Power()).publications_per_second
+    return f"{_data(folders)}; brokers forward {capacity:,.0f} publications/s where nothing else is said"
+
+
+def _data(folders: Mapping[str, str]) -> str:
     key = usual_latencies(folders)
     latency = "generated" if key is None else LATENCIES[key].name
     followers = DATASETS["twitter"].name if "twitter" in folders else "generated"
-    capacity = broker_capacity().publications_per_second
-    return f"Latencies: {latency}; followers: {followers}; brokers forward {capacity:,.0f} publications/s"
+    return f"Latencies: {latency}; followers: {followers}"
 
 
 def _figure(
@@ -95,18 +124,18 @@ def _figure(
         plan=_plan(axis),
         panels=drawn,
         baseline=BASELINE,
-        extra_metrics=("gain / baseline's", "gain at issuers / baseline's", "pure forwards / baseline's", *extra),
+        extra_metrics=(*RELATIVE, *extra),
         datasets=("twitter", *USUAL_LATENCIES),
         logarithmic_axis=name == "fig3-phi",
     )
 
 
-def _gain(letter: str) -> Panel:
-    return Panel(f"({letter}) publication gain ratio", "gain ratio", tuple(SYSTEMS))
+def _gain(letter: str, systems: tuple[str, ...] = tuple(SYSTEMS)) -> Panel:
+    return Panel(f"({letter}) publication gain ratio", "gain ratio", systems)
 
 
-def _pure(letter: str) -> Panel:
-    return Panel(f"({letter}) pure forwards", "pure forwards", tuple(SYSTEMS))
+def _pure(letter: str, systems: tuple[str, ...] = tuple(SYSTEMS)) -> Panel:
+    return Panel(f"({letter}) pure forwards", "pure forwards", systems)
 
 
 def _unpopular(letter: str) -> Panel:
@@ -158,7 +187,7 @@ OVERLOAD = Axis(
     input_at=lambda x: Input(brokers=300, subscriptions=int(x), rate=15.0),
 )
 
-EXPERIMENTS = (
+FIGURES = (
     _figure(
         "fig3-phi",
         "3a-3c",
@@ -180,7 +209,12 @@ EXPERIMENTS = (
             _unpopular("f"),
             Panel("(g) the same, 90th percentile, ms", "unpopular PDL, 90th percentile", UNPOPULAR, logarithmic=True),
         ),
-        ("popular PDL",),
+        (
+            "popular PDL",
+            "popular PDL / unpopular",
+            "unpopular PDL / Direct Delivery's",
+            "90th percentile / Direct Delivery's",
+        ),
     ),
     _figure(
         "fig3-subscriptions",
@@ -219,6 +253,89 @@ EXPERIMENTS = (
             Panel("(c) popular PDL, ms", "popular PDL", tuple(SYSTEMS), logarithmic=True),
             _unpopular("d"),
         ),
-        ("queue / baseline's", "popular PDL / baseline's"),
+        ("queue / baseline's", "queue in messages / baseline's", "popular PDL / baseline's", "popular PDL / unpopular"),
     ),
 )
+
+OVERLOADED = Input(brokers=300, subscriptions=30_000, rate=15.0)
+
+
+def _choice(name: str, title: str, axis_name: str, plan: Planned, extra: tuple[str, ...] = ()) -> Experiment:
+    queue = Panel("(c) average queue", "queue", SYSTEMS_OF_PAPER, logarithmic=True)
+    return Experiment(
+        name=f"popsub-choice-{name}",
+        title=f"PopSub, what is left open: {title}",
+        paper="popsub",
+        axis=axis_name,
+        systems=SYSTEMS_OF_PAPER,
+        metrics=METRICS,
+        plan=plan,
+        panels=(_gain("a", SYSTEMS_OF_PAPER), _pure("b", SYSTEMS_OF_PAPER), queue),
+        baseline=BASELINE,
+        extra_metrics=(
+            *RELATIVE,
+            "load of the busiest",
+            "popular PDL",
+            "unpopular PDL",
+            "direct forwards",
+            *extra,
+        ),
+        datasets=("twitter", *USUAL_LATENCIES),
+    )
+
+
+def _by_capacity(given: Input) -> Planned:
+    axis = Axis(
+        quick=(0.25, 1.0),
+        full=(0.1, 0.25, 0.5, 0.7, 1.0),
+        label="{x:g} of the capacity",
+        about="{x:g} of the measured capacity, phi 0.05",
+        input_at=lambda x: given,
+        power_at=lambda x: Power(share=x),
+    )
+    return _plan(axis, SYSTEMS_OF_PAPER)
+
+
+def _by_reading(given: Input) -> Planned:
+    readings = {
+        "as in the figures": (given, Power()),
+        "8 nearest hosts": (replace(given, nearest=8), Power()),
+        "a third is wanted": (replace(given, wanted="third"), Power()),
+        "all is wanted": (replace(given, wanted="all"), Power()),
+        "other links cost writing": (given, Power(additional=None)),
+        "batches gain 1.2 at most": (given, Power(batch_gain=1.2)),
+    }
+
+    def plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+        runs = {
+            (system, label, seed): PopSubRun(_on(read, folders), way, 1.0 if way is Way.TREE else PHI_USED, seed, power)
+            for (label, (read, power)), seed in product(readings.items(), range(1, SEEDS[effort] + 1))
+            for system, way in SYSTEMS.items()
+            if system in SYSTEMS_OF_PAPER
+        }
+        return Plan([Point(label, label) for label in readings], SEEDS[effort], runs, _settings(folders))
+
+    return plan
+
+
+TREES = {"matrix": (None, "trees of all latencies"), "nearest": (3, "trees of the 3 nearest hosts")}
+QUEUES = ("queue / baseline's", "queue in messages / baseline's")
+CHOICES = (
+    *(
+        _choice(tree, f"capacity, {about}", SHARE, _by_capacity(Input(nearest=nearest)))
+        for tree, (nearest, about) in TREES.items()
+    ),
+    *(
+        _choice(
+            f"{tree}-overloaded",
+            f"capacity, {about}, overloaded",
+            SHARE,
+            _by_capacity(replace(OVERLOADED, nearest=nearest)),
+            QUEUES,
+        )
+        for tree, (nearest, about) in TREES.items()
+    ),
+    _choice("reading", "what subscriptions want, links cost and batches gain", "reading", _by_reading(Input())),
+    _choice("reading-overloaded", "the same, overloaded", "reading", _by_reading(OVERLOADED), QUEUES),
+)
+EXPERIMENTS = (*FIGURES, *CHOICES)

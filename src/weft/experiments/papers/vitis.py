@@ -1,7 +1,13 @@
-"""Vitis, section 4: Figs. 3-7. Beyond the paper: what n trades, what the gain depends on, and how failures heal."""
+"""Vitis, section 4: Figs. 3-7. Beyond the paper: the sizes that it does not give, what n trades, what the gain of
+locality depends on, and how failures heal.
+
+Every statement of the paper from section 4.2 on is of n = 1, so that it is asked of n = 1 here, and of our n beside.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from weft.experiments.engine.dataset import USUAL_LATENCIES, usual_hosts
 from weft.experiments.engine.experiment import Effort, Experiment, Panel, Plan, Point
@@ -17,55 +23,75 @@ from weft.experiments.runs.vitis import (
     settings,
     trade,
 )
-from weft.protocol.vitis.parameters import LOCALITY
+from weft.protocol.vitis.parameters import LOCALITY, Parameters
 
 PATTERNS = ("random", "low", "high")
 PAPER_EXPONENT, EXPONENT = 1.0, LOCALITY  # n: the paper's, and ours
+HOW = {"": 0.0, ", locality": EXPONENT, f", n = {PAPER_EXPONENT:g}": PAPER_EXPONENT}
 
-# Fig. 3: the exponent.
+# Fig. 3: the exponent, and what it may stand for.
+
+FLOOR = 100.0  # milliseconds: "a typical round-trip delay is around 100ms"
+FORMS: Mapping[str, dict[str, Any]] = {
+    "formula (1)": {},
+    "formula (1), d from 100 ms": {"floor": FLOOR},
+    "sum": {"utility": "sum"},
+    "sum, d from 100 ms": {"utility": "sum", "floor": FLOOR},
+    "exponent 1 / n": {"inverse": True},
+    "exponent 1 / n, d from 100 ms": {"inverse": True, "floor": FLOOR},
+}
+HOMES = "formula (1), homes"
+FIG3_SYSTEMS = (*FORMS, HOMES)
+FIG3_EXPONENTS = (0.5, 1.0, 2.0, 3.0)  # "sampling from the range 0.5 to 3.0"
 
 
 def _fig3_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
-    surroundings = Surroundings("random", 500, hosts=usual_hosts(folders))
-    variants = Variant(surroundings), Variant(surroundings, floor=FLOOR), Variant(surroundings, "sum")
-    systems = dict(zip(FORMS, variants, strict=True))
-    return by_exponent(effort, systems, SEEDS[effort], settings(folders, 1000))
+    hosts = usual_hosts(folders)
+    systems = {name: Variant(Surroundings("random", 500, hosts=hosts), **form) for name, form in FORMS.items()}
+    systems[HOMES] = Variant(Surroundings("random", 500, hosts=hosts, homes=True))
+    return by_exponent(FIG3_EXPONENTS, systems, SEEDS[effort], settings(folders, 1000))
 
 
-FLOOR = 100.0  # milliseconds
-FORMS = ("formula (1)", f"formula (1), d from {FLOOR:g} ms", "sum")
 FIG3 = Experiment(
     name="vitis-fig3",
     title="Vitis, Fig. 3: the exponent n, 500 nodes, random",
     paper="vitis",
     axis="n",
-    systems=FORMS,
+    systems=FIG3_SYSTEMS,
     metrics=METRICS,
     plan=_fig3_plan,
-    panels=trade(FORMS),
-    extra_metrics=("delivery time", "relay share", "hit ratio", "clusters a topic"),
+    panels=trade(FIG3_SYSTEMS),
+    extra_metrics=(
+        "relays a delivery ratio",
+        "delivery time",
+        "relay share",
+        "hit ratio",
+        "clusters a topic",
+        "highest degree",
+    ),
     datasets=USUAL_LATENCIES,
     logarithmic_axis=True,
     note=f"`d from {FLOOR:g} ms` takes shorter round trips for {FLOOR:g} ms. `sum` adds (1 / d)^n to the similarity "
-    "instead of multiplying: it is what the paper's explanation describes.",
+    "instead of multiplying: it is what the paper's explanation describes. `1 / n` stands for n in formula (1). "
+    "`homes` has other latencies: 0.7 of the measured, and access lines of 40 ms on the mean.",
 )
 
 # Figs. 4 and 5: size and pattern.
 
-SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (250, 500, 1000), "full": (500, 1000, 2000, 3000, 4000)}
-HOW = {"": 0.0, ", locality": EXPONENT, f", n = {PAPER_EXPONENT:g}": PAPER_EXPONENT}
+SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (250, 500, 1000), "full": (500, 1000, 2000, 4000)}
 SIZE_SYSTEMS = tuple(f"{pattern}{how}" for how, pattern in product(HOW, PATTERNS))
 
 
 def _size_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     points = [Point(f"V={nodes}", f"{nodes:,} nodes, 1,000 topics", nodes) for nodes in SIZES[effort]]
+    seeds = SEEDS[effort]
     runs = {
-        (f"{pattern}{how}", f"V={nodes}", 1): VitisRun(
-            Surroundings(pattern, nodes, hosts=usual_hosts(folders)), 1000, exponent, 1
+        (f"{pattern}{how}", f"V={nodes}", seed): VitisRun(
+            Surroundings(pattern, nodes, hosts=usual_hosts(folders)), 1000, Parameters(exponent=exponent), seed
         )
-        for nodes, pattern, (how, exponent) in product(SIZES[effort], PATTERNS, HOW.items())
+        for nodes, pattern, (how, exponent), seed in product(SIZES[effort], PATTERNS, HOW.items(), range(1, seeds + 1))
     }
-    return Plan(points, 1, runs, settings(folders, 1000))
+    return Plan(points, seeds, runs, settings(folders, 1000))
 
 
 def _size_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: str) -> Experiment:
@@ -84,27 +110,32 @@ def _size_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: str
     )
 
 
-PLAIN, WITH = SIZE_SYSTEMS[:3], SIZE_SYSTEMS[3:]
+WITH = SIZE_SYSTEMS[3:]
 FIG4 = _size_figure(
     4,
     "delivery time",
     (
-        Panel("delivery time, ms", "delivery time", SIZE_SYSTEMS[:6]),
+        Panel("delivery time, ms", "delivery time", SIZE_SYSTEMS),
         Panel("delivery time / that without locality", "time ratio", WITH),
     ),
     "hops",
     "hit ratio",
+    "rounds to settle",
 )
 FIG5 = _size_figure(
     5,
     "relay traffic",
     (
-        Panel("relay share of a node's traffic", "relay share", SIZE_SYSTEMS[:6]),
-        Panel("relay traffic / that without locality", "relay ratio", WITH),
+        Panel("relay share of a node's traffic", "relay share", SIZE_SYSTEMS),
+        Panel("relay share / that without locality", "relay ratio", WITH),
     ),
+    "relay traffic",
     "relays a delivery",
+    "relays a delivery ratio",
     "clusters a topic",
+    "gateways a topic",
     "degree",
+    "highest degree",
     "upkeep messages",
 )
 
@@ -112,7 +143,8 @@ FIG5 = _size_figure(
 
 COUNTS = (250, 500, 750, 1000)
 CHURN = {"": False, ", churn": True}
-CHURN_SYSTEMS = tuple(f"{how}{churn}" for churn, how in product(CHURN, ("plain", "locality")))
+CHURN_HOW = {how.removeprefix(", ") or "plain": exponent for how, exponent in HOW.items()}
+CHURN_SYSTEMS = tuple(f"{how}{churn}" for churn, how in product(CHURN, CHURN_HOW))
 
 
 def _churn_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
@@ -120,9 +152,11 @@ def _churn_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     points = [Point(f"{count} events", f"{count} publications", count) for count in COUNTS]
     seeds = SEEDS[effort]
     runs = {
-        (f"{how}{suffix}", f"{count} events", seed): VitisRun(surroundings, count, exponent, seed, churn)
+        (f"{how}{suffix}", f"{count} events", seed): VitisRun(
+            surroundings, count, Parameters(exponent=exponent), seed, churn
+        )
         for count, (suffix, churn), (how, exponent), seed in product(
-            COUNTS, CHURN.items(), (("plain", 0.0), ("locality", EXPONENT)), range(1, seeds + 1)
+            COUNTS, CHURN.items(), CHURN_HOW.items(), range(1, seeds + 1)
         )
     }
     return Plan(points, seeds, runs, settings(folders, 1000))
@@ -141,11 +175,12 @@ def _churn_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: st
         extra_metrics=extra,
         datasets=(TWITTER, *USUAL_LATENCIES),
         note="Twitter is a sample by the closure method, which removes nodes that follow nobody or that nobody "
-        f"follows, so that fewer than 1,000 remain. Locality is with n = {EXPONENT:g}.",
+        f"follows, so that fewer than 1,000 remain. Locality is with n = {EXPONENT:g}, our default; "
+        f"n = {PAPER_EXPONENT:g} is the paper's.",
     )
 
 
-LOCAL = tuple(system for system in CHURN_SYSTEMS if system.startswith("locality"))
+LOCAL = tuple(system for system in CHURN_SYSTEMS if not system.startswith("plain"))
 FIG6 = _churn_figure(
     6,
     "delivery time",
@@ -161,16 +196,19 @@ FIG7 = _churn_figure(
     "relay traffic",
     (
         Panel("relay share of a node's traffic", "relay share", CHURN_SYSTEMS),
-        Panel("relay traffic / that without locality", "relay ratio", LOCAL),
+        Panel("relay share / that without locality", "relay ratio", LOCAL),
     ),
+    "relay traffic",
     "relays a delivery",
+    "highest degree",
     "rounds to heal",
     "lowest hit ratio",
 )
 
 # Beyond the paper: what n trades, for each pattern, size and set of latencies.
 
-TRADE_SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (500,), "full": (500, 1000, 2000, 4000)}
+TRADE_SIZES: Mapping[Effort, tuple[int, ...]] = {"quick": (500,), "full": (500, 1000)}
+TRADE_EXPONENTS = (0.1, 0.25, 0.5, 1.0)
 TRADE_LATENCIES = {"planetlab": "PL", "wonderproxy": "WP"}
 
 
@@ -185,13 +223,14 @@ def _trade_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
         for (key, short), pattern in product(TRADE_LATENCIES.items(), PATTERNS)
         for nodes, system in _trade_systems(pattern, short, effort).items()
     }
-    return by_exponent(effort, systems, 1, "PL: PlanetLab, WP: WonderProxy; without their files both are generated")
+    about = "PL: PlanetLab, WP: WonderProxy; without their files both are generated"
+    return by_exponent(TRADE_EXPONENTS, systems, 1, about)
 
 
 TRADE_PANELS = tuple(
     Panel(f"{title}, {pattern}, {short}", metric, tuple(_trade_systems(pattern, short, "full").values()))
     for short in TRADE_LATENCIES.values()
-    for title, metric in (("delivery time", "time ratio"), ("relay traffic", "relay ratio"))
+    for title, metric in (("delivery time", "time ratio"), ("relay share", "relay ratio"))
     for pattern in PATTERNS
 )
 TRADE = Experiment(
@@ -203,7 +242,7 @@ TRADE = Experiment(
     metrics=METRICS,
     plan=_trade_plan,
     panels=TRADE_PANELS,
-    extra_metrics=("hit ratio",),
+    extra_metrics=("relays a delivery ratio", "hit ratio"),
     datasets=tuple(TRADE_LATENCIES),
     logarithmic_axis=True,
     note="Times and relays are relative to the same network without locality.",
@@ -212,30 +251,36 @@ TRADE = Experiment(
 # What the gain depends on.
 
 FAR = (20.0, 60.0)  # milliseconds of access delay
-CAUSE_EXPONENTS = {f"n = {n:g}": n for n in (0.25, 0.5, 1.0)}
+CAUSE_EXPONENTS = {f"n = {n:g}": n for n in (EXPONENT, PAPER_EXPONENT)}
 CAUSES = tuple(CAUSE_EXPONENTS)
 
 
-def _cause_inputs(folders: Mapping[str, str]) -> list[tuple[Point, Surroundings, float]]:
-    planetlab = folders.get("planetlab")
-    usual = Surroundings("random", 500, hosts=planetlab)
+def _cause_inputs(folders: Mapping[str, str]) -> list[tuple[Point, Surroundings, Parameters]]:
+    planetlab, plain = folders.get("planetlab"), Parameters()
+    usual, homes = (Surroundings("random", 500, hosts=planetlab, homes=homes) for homes in (False, True))
+    many, many_homes = (replace(each, nodes=1000) for each in (usual, homes))
+    bounded = Parameters(in_degree=Parameters().table)
     return [
-        (Point("usual", "500 nodes on PlanetLab's 490 hosts, access 0.5-5 ms, floor 1 ms"), usual, 1.0),
-        (Point("one a host", "490 nodes, no access delay"), Surroundings("random", 490, None, planetlab, (0, 0)), 1.0),
-        (Point("slow access", "access 20-60 ms"), Surroundings("random", 500, None, planetlab, FAR), 1.0),
-        (Point("floor 100 ms", "a shorter round trip counts as 100 ms"), usual, 100.0),
-        (Point("4 a host", "2,000 nodes"), Surroundings("random", 2000, hosts=planetlab), 1.0),
-        (Point("WonderProxy", "222 hosts"), Surroundings("random", 500, hosts=folders.get("wonderproxy")), 1.0),
-        (Point("OverSim", "plane coordinates"), Surroundings("random", 500, hosts=folders.get("oversim")), 1.0),
-        (Point("high", "subscriptions highly correlated"), Surroundings("high", 500, hosts=planetlab), 1.0),
+        (Point("usual", "500 nodes on PlanetLab's 490 hosts, access 0.5-5 ms, floor 1 ms"), usual, plain),
+        (Point("one a host", "490 nodes, no access delay"), replace(usual, nodes=490, access=(0, 0)), plain),
+        (Point("slow access", "access 20-60 ms"), replace(usual, access=FAR), plain),
+        (Point("floor 100 ms", "a shorter round trip counts as 100 ms"), usual, Parameters(floor=FLOOR)),
+        (Point("homes", "0.7 of PlanetLab's times, access 40 ms on the mean, exponential"), homes, plain),
+        (Point("homes, bounded", f"at most {bounded.in_degree} choose a node as a friend"), homes, bounded),
+        (Point("2 a host", "1,000 nodes"), many, plain),
+        (Point("1,000 homes", "1,000 nodes"), many_homes, plain),
+        (Point("1,000 homes, bounded", "the same with bounded in-degrees"), many_homes, bounded),
+        (Point("WonderProxy", "222 hosts"), replace(usual, hosts=folders.get("wonderproxy")), plain),
+        (Point("OverSim", "plane coordinates"), replace(usual, hosts=folders.get("oversim")), plain),
+        (Point("high", "subscriptions highly correlated"), replace(usual, pattern="high"), plain),
     ]
 
 
 def _cause_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     inputs, seeds = _cause_inputs(folders), SEEDS[effort]
     runs = {
-        (system, point.label, seed): VitisRun(surroundings, 1000, n, seed, floor=floor)
-        for (point, surroundings, floor), (system, n), seed in product(
+        (system, point.label, seed): VitisRun(surroundings, 1000, replace(parameters, exponent=n), seed)
+        for (point, surroundings, parameters), (system, n), seed in product(
             inputs, CAUSE_EXPONENTS.items(), range(1, seeds + 1)
         )
     }
@@ -251,7 +296,7 @@ CAUSE = Experiment(
     metrics=METRICS,
     plan=_cause_plan,
     panels=trade(CAUSES),
-    extra_metrics=("hit ratio",),
+    extra_metrics=("relays a delivery ratio", "delivery time", "highest degree", "clusters a topic", "hit ratio"),
     datasets=(*USUAL_LATENCIES, "oversim"),
 )
 
@@ -265,7 +310,7 @@ def _failure_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     surroundings = Surroundings("random", 500, hosts=usual_hosts(folders))
     seeds = 3 if effort == "quick" else 5
     runs = {
-        (system, f"{share:.0%}", seed): FailureRun(surroundings, share, exponent, seed)
+        (system, f"{share:.0%}", seed): FailureRun(surroundings, share, Parameters(exponent=exponent), seed)
         for (system, exponent), share, seed in product(FAILURE_SYSTEMS.items(), SHARES, range(1, seeds + 1))
     }
     points = [Point(f"{share:.0%}", f"{share:.0%} of 500 nodes fail at once", share) for share in SHARES]
@@ -287,4 +332,52 @@ FAILURE = Experiment(
     datasets=USUAL_LATENCIES,
 )
 
-EXPERIMENTS = (FIG3, FIG4, FIG5, FIG6, FIG7, TRADE, CAUSE, FAILURE)
+# What the paper does not give: how many links a node opens, and how far a gateway may be.
+
+TABLES: Mapping[Effort, tuple[int, ...]] = {"quick": (15, 30), "full": (15, 20, 25, 30, 35)}
+HOPS: Mapping[Effort, tuple[int, ...]] = {"quick": (5,), "full": (5, 10, 20)}
+SWEEP_SIZES = {"random 500": ("random", 500), "random 1000": ("random", 1000), "high 500": ("high", 500)}
+SWEEP_SIZES |= {"high 1000": ("high", 1000), TWITTER: (TWITTER, 1000)}
+SWEEP_SYSTEMS = tuple(f"{size}{how}" for size in SWEEP_SIZES for how in ("", ", n = 1"))
+
+
+def _sweep_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    hosts = usual_hosts(folders)
+    inputs = {
+        name: Surroundings(pattern, nodes, folders.get(pattern), hosts)
+        for name, (pattern, nodes) in SWEEP_SIZES.items()
+    }
+    sizes = list(product(TABLES[effort], HOPS[effort]))
+    runs = {
+        (f"{name}{how}", f"{table}, {hops}", 1): VitisRun(
+            inputs[name],
+            1000,
+            Parameters(table=table, gateway_hops=hops, expiry=hops + MEMORY, exponent=exponent),
+            1,
+        )
+        for (table, hops), name, (how, exponent) in product(sizes, inputs, (("", 0.0), (", n = 1", PAPER_EXPONENT)))
+    }
+    points = [Point(f"{table}, {hops}", f"tables of {table}, gateways within {hops} hops") for table, hops in sizes]
+    return Plan(points, 1, runs, settings(folders, 1000))
+
+
+MEMORY = 3  # rounds that a link or relay path stays in use beyond those that a lost gateway's proposals go round for
+SWEEP = Experiment(
+    name="vitis-table",
+    title="Vitis: links of a node, and hops to a gateway",
+    paper="vitis",
+    axis="table, hops",
+    systems=SWEEP_SYSTEMS,
+    metrics=METRICS,
+    plan=_sweep_plan,
+    panels=(
+        Panel("delivery time, ms", "delivery time", SWEEP_SYSTEMS),
+        Panel("relay share of a node's traffic", "relay share", SWEEP_SYSTEMS),
+        *trade(SWEEP_SYSTEMS[1::2]),
+    ),
+    extra_metrics=("relay traffic", "relays a delivery ratio", "hit ratio", "gateways a topic", "clusters a topic"),
+    datasets=(TWITTER, *USUAL_LATENCIES),
+    note=f"Links and relay paths stay in use for the hops and {MEMORY} rounds more.",
+)
+
+EXPERIMENTS = (FIG3, FIG4, FIG5, FIG6, FIG7, SWEEP, TRADE, CAUSE, FAILURE)

@@ -14,6 +14,7 @@ from weft.experiments.runs.input import SITES, Input, Inputs, Scale, social_inpu
 from weft.experiments.runs.routing import METRICS, Routed, System, ratio_panels, routing_plan
 from weft.experiments.runs.vitis import SEEDS, TWITTER, Surroundings, VitisRun, settings
 from weft.experiments.runs.woven import Woven
+from weft.protocol.vitis.parameters import Parameters
 
 # Weave beside Pie and Scribe, on all overlays; what bounds on degrees and the weight of the load cost; who publishes.
 # The trees of the first three experiments are woven each by itself, with no weight of the load.
@@ -287,7 +288,9 @@ def _locality_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     runs: dict[tuple[str, str, int], VitisRun | DesignedRun] = {}
     for (label, surroundings), seed in product(inputs.items(), range(1, seeds + 1)):
         for system, exponent in GOSSIPED.items():
-            runs[system, label, seed] = VitisRun(surroundings, GOSSIPED_PUBLICATIONS, exponent, seed)
+            runs[system, label, seed] = VitisRun(
+                surroundings, GOSSIPED_PUBLICATIONS, Parameters(exponent=exponent), seed
+            )
         for system, (router, by_latency) in DESIGNED.items():
             closeness = CLOSENESS if by_latency else 0.0
             runs[system, label, seed] = DesignedRun(surroundings, router, closeness, count, seed)
@@ -312,7 +315,8 @@ LOCALITY = Experiment(
     extra_metrics=("relay share", "hops", "hit ratio"),
     datasets=(TWITTER, *USUAL_LATENCIES),
     note="Vitis notifies first and has the content pulled, a round trip more; SWICO's routers send it along. "
-    "Of Vitis the first notice is the notification. A SWICO node has 10 fingers of its own, a Vitis node 15 links.",
+    "Of Vitis the first notice is the notification. A SWICO node has 10 fingers of its own, "
+    f"a Vitis node {Parameters().table} links.",
 )
 
 EXPERIMENTS = (*WEAVE, OPTIONS, BUDGET, GAP, LOCALITY)

@@ -9,15 +9,17 @@ from weft.experiments.engine.experiment import Effort, Point
 
 SITES = {"FB": "facebook", "TW": "twitter"}
 SAMPLE = "sample"
+CRAWL = "crawl"
 
 
 @dataclass(frozen=True)
 class Input:
-    workload: str  # a name of weft.workloads.catalog, or SAMPLE
+    workload: str  # a name of weft.workloads.catalog, SAMPLE or CRAWL
     nodes: int
     topics: int | None = None
     like: str | None = None  # of a social graph
-    folder: str | None = None  # the instance that is sampled, breadth-first
+    folder: str | None = None  # the instance that is sampled, breadth-first; of a CRAWL, the folder of all crawls
+    whole: int | None = None  # users of the CRAWL
     issuers: Literal["topic", "publisher", "anyone"] = "topic"  # how publications are drawn
 
 

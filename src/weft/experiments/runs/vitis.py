@@ -1,13 +1,17 @@
-"""Runs of Vitis. Each is made with and without locality on the same input, so that ratios are figures of a run."""
+"""Runs of Vitis. Each is made with and without locality on the same input, so that ratios are figures of a run.
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+The relay ratio is that of the relay shares, which is what the paper measures: "the average percentage of relay traffic
+load on each node". The relays of a delivery are another figure, and grow more.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from weft.experiments.engine.dataset import GENERATED_HOSTS, LATENCIES, usual_latencies
 from weft.experiments.engine.experiment import Effort, Metric, Panel, Plan, Point
-from weft.protocol.vitis.parameters import Form
+from weft.protocol.vitis.parameters import Form, Parameters
 
 TWITTER = "twitter"
 NEAR = (0.5, 5.0)  # milliseconds of access delay
@@ -18,11 +22,16 @@ METRICS = {
     "relay share": Metric("relay_share"),
     "relay ratio": Metric("relay_ratio"),
     "relays a delivery": Metric("relays_per_delivery"),
+    "relays a delivery ratio": Metric("relays_per_delivery_ratio"),
+    "relay traffic": Metric("relay_traffic"),
     "hit ratio": Metric("hit_ratio"),
     "clusters a topic": Metric("clusters"),
+    "gateways a topic": Metric("gateways"),
     "degree": Metric("degree"),
+    "highest degree": Metric("maximum_degree"),
     "hops": Metric("average_hops"),
     "upkeep messages": Metric("upkeep_messages"),
+    "rounds to settle": Metric("rounds_to_settle"),
     "rounds to heal": Metric("rounds_to_heal"),
     "lowest hit ratio": Metric("lowest_hit_ratio"),
 }
@@ -32,7 +41,7 @@ def trade(systems: tuple[str, ...]) -> tuple[Panel, ...]:
     """What locality gains, and what it costs."""
     return (
         Panel("delivery time / that without locality", "time ratio", systems),
-        Panel("relay traffic / that without locality", "relay ratio", systems),
+        Panel("relay share / that without locality", "relay ratio", systems),
     )
 
 
@@ -45,6 +54,7 @@ class Surroundings:
     folder: str | None = None  # of the instance that is sampled
     hosts: str | None = None  # file of latencies; generated without
     access: tuple[float, float] = NEAR  # milliseconds
+    homes: bool = False  # not on the hosts, but behind access lines: see weft.workloads.access
 
 
 @dataclass(frozen=True)
@@ -53,15 +63,18 @@ class VitisRun:
 
     surroundings: Surroundings
     publications: int
-    exponent: float
+    parameters: Parameters
     seed: int
     churn: bool = False
-    utility: Form = "product"
-    floor: float = 1.0  # milliseconds
+
+    @property
+    def plain(self) -> Parameters:
+        """The same without locality."""
+        return replace(self.parameters, exponent=0.0, utility="product", floor=1.0)
 
     @property
     def batch(self) -> Hashable:
-        return self.surroundings, self.publications, self.seed, self.churn, self.utility, self.floor
+        return self.surroundings, self.publications, self.seed, self.churn, self.plain
 
     @property
     def cost(self) -> float:
@@ -78,7 +91,7 @@ class VitisRun:
 class FailureRun:
     surroundings: Surroundings
     share: float  # of the nodes that fail
-    exponent: float
+    parameters: Parameters
     seed: int
 
     @property
@@ -101,10 +114,6 @@ def settings(folders: Mapping[str, str], publications: int) -> str:
     return f"Round-trip times: {latencies}, with access delays; {publications:,} publications a run"
 
 
-EXPONENTS: Mapping[Effort, tuple[float, ...]] = {
-    "quick": (0.1, 0.25, 0.5, 1.0, 2.0, 3.0),
-    "full": (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0),
-}
 SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
 
 
@@ -115,14 +124,16 @@ class Variant:
     surroundings: Surroundings
     utility: Form = "product"
     floor: float = 1.0  # milliseconds
+    inverse: bool = False  # the exponent is 1 / n
+
+    def parameters(self, n: float) -> Parameters:
+        return Parameters(exponent=1 / n if self.inverse else n, utility=self.utility, floor=self.floor)
 
 
-def by_exponent(effort: Effort, systems: Mapping[str, Variant], seeds: int, settings: str) -> Plan:
-    points = [Point(f"n={n:g}", f"locality with exponent {n:g}", n) for n in EXPONENTS[effort]]
+def by_exponent(exponents: Sequence[float], systems: Mapping[str, Variant], seeds: int, settings: str) -> Plan:
+    points = [Point(f"n={n:g}", f"locality with n = {n:g}", n) for n in exponents]
     runs = {
-        (name, f"n={n:g}", seed): VitisRun(
-            variant.surroundings, 1000, n, seed, utility=variant.utility, floor=variant.floor
-        )
-        for (name, variant), n, seed in product(systems.items(), EXPONENTS[effort], range(1, seeds + 1))
+        (name, f"n={n:g}", seed): VitisRun(variant.surroundings, 1000, variant.parameters(n), seed)
+        for (name, variant), n, seed in product(systems.items(), exponents, range(1, seeds + 1))
     }
     return Plan(points, seeds, runs, settings)

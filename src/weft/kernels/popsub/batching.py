@@ -73,7 +73,7 @@ def send_batch(scene: Scene, buffers: Buffers, agenda: Agenda, broker: int, entr
     count_forward(scene.ledger, size * scene.table.gains[entry], True, False)
     start = job_start(scene, broker, now)
     end = sent_at(load, start, start, size)
-    end_job(scene, agenda, broker, now, start, end)
+    end_job(scene, agenda, broker, size, now, start, end)
     peer = tree.peers[entry // len(scene.traffic.issuers)]
     schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
 
@@ -98,7 +98,7 @@ def handle_batch(scene: Scene, buffers: Buffers, agenda: Agenda, batch: int, bro
             count_forward(scene.ledger, size * scene.table.gains[entry], False, matches_here)
             end = sent_at(load, start, end, received if end == start else size)
             schedule(agenda, end + tree.delays[broker, peer], event(BATCHED, peer, batch))
-    end_job(scene, agenda, broker, now, start, end)
+    end_job(scene, agenda, broker, received, now, start, end)
 
 
 @leaf_jit

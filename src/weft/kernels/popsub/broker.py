@@ -19,7 +19,7 @@ from weft.kernels.popsub.agenda import Agenda, event, schedule
 TREE, DIRECT, BATCH, GOSSIP, ADAPTIVE = range(5)
 
 # Kinds of events, with the item that each is about.
-STARTED = 0  # a job that had to wait
+STARTED = 0  # a job that had to wait, by its publications
 FORWARD, TO_GOSSIP, TO_TREE = 1, 2, 3  # a publication came over a link, plain or flagged
 BATCHED = 4  # a batch came over a link
 TIMED_OUT = 5  # an entry
@@ -27,6 +27,7 @@ ROUND = 6  # an advertisement
 GOSSIPED = 7  # a member and a round
 RETRIEVE, RETRIEVED = 8, 9  # a list
 SWEEP = 10  # an advertisement
+JOINED = 11  # a member that announces itself
 
 # Columns of totals.
 (
@@ -36,22 +37,25 @@ SWEEP = 10  # an advertisement
     PURE_FORWARDS,
     OUT_OF_OVERLAY,
     CONTROLS,
-    DECIDED,  # messages whose gain an issuer recorded
     RECORDED,  # messages whose gain any broker recorded
-    QUEUED,  # jobs that had to wait
-    QUEUE_LENGTHS,  # that they found, themselves included
+    RECORDED_AT_ISSUERS,  # of these
+    DECIDED,  # publications (batches) and links that an issuer recorded the gain of
+    QUEUED,  # publications that had to wait
+    QUEUE_LENGTHS,  # in publications, that they found, themselves included
+    QUEUED_MESSAGES,  # jobs that had to wait
+    MESSAGE_QUEUE_LENGTHS,  # in jobs
     GOSSIPS,  # received, with publications
     GOSSIPED_PUBLICATIONS,  # received for the first time, by gossip or retrieval
     FALSE_POSITIVES,  # of these
-    MATCHED_PUBLICATIONS,  # of these
+    MATCHED_PUBLICATIONS,  # received for the first time by gossip, with a match
     RETRIEVALS,  # messages
     GROUPS,
     BATCHES,
     DUPLICATES,  # publications that came again
-) = range(18)
-TOTALS = 18
+) = range(21)
+TOTALS = 21
 
-UNKNOWN, ASKED, SEEN = range(3)
+UNKNOWN, ASKED, ASKED_ISSUER, SEEN = range(4)
 
 PER_BIN = 0.5  # milliseconds
 BINS = 1 << 19
@@ -84,6 +88,7 @@ class Table(NamedTuple):
     ways: Bytes
     routed: Int32s  # publications in this interval
     flags: Bytes  # 1: the subscribers beyond were asked to gossip
+    direct: Bytes  # of links: 1 while a publication is sent directly to all beyond
     least_popular: Floats  # of every broker: the least gain of its popular entries; infinite without
 
 
@@ -91,14 +96,15 @@ class Load(NamedTuple):
     costs: Floats  # milliseconds that a message of so many publications takes; beyond the last, in proportion
     additional: float  # share of that for each additional message of a job
     busy: Floats  # until when, of brokers
-    waiting: Int64s  # jobs, of brokers
+    worked: Floats  # milliseconds, of brokers
+    waiting: Int64s  # [broker, jobs or publications]
     queued: Int64s  # [broker, jobs or lengths], of this interval
 
 
 class Ledger(NamedTuple):
     totals: Int64s
-    seen: Bytes  # [publication, broker]: UNKNOWN, ASKED or SEEN; empty where nobody gossips
-    gains: Floats  # recorded, in all: [0] at issuers, [1] at all brokers
+    seen: Bytes  # [publication, broker]: UNKNOWN to SEEN; empty where nobody gossips
+    gains: Floats  # recorded, in all: [0] by all brokers, [1] by issuers, [2] by issuers once a publication and link
     latencies: Int64s  # [popular or unpopular, bin]: deliveries
     directs: Int64s  # publications that took so many direct messages
 
@@ -145,34 +151,47 @@ def job_start(scene: Scene, broker: int, now: float) -> float:
 
 
 @leaf_jit
-def end_job(scene: Scene, agenda: Agenda, broker: int, now: float, start: float, end: float) -> None:
-    """Its last message leaves at `end`. A job without messages has not been one."""
+def end_job(scene: Scene, agenda: Agenda, broker: int, size: int, now: float, start: float, end: float) -> None:
+    """Of so many publications; its last message leaves at `end`. A job without messages has not been one."""
     load, totals = scene.load, scene.ledger.totals
     if end == start:
         return
     load.busy[broker] = end
+    load.worked[broker] += end - start
     if start > now:
-        load.waiting[broker] += 1
-        schedule(agenda, start, event(STARTED, broker, 0))
-        totals[QUEUED] += 1
-        totals[QUEUE_LENGTHS] += load.waiting[broker]
+        schedule(agenda, start, event(STARTED, broker, size))
+        totals[QUEUED] += size
+        totals[QUEUE_LENGTHS] += size * load.waiting[broker, 1] + size * (size + 1) // 2
+        load.waiting[broker, 0] += 1
+        load.waiting[broker, 1] += size
+        totals[QUEUED_MESSAGES] += 1
+        totals[MESSAGE_QUEUE_LENGTHS] += load.waiting[broker, 0]
         load.queued[broker, 0] += 1
-        load.queued[broker, 1] += load.waiting[broker]
+        load.queued[broker, 1] += load.waiting[broker, 0]
 
 
 @inline_jit
 def record_gain(ledger: Ledger, gain: float, at_issuer: bool) -> None:
     ledger.totals[RECORDED] += 1
-    ledger.gains[1] += gain
+    ledger.gains[0] += gain
     if at_issuer:
-        ledger.totals[DECIDED] += 1
-        ledger.gains[0] += gain
+        ledger.totals[RECORDED_AT_ISSUERS] += 1
+        ledger.gains[1] += gain
+
+
+@inline_jit
+def record_decision(ledger: Ledger, gain: float) -> None:
+    """Record the gain of a publication (or batch) that an issuer sends over a link, or to the brokers beyond it."""
+    ledger.totals[DECIDED] += 1
+    ledger.gains[2] += gain
 
 
 @inline_jit
 def count_forward(ledger: Ledger, gain: float, at_issuer: bool, matches_here: bool) -> None:
     ledger.totals[FORWARDS] += 1
     record_gain(ledger, gain, at_issuer)
+    if at_issuer:
+        record_decision(ledger, gain)
     if not (at_issuer or matches_here):
         ledger.totals[PURE_FORWARDS] += 1
 

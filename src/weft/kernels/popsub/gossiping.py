@@ -5,24 +5,30 @@ what the log got since the last one, so a gossip on its way is a member and a ro
 a log; so is its digest. What a member retrieved is in the log as ~publication: in digests, but not pushed.
 
 Membership is simpler than lpbcast's: a gossip brings the sender and its view as they are when it arrives, and views
-drop who has left at once, as if unsubscriptions were faster than rounds.
+drop who has left at once, as if unsubscriptions were faster than rounds. Who joins announces itself at once to some of
+the members that it was told of, as lpbcast's subscriptions do.
+
+What gossip leaves out, the issuer's sweep brings: when its oldest publication that was not swept yet has had `sweep`
+rounds, the issuer announces down the tree all that had a round less. What is younger is left to gossip.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.arrays import Bytes, Floats, Int64s, Words
+from weft.arrays import Bytes, Floats, Int32s, Int64s, Words
 from weft.kernels.jit import leaf_jit
 from weft.kernels.popsub.agenda import Agenda, event, schedule
 from weft.kernels.popsub.broker import (
     ASKED,
+    ASKED_ISSUER,
     CONTROLS,
     FALSE_POSITIVES,
     GOSSIPED,
     GOSSIPED_PUBLICATIONS,
     GOSSIPS,
     GROUPS,
+    JOINED,
     MATCHED_PUBLICATIONS,
     OUT_OF_OVERLAY,
     RETRIEVALS,
@@ -30,7 +36,6 @@ from weft.kernels.popsub.broker import (
     RETRIEVED,
     ROUND,
     SWEEP,
-    UNKNOWN,
     UNPOPULAR,
     Scene,
     deliver,
@@ -40,8 +45,7 @@ from weft.kernels.popsub.broker import (
 )
 from weft.kernels.random import advance, below, unit
 
-MARKS = 16  # rounds of which a member knows where they ended in its log
-ROUNDS = 1 << 12  # bound of a member's rounds
+ROUNDS = 1 << 12  # of which a member knows where they ended in its log: more than a gossip can be under way
 LIST_HEAD = 3  # sender, receiver and count, before the publications of a list
 
 
@@ -53,9 +57,12 @@ class Groups(NamedTuple):
     view_sizes: Int64s
     log_bounds: Int64s  # of members in logs
     log_sizes: Int64s
-    marks: Int64s  # [member, round % MARKS]: the size of the log that was pushed
+    marks: Int32s  # [member, round % ROUNDS]: the size of the log that was pushed
     logs: Int64s
-    links: Words  # of publications: bit l where the issuer's link l, from its first, leads to gossip
+    links: Words  # [publication, word]: a bit for each link of the issuer, 1 where it leads to gossip
+    offers: Int64s  # [entry, place]: the issuer's view when it switched the link to gossip
+    offer_sizes: Int64s
+    swept: Int64s  # of advertisements: how much of the issuer's log was announced to all
     lists: Int64s  # of publications that were asked for, one after the other
     listed: Int64s  # [0]: length of lists
     random: Words  # [0]: state
@@ -87,9 +94,46 @@ def join(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broke
     issuer = scene.traffic.issuers[advertisement]
     if broker == issuer:
         scene.ledger.totals[GROUPS] += 1
-        chat(groups, agenda, now + scene.settings.sweep * scene.settings.round, event(SWEEP, broker, advertisement))
     else:
-        learn(groups, brokers, advertisement, broker, issuer)
+        know(groups, brokers, advertisement, broker, issuer)
+        entry = scene.tree.first_link[issuer, broker] * len(scene.traffic.issuers) + advertisement
+        for place in range(groups.offer_sizes[entry]):
+            know(groups, brokers, advertisement, broker, groups.offers[entry, place])
+        announce(scene, groups, agenda, member, broker, now)
+
+
+@leaf_jit
+def offer(groups: Groups, member: int, entry: int) -> None:
+    """Let who joins because of a publication over a link learn of the issuer's view."""
+    for place in range(groups.view_sizes[member]):
+        groups.offers[entry, place] = groups.views[member, place]
+    groups.offer_sizes[entry] = groups.view_sizes[member]
+
+
+@leaf_jit
+def announce(scene: Scene, groups: Groups, agenda: Agenda, member: int, broker: int, now: float) -> None:
+    for drawn in range(min(groups.view_sizes[member], scene.settings.fanout)):
+        target = draw_peer(groups, member, drawn)
+        scene.ledger.totals[CONTROLS] += 1
+        chat(groups, agenda, now + scene.tree.delays[broker, target], event(JOINED, target, member))
+
+
+@leaf_jit
+def handle_joined(scene: Scene, groups: Groups, member: int, broker: int) -> None:
+    brokers = len(scene.tree.parents)
+    advertisement = member // brokers
+    if groups.members[advertisement * brokers + broker]:
+        know(groups, brokers, advertisement, broker, member % brokers)
+
+
+@leaf_jit
+def draw_peer(groups: Groups, member: int, drawn: int) -> int:
+    """Another member of the view than the first `drawn`, which were drawn before; it is put after them."""
+    place = drawn + draw_below(groups, groups.view_sizes[member] - drawn)
+    target = int(groups.views[member, place])
+    groups.views[member, place] = groups.views[member, drawn]
+    groups.views[member, drawn] = target
+    return target
 
 
 @leaf_jit
@@ -152,25 +196,22 @@ def make_round(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int,
     known = groups.view_sizes[member]
     count = groups.rounds[member] + 1
     groups.rounds[member] = count
-    before = groups.marks[member, (count - 1) % MARKS]
+    before = int(groups.marks[member, (count - 1) % ROUNDS])
     if known == 0:  # nobody to push to: next time
-        groups.marks[member, count % MARKS] = before
+        groups.marks[member, count % ROUNDS] = before
         return
-    groups.marks[member, count % MARKS] = groups.log_sizes[member]
+    groups.marks[member, count % ROUNDS] = groups.log_sizes[member]
     pushed = pushable(groups, member, before, groups.log_sizes[member])
-    start = job_start(scene, broker, now)
+    start = job_start(scene, broker, now) if pushed > 0 else now  # what carries no publication waits for nobody
     end = start
     for drawn in range(min(known, scene.settings.fanout)):
-        place = drawn + draw_below(groups, known - drawn)
-        target = groups.views[member, place]
-        groups.views[member, place] = groups.views[member, drawn]
-        groups.views[member, drawn] = target
+        target = draw_peer(groups, member, drawn)
         if pushed > 0:
             end = sent_at(scene.load, start, end, pushed)
         scene.ledger.totals[OUT_OF_OVERLAY if pushed > 0 else CONTROLS] += 1
         what = event(GOSSIPED, target, member * ROUNDS + count % ROUNDS)
         chat(groups, agenda, end + scene.tree.delays[broker, target], what)
-    end_job(scene, agenda, broker, now, start, end)
+    end_job(scene, agenda, broker, pushed, now, start, end)
 
 
 @leaf_jit
@@ -199,9 +240,9 @@ def handle_gossip(scene: Scene, groups: Groups, agenda: Agenda, item: int, broke
     advertisement, sender = theirs // brokers, theirs % brokers
     mine = advertisement * brokers + broker
     first = groups.log_bounds[theirs]
-    pushed = groups.marks[theirs, count % MARKS]
+    pushed = int(groups.marks[theirs, count % ROUNDS])
     received = 0
-    for place in range(groups.marks[theirs, (count - 1) % MARKS], pushed):
+    for place in range(int(groups.marks[theirs, (count - 1) % ROUNDS]), pushed):
         if groups.logs[first + place] >= 0:
             received += 1
             receive(scene, groups, groups.logs[first + place], broker, mine, True, now)
@@ -209,11 +250,11 @@ def handle_gossip(scene: Scene, groups: Groups, agenda: Agenda, item: int, broke
         scene.ledger.totals[GOSSIPS] += 1
     if groups.members[mine]:
         learn(groups, brokers, advertisement, broker, sender)
-        oldest = groups.marks[theirs, max(count - scene.settings.digest, 0) % MARKS]
+        oldest = int(groups.marks[theirs, max(count - scene.settings.digest, 0) % ROUNDS])
         begin_list(groups, sender, broker)
         for place in range(oldest, pushed):
             publication = groups.logs[first + place]
-            request(scene, groups, ~publication if publication < 0 else publication, broker)
+            request(scene, groups, ~publication if publication < 0 else publication, broker, ASKED)
         end_list(scene, groups, agenda, now + scene.tree.delays[broker, sender])
 
 
@@ -226,7 +267,7 @@ def receive(
         return
     totals[GOSSIPED_PUBLICATIONS] += 1
     if scene.traffic.reach[publication, broker] > 0:
-        totals[MATCHED_PUBLICATIONS] += 1
+        totals[MATCHED_PUBLICATIONS] += is_pushed
     else:
         totals[FALSE_POSITIVES] += 1
     if groups.members[member]:
@@ -242,10 +283,13 @@ def begin_list(groups: Groups, sender: int, receiver: int) -> None:
 
 
 @leaf_jit
-def request(scene: Scene, groups: Groups, publication: int, broker: int) -> None:
-    """Puts a publication that the broker lacks on the list that was begun."""
-    if scene.ledger.seen[publication, broker] == UNKNOWN:
-        scene.ledger.seen[publication, broker] = ASKED
+def request(scene: Scene, groups: Groups, publication: int, broker: int, asked: int) -> None:
+    """Puts a publication that the broker lacks on the list that was begun.
+
+    Asked for once, and once more at the issuer, since the first answer may take long.
+    """
+    if scene.ledger.seen[publication, broker] < asked:
+        scene.ledger.seen[publication, broker] = asked
         first = groups.listed[0]
         groups.lists[first + LIST_HEAD + groups.lists[first + 2]] = publication
         groups.lists[first + 2] += 1
@@ -269,7 +313,7 @@ def handle_retrieve(scene: Scene, groups: Groups, agenda: Agenda, first: int, br
     scene.ledger.totals[RETRIEVALS] += 1
     start = job_start(scene, broker, now)
     end = sent_at(scene.load, start, start, count)
-    end_job(scene, agenda, broker, now, start, end)
+    end_job(scene, agenda, broker, count, now, start, end)
     chat(groups, agenda, end + scene.tree.delays[broker, receiver], event(RETRIEVED, receiver, first))
 
 
@@ -282,39 +326,71 @@ def handle_retrieved(scene: Scene, groups: Groups, first: int, broker: int, now:
 
 
 @leaf_jit
-def issue(scene: Scene, groups: Groups, publication: int, link: int) -> None:
+def issue(scene: Scene, groups: Groups, agenda: Agenda, publication: int, link: int, now: float) -> None:
     """Leaves a publication to the group, for the subscribers beyond a link of the issuer."""
     advertisement = scene.traffic.advertisements[publication]
     issuer = scene.traffic.issuers[advertisement]
-    if groups.links[publication] == np.uint64(0):
-        append(groups, advertisement * len(scene.tree.parents) + issuer, publication)
-    bit = np.uint64(link - scene.tree.indptr[issuer])
-    groups.links[publication] |= np.uint64(1) << bit
+    if not groups.links[publication].any():
+        member = advertisement * len(scene.tree.parents) + issuer
+        if groups.swept[advertisement] == groups.log_sizes[member]:
+            chat(groups, agenda, now + sweep_time(scene), event(SWEEP, issuer, advertisement))
+        append(groups, member, publication)
+    bit = link - scene.tree.indptr[issuer]
+    groups.links[publication, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
 
 
 @leaf_jit
-def ask_issuer(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, learned: float) -> None:
-    """Ask for all that was gossiped for the broker and that it lacks, as it learns at time `learned`."""
+def sweep_time(scene: Scene) -> float:
+    return float(scene.settings.sweep * scene.settings.round)
+
+
+@leaf_jit
+def ask_issuer(
+    scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, low: int, high: int, learned: float
+) -> None:
+    """Ask for what the broker lacks of a part of the issuer's log that was meant for it, learned of at a time."""
     issuer = scene.traffic.issuers[advertisement]
-    member = advertisement * len(scene.tree.parents) + issuer
-    bit = np.uint64(scene.tree.first_link[issuer, broker] - scene.tree.indptr[issuer])
-    first = groups.log_bounds[member]
+    first = groups.log_bounds[advertisement * len(scene.tree.parents) + issuer]
+    bit = scene.tree.first_link[issuer, broker] - scene.tree.indptr[issuer]
     begin_list(groups, issuer, broker)
-    for place in range(groups.log_sizes[member]):
+    for place in range(low, high):
         publication = groups.logs[first + place]
-        if (groups.links[publication] >> bit) & np.uint64(1):
-            request(scene, groups, publication, broker)
+        if (groups.links[publication, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1):
+            request(scene, groups, publication, broker, ASKED_ISSUER)
     end_list(scene, groups, agenda, learned + scene.tree.delays[broker, issuer])
+
+
+@leaf_jit
+def ask_for_the_rest(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, broker: int, now: float) -> None:
+    """Ask for what no sweep has announced yet, when the link to the broker is switched back to the tree."""
+    member = advertisement * len(scene.tree.parents) + scene.traffic.issuers[advertisement]
+    low, high = groups.swept[advertisement], groups.log_sizes[member]
+    ask_issuer(scene, groups, agenda, advertisement, broker, low, high, now)
 
 
 @leaf_jit
 def handle_sweep(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int, now: float) -> None:
     issuer = scene.traffic.issuers[advertisement]
+    member = advertisement * len(scene.tree.parents) + issuer
+    low, high = groups.swept[advertisement], old_enough(scene, groups, advertisement, member, now)
+    groups.swept[advertisement] = high
     for broker in range(len(scene.tree.parents)):
         if broker != issuer and scene.traffic.audience[advertisement, broker] > 0:
             learned = now + tree_delay(scene, issuer, broker)
-            ask_issuer(scene, groups, agenda, advertisement, broker, learned)
-    chat(groups, agenda, now + scene.settings.sweep * scene.settings.round, event(SWEEP, issuer, advertisement))
+            ask_issuer(scene, groups, agenda, advertisement, broker, low, high, learned)
+    if high < groups.log_sizes[member]:
+        oldest = scene.traffic.times[groups.logs[groups.log_bounds[member] + high]]
+        chat(groups, agenda, oldest + sweep_time(scene), event(SWEEP, issuer, advertisement))
+
+
+@leaf_jit
+def old_enough(scene: Scene, groups: Groups, advertisement: int, member: int, now: float) -> int:
+    """Where in the issuer's log the publications begin that are left to gossip for now."""
+    first, since = groups.log_bounds[member], now - sweep_time(scene) + scene.settings.round
+    place = int(groups.swept[advertisement])
+    while place < groups.log_sizes[member] and scene.traffic.times[groups.logs[first + place]] <= since:
+        place += 1
+    return place
 
 
 @leaf_jit

@@ -16,6 +16,7 @@ from weft.kernels.popsub.broker import (
     FORWARD,
     GOSSIP,
     GOSSIPED,
+    JOINED,
     OUT_OF_OVERLAY,
     POPULAR,
     RETRIEVE,
@@ -32,13 +33,15 @@ from weft.kernels.popsub.broker import (
     deliver,
     end_job,
     job_start,
+    record_decision,
     record_gain,
     sent_at,
 )
 from weft.kernels.popsub.gossiping import (
     Groups,
-    ask_issuer,
+    ask_for_the_rest,
     handle_gossip,
+    handle_joined,
     handle_retrieve,
     handle_retrieved,
     handle_round,
@@ -46,6 +49,7 @@ from weft.kernels.popsub.gossiping import (
     issue,
     join,
     leave,
+    offer,
 )
 from weft.kernels.popsub.popularity import evaluate
 
@@ -87,7 +91,8 @@ def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what:
     kind, broker, item = what % KINDS, what // KINDS % BROKERS, what // (KINDS * BROKERS)
     groups.upkeep[0] -= kind >= ROUND
     if kind == STARTED:
-        scene.load.waiting[broker] -= 1
+        scene.load.waiting[broker, 0] -= 1
+        scene.load.waiting[broker, 1] -= item
     elif kind <= TO_TREE:
         handle_forward(scene, groups, agenda, kind, item, broker, now)
     elif kind == BATCHED:
@@ -105,6 +110,8 @@ def happen(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, what:
         handle_retrieved(scene, groups, item, broker, now)
     elif kind == SWEEP:
         handle_sweep(scene, groups, agenda, item, now)
+    elif kind == JOINED:
+        handle_joined(scene, groups, item, broker)
 
 
 @leaf_jit
@@ -117,7 +124,7 @@ def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publ
     deliver(scene, publication, broker, POPULAR, now)
     start = job_start(scene, broker, now)
     end = start
-    direct_links = np.uint64(0)
+    direct_links = 0
     for link in range(tree.indptr[broker], tree.indptr[broker + 1]):
         peer = tree.peers[link]
         if row[peer] < 0:
@@ -127,10 +134,11 @@ def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publ
         way = table.ways[entry]
         if way == GOSSIP:
             if table.flags[entry]:
-                issue(scene, groups, publication, link)
+                issue(scene, groups, agenda, publication, link, now)
                 continue
             table.flags[entry] = 1
             join(scene, groups, agenda, advertisement, broker, now)
+            offer(groups, advertisement * len(tree.parents) + broker, entry)
             kind = TO_GOSSIP
         elif table.flags[entry]:
             table.flags[entry] = 0
@@ -139,33 +147,34 @@ def publish(scene: Scene, buffers: Buffers, groups: Groups, agenda: Agenda, publ
             buffer(scene, buffers, agenda, publication, broker, entry, now)
             continue
         elif way == DIRECT:
-            direct_links |= np.uint64(1) << np.uint64(link - tree.indptr[broker])
+            table.direct[link] = 1
+            direct_links += 1
+            record_decision(scene.ledger, 1.0)
             continue
         else:
             kind = FORWARD
         end = sent_at(scene.load, start, end, 1)
         count_forward(scene.ledger, table.gains[entry], True, False)
         send(scene, agenda, kind, publication, broker, peer, end)
-    if direct_links != np.uint64(0):
-        end = send_directly(scene, publication, broker, direct_links, start, end)
-    end_job(scene, agenda, broker, now, start, end)
+    if direct_links > 0:
+        end = send_directly(scene, publication, broker, start, end)
+    end_job(scene, agenda, broker, 1, now, start, end)
 
 
 @leaf_jit
-def send_directly(scene: Scene, publication: int, broker: int, links: np.uint64, start: float, end: float) -> float:
-    """One message to each broker with a match beyond the links, a bit each; when the last one leaves."""
-    tree, row = scene.tree, scene.traffic.reach[publication]
+def send_directly(scene: Scene, publication: int, broker: int, start: float, end: float) -> float:
+    """One message to each broker with a match beyond the links that are marked; when the last one leaves."""
+    tree, row, direct = scene.tree, scene.traffic.reach[publication], scene.table.direct
     count = 0
     for target in range(len(row)):
-        if row[target] > 0 and target != broker:
-            link = np.uint64(tree.first_link[broker, target] - tree.indptr[broker])
-            if (links >> link) & np.uint64(1):
-                count += 1
-                end = sent_at(scene.load, start, end, 1)
-                record_gain(scene.ledger, 1.0, True)
-                deliver(scene, publication, target, UNPOPULAR, end + tree.delays[broker, target])
+        if row[target] > 0 and target != broker and direct[tree.first_link[broker, target]]:
+            count += 1
+            end = sent_at(scene.load, start, end, 1)
+            record_gain(scene.ledger, 1.0, True)
+            deliver(scene, publication, target, UNPOPULAR, end + tree.delays[broker, target])
     scene.ledger.totals[OUT_OF_OVERLAY] += count
     scene.ledger.directs[count] += 1
+    direct[tree.indptr[broker] : tree.indptr[broker + 1]] = 0
     return end
 
 
@@ -213,7 +222,7 @@ def handle_forward(
         end = sent_at(scene.load, start, end, 1)
         count_forward(scene.ledger, table.gains[entry], False, matches_here)
         send(scene, agenda, kind, publication, broker, peer, end)
-    end_job(scene, agenda, broker, now, start, end)
+    end_job(scene, agenda, broker, 1, now, start, end)
 
 
 @leaf_jit
@@ -224,7 +233,7 @@ def switch(
         join(scene, groups, agenda, advertisement, broker, now)
     else:
         leave(scene, groups, agenda, advertisement, broker, now)
-        ask_issuer(scene, groups, agenda, advertisement, broker, now)
+        ask_for_the_rest(scene, groups, agenda, advertisement, broker, now)
 
 
 @leaf_jit

@@ -13,7 +13,7 @@ import numpy as np
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.jit import jit
 from weft.kernels.vitis.gateway import next_hop
-from weft.kernels.vitis.relay import union
+from weft.kernels.vitis.relay import is_in, union
 from weft.kernels.vitis.state import NOBODY, Setting, distance
 
 CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
@@ -101,12 +101,6 @@ def rows(keys: Int64s, row: int, columns: int) -> Int64s:
     """The columns that a row of sorted keys has."""
     first = np.int64(row) * columns
     return keys[np.searchsorted(keys, first) : np.searchsorted(keys, first + columns)] - first
-
-
-@jit
-def is_in(ascending: Int64s, wanted: int) -> bool:
-    at = np.searchsorted(ascending, wanted)
-    return bool(at < len(ascending) and ascending[at] == wanted)
 
 
 @jit

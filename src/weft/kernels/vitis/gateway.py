@@ -48,34 +48,36 @@ def elect(
 ) -> None:
     """The proposals of a round, where there are none yet, from those of the round before that came over links."""
     mark = np.full(len(there), NOBODY, np.int32)
+    own = np.full(len(identifiers), NOBODY, np.int64)  # the node's subscription to every topic
     for v in range(len(there)):
         if there[v]:
-            now.gateway[setting.indptr[v] : setting.indptr[v + 1]] = v
+            for i in range(setting.indptr[v], setting.indptr[v + 1]):
+                now.gateway[i] = v
+                own[setting.topics[i]] = i
             for w in peers[starts[v] : starts[v + 1]]:
                 mark[w] = v
             for w in came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]:
                 if mark[w] == v:
-                    adopt(setting, identifiers, most_hops, v, w, before, now)
+                    adopt(setting, identifiers, most_hops, own, w, before, now)
+            for i in range(setting.indptr[v], setting.indptr[v + 1]):
+                own[setting.topics[i]] = NOBODY
 
 
 @jit
 def adopt(
-    setting: Setting, identifiers: Int64s, most_hops: int, v: int, w: int, before: Proposals, now: Proposals
+    setting: Setting, identifiers: Int64s, most_hops: int, own: Int64s, w: int, before: Proposals, now: Proposals
 ) -> None:
-    """The proposals of w, where they are better than those that v has."""
-    i, i_end = setting.indptr[v], setting.indptr[v + 1]
-    j, j_end = setting.indptr[w], setting.indptr[w + 1]
-    while i < i_end and j < j_end:
-        topic, other = setting.topics[i], setting.topics[j]
-        if topic == other:
-            proposed, far = before.gateway[j], before.hops[j] + 1
-            if proposed != NOBODY and far <= most_hops:
-                if proposed == now.gateway[i]:
-                    now.hops[i] = min(now.hops[i], far)
-                elif is_nearer(setting, identifiers[topic], proposed, now.gateway[i]):
-                    now.gateway[i], now.hops[i] = proposed, far
-        i += topic <= other
-        j += other <= topic
+    """The proposals of w, where they are better than those of the node with these subscriptions."""
+    for j in range(setting.indptr[w], setting.indptr[w + 1]):
+        i = own[setting.topics[j]]
+        if i == NOBODY:
+            continue
+        proposed, far = before.gateway[j], before.hops[j] + 1
+        if proposed != NOBODY and far <= most_hops:
+            if proposed == now.gateway[i]:
+                now.hops[i] = min(now.hops[i], far)
+            elif is_nearer(setting, identifiers[setting.topics[j]], proposed, now.gateway[i]):
+                now.gateway[i], now.hops[i] = proposed, far
 
 
 @jit
@@ -88,10 +90,11 @@ def is_nearer(setting: Setting, identifier: int, one: int, other: int) -> bool:
 @jit
 def next_hop(setting: Setting, starts: Int64s, peers: Int32s, v: int, identifier: int) -> int:
     """The linked peer nearest to an identifier; NOBODY where v itself is nearer than all of them."""
-    best = v
+    best, least = v, apart(setting.ring, setting.ring_ids[v], identifier)
     for w in peers[starts[v] : starts[v + 1]]:
-        if is_nearer(setting, identifier, w, best):
-            best = w
+        far = apart(setting.ring, setting.ring_ids[w], identifier)
+        if far < least or (far == least and w < best):
+            best, least = w, far
     return NOBODY if best == v else best
 
 

@@ -10,7 +10,18 @@ import numpy as np
 from weft.arrays import Bools, Int32s, Int64s
 from weft.kernels.jit import jit
 from weft.kernels.vitis.sampling import keep_view, known_view
-from weft.kernels.vitis.state import LAST, NOBODY, Gossip, Incoming, Setting, clear, key, nothing_found, priority
+from weft.kernels.vitis.state import (
+    LAST,
+    NOBODY,
+    Gossip,
+    Incoming,
+    Popularity,
+    Setting,
+    clear,
+    key,
+    nothing_found,
+    priority,
+)
 from weft.kernels.vitis.table import candidates, choose_table
 
 EXCHANGE = 2  # purpose, as in weft.protocol.vitis.chance
@@ -18,7 +29,14 @@ EXCHANGE = 2  # purpose, as in weft.protocol.vitis.chance
 
 @jit
 def next_round(
-    setting: Setting, when: int, there_before: Bools, there: Bools, before: Gossip, came: Incoming, now: Gossip
+    setting: Setting,
+    when: int,
+    there_before: Bools,
+    there: Bools,
+    before: Gossip,
+    came: Incoming,
+    popularity: Popularity,
+    now: Gossip,
 ) -> None:
     """What the nodes that are there hold in the round; those that were there before have answered."""
     found = nothing_found(len(there))
@@ -29,7 +47,7 @@ def next_round(
             keep_view(setting, when, v, found, count, now)
             clear(found, count)
             count = candidates(setting, v, there_before, before, came, now, found)
-            choose_table(setting, v, found, count, rate, now)
+            choose_table(setting, when, v, found, count, rate, before, popularity, now)
             clear(found, count)
             choose_partners(setting, when, v, now)
 
@@ -91,3 +109,19 @@ def transposed(indptr: Int64s, indices: Int32s, there: Bools) -> tuple[Int64s, I
                 rows[filled[index]] = row
                 filled[index] += 1
     return starts, rows
+
+
+@jit
+def turnover(before: Int32s, now: Int32s) -> int:
+    """How many peers came into the tables, or went."""
+    mark = np.full(len(now), NOBODY, np.int32)
+    changes = 0
+    for v in range(len(now)):
+        for peer in before[v]:
+            if peer != NOBODY:
+                mark[peer] = v
+                changes += 1
+        for peer in now[v]:
+            if peer != NOBODY:
+                changes += -1 if mark[peer] == v else 1
+    return changes

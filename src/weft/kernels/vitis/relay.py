@@ -25,6 +25,12 @@ def refreshed(keys: Int64s, stamps: Int32s, came: Int64s, when: int, expiry: int
 
 
 @jit
+def is_in(ascending: Int64s, wanted: int) -> bool:
+    at = np.searchsorted(ascending, wanted)
+    return bool(at < len(ascending) and ascending[at] == wanted)
+
+
+@jit
 def missing(keys: Int64s, known: Int64s) -> Int64s:
     """The distinct keys that are not among those known; both are ascending, and may hold a key several times."""
     found = np.empty(len(keys), np.int64)

@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     seed: int
     ring: int  # how many identifiers there are
     ring_ids: Int64s
-    targets: Int64s  # [node, small-world link], identifiers
+    units: Floats  # [node, small-world link]: what their distances depend on
     indptr: Int64s  # node -> its topics
     topics: Int32s
     rates: Floats  # of topics
@@ -32,6 +32,7 @@ class Setting(NamedTuple):
     exponent: float
     is_sum: bool  # of similarity and closeness, not their product
     floor: float  # milliseconds
+    worth: Floats  # [node, peer]: all utilities, or nothing where there are too many
     shuffle: int
     patience: int
 
@@ -45,6 +46,7 @@ class Gossip(NamedTuple):
     table_age: Int32s
     successor: Int32s
     predecessor: Int32s
+    first_friend: Int32s  # its place in the table
     shuffled: Int32s  # the peer that a node shuffles with
     exchanged: Int32s
 
@@ -58,6 +60,13 @@ class Incoming(NamedTuple):
     exchanger: Int32s
     heartbeats: Int64s
     beating: Int32s
+
+
+class Popularity(NamedTuple):
+    """Nodes that may not be chosen as friends."""
+
+    full: Bools  # [round, modulo the length; node]
+    refused: Int64s  # node * nodes + peer, ascending: the peer told the node so in the round before
 
 
 class Found(NamedTuple):
@@ -85,6 +94,7 @@ def nobody_knows_anybody(nodes: int, view: int, table: int) -> Gossip:
         np.zeros((nodes, table), np.int32),
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, NOBODY, np.int32),
+        np.zeros(nodes, np.int32),
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, NOBODY, np.int32),
     )

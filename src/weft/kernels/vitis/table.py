@@ -4,7 +4,19 @@ import numpy as np
 
 from weft.arrays import Bools, Floats, Int32s
 from weft.kernels.jit import jit
-from weft.kernels.vitis.state import NOBODY, Found, Gossip, Incoming, Setting, add, apart, clockwise, distance
+from weft.kernels.vitis.relay import is_in
+from weft.kernels.vitis.state import (
+    NOBODY,
+    Found,
+    Gossip,
+    Incoming,
+    Popularity,
+    Setting,
+    add,
+    apart,
+    clockwise,
+    distance,
+)
 
 
 @jit
@@ -44,6 +56,10 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
     """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
     worth = np.empty(len(peers))
+    if len(setting.worth) > 0:
+        for at in range(len(peers)):
+            worth[at] = setting.worth[v, peers[at]]
+        return worth
     for i in range(setting.indptr[v], setting.indptr[v + 1]):
         rate[setting.topics[i]] = setting.rates[setting.topics[i]]
     for at in range(len(peers)):
@@ -62,10 +78,49 @@ def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
 
 
 @jit
-def choose_table(setting: Setting, v: int, found: Found, count: int, rate: Floats, now: Gossip) -> None:
+def all_utilities(setting: Setting) -> Floats:
+    """What every node is worth to every other."""
+    nodes = len(setting.ring_ids)
+    peers, rate = np.arange(nodes).astype(np.int32), np.zeros(len(setting.rates))
+    worth = np.empty((nodes, nodes))
+    for v in range(nodes):
+        worth[v] = utilities(setting, v, peers, rate)
+    return worth
+
+
+@jit
+def leave_alone(v: int, when: int, found: Found, worth: Floats, before: Gossip, popularity: Popularity) -> None:
+    """Makes friends worthless that would not have the node."""
+    nodes, depth = len(before.table), len(popularity.full)
+    friends = before.table[v, before.first_friend[v] :]
+    for at in range(len(worth)):
+        peer = found.node[at]
+        is_friend = False
+        for friend in friends:
+            is_friend |= friend == peer
+        if is_friend:
+            if is_in(popularity.refused, np.int64(v) * nodes + peer):
+                worth[at] = 0.0
+        elif popularity.full[(when - found.age[at]) % depth, peer]:
+            worth[at] = 0.0
+
+
+@jit
+def choose_table(
+    setting: Setting,
+    when: int,
+    v: int,
+    found: Found,
+    count: int,
+    rate: Floats,
+    before: Gossip,
+    popularity: Popularity,
+    now: Gossip,
+) -> None:
     """Successor, predecessor, small-world links, and friends by utility; ties go to the lower node."""
     now.table[v] = NOBODY
     now.successor[v] = now.predecessor[v] = NOBODY
+    now.first_friend[v] = 0
     if count == 0:
         return
     peers = found.node[:count]
@@ -74,9 +129,14 @@ def choose_table(setting: Setting, v: int, found: Found, count: int, rate: Float
     now.successor[v], now.predecessor[v] = peers[after], peers[back]
     size = put(v, after, found, taken, now, 0)
     size = put(v, back, found, taken, now, size)
-    for target in setting.targets[v]:
+    span = ring_span(setting, v, now)
+    for unit in setting.units[v]:
+        target = small_world_target(setting, v, unit, span)
         size = put(v, nearest(setting, peers, target, taken), found, taken, now, size)
+    now.first_friend[v] = size
     worth = utilities(setting, v, peers, rate)
+    if len(popularity.full) > 0:
+        leave_alone(v, when, found, worth, before, popularity)
     best = 0
     while size < now.table.shape[1] and best != NOBODY:
         best = worthiest(peers, worth, taken)
@@ -94,6 +154,19 @@ def ring_neighbours(setting: Setting, v: int, peers: Int32s) -> tuple[int, int]:
         if clockwise(ring, ids[peers[at]], own) < clockwise(ring, ids[peers[back]], own):
             back = at
     return after, back
+
+
+@jit
+def ring_span(setting: Setting, v: int, now: Gossip) -> int:
+    """The distance from predecessor to successor."""
+    ring, own, ids = setting.ring, setting.ring_ids[v], setting.ring_ids
+    return clockwise(ring, own, ids[now.successor[v]]) + clockwise(ring, ids[now.predecessor[v]], own)
+
+
+@jit
+def small_world_target(setting: Setting, v: int, unit: float, span: int) -> int:
+    distance = setting.ring / 2 * (max(span, 1) / setting.ring) ** (1.0 - unit)
+    return int((setting.ring_ids[v] + np.int64(distance)) % setting.ring)
 
 
 @jit

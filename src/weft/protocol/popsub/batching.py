@@ -39,6 +39,9 @@ class Buffers:
     def of(self, advertisement: int) -> list[Key]:
         return sorted(key for key in self._buffers if key[1] == advertisement)
 
+    def over(self, link: int) -> list[Key]:
+        return sorted(key for key in self._buffers if key[0] == link)
+
     def due(self, now: float) -> list[Key]:
         return sorted(key for key, buffer in self._buffers.items() if buffer.deadline <= now)
 

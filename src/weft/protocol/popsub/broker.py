@@ -3,6 +3,9 @@
 A publication takes one way over each link of the broker that issues it, and every subscriber is behind exactly one of
 these links. So nobody is served twice or left out as long as nothing changes; what happens when gossip begins or ends
 is in `gossiping.py`. Links of the tree deliver in order.
+
+A driver reports what did not arrive, and it is sent again; so messages may come late, twice, or not at all, and a
+broker takes no harm from what it does not know (any more).
 """
 
 from collections import defaultdict
@@ -13,6 +16,7 @@ from random import Random
 from weft.errors import WeftError
 from weft.model.content import Advertisement, Subscription, matches
 from weft.protocol.popsub.batching import Buffers
+from weft.protocol.popsub.clock import EvaluationClock
 from weft.protocol.popsub.cover import Cover
 from weft.protocol.popsub.gossiping import Gossiping
 from weft.protocol.popsub.memory import Seen
@@ -24,6 +28,7 @@ from weft.protocol.popsub.message import (
     Forward,
     Gossip,
     Join,
+    Linked,
     Notify,
     Publication,
     Queued,
@@ -35,22 +40,24 @@ from weft.protocol.popsub.message import (
     Switch,
     Unadvertise,
     Unadvertised,
+    Unlinked,
     Unsubscribe,
     Unsubscribed,
 )
 from weft.protocol.popsub.parameters import Parameters, Way
 from weft.protocol.popsub.popularity import Popularity
+from weft.protocol.popsub.propagation import Propagation
 from weft.protocol.popsub.reorder import Reorder
-from weft.protocol.popsub.table import Entry, Route, RoutingTable
-from weft.protocol.router import Effect, Event, Packet, Published, Received, Router, Send
+from weft.protocol.popsub.table import Entry, RoutingTable
+from weft.protocol.router import Effect, Event, Packet, Published, Received, Router, Send, Undelivered
 
+ON_TREE = (Forward, Batch, Advertise, Unadvertise, Subscribe, Unsubscribe, Sweep)
 Matched = tuple[list[int], dict[int, list[int]]]  # own subscriptions; uncovered subscriptions by link
 
 
 class Broker(Router):
     def __init__(self, node: int, links: Iterable[int], way: Way, parameters: Parameters, seed: int = 0) -> None:
         self.node = node
-        self.links = sorted(links)
         self.way = way
         self.parameters = parameters
         self.table = RoutingTable()
@@ -59,11 +66,13 @@ class Broker(Router):
         self.buffers = Buffers(parameters.batch_timeout)
         self.seen = Seen(parameters.memory)
         self.gossiping = Gossiping(node, parameters, self.table, self.seen, Random(f"{seed} {node}"))
+        self.propagation = Propagation(links, self.table, self.cover, self.gossiping)
         self.reorder = None if parameters.reorder is None else Reorder(parameters.reorder)
         self._queues: list[int] = []  # lengths reported since the last evaluation
-        self._next_evaluation = inf if way is Way.TREE else parameters.evaluation
+        self.clock = EvaluationClock(inf if way is Way.TREE else parameters.evaluation)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
+        self.clock.start(now)
         effects = self._evaluate(now)
         match event:
             case Published(Publication() as publication):
@@ -73,18 +82,24 @@ class Broker(Router):
             case Queued(length):
                 self._queues.append(length)
             case Advertised(advertisement):
-                effects += self._advertise(advertisement, None)
+                effects += self.propagation.advertise(advertisement, None)
             case Unadvertised(number):
                 effects += self._withdraw(number, now)
             case Subscribed(subscription):
-                effects += self._subscribe(subscription, None, self.node, 0)
+                effects += self.propagation.subscribe(subscription, None, self.node, 0)
             case Unsubscribed(number):
-                effects += self._unsubscribe(number, now)
+                effects += self.propagation.unsubscribe(number, None, now)
+            case Linked(peer):
+                effects += self.propagation.linked(peer)
+            case Unlinked(peer):
+                effects += self._unlink(peer, now)
+            case Undelivered(peer, message):
+                effects += self._undelivered(peer, message, now)
         return effects
 
     def next_deadline(self) -> float | None:
         held = inf if self.reorder is None else self.reorder.next_deadline()
-        deadline = min(self._next_evaluation, self.buffers.next_deadline(), self.gossiping.next_deadline(), held)
+        deadline = min(self.clock.deadline, self.buffers.next_deadline(), self.gossiping.next_deadline(), held)
         return deadline if deadline < inf else None
 
     def on_timer(self, now: float) -> list[Effect]:
@@ -130,7 +145,7 @@ class Broker(Router):
             return [Send(link, self.gossiping.switch_back(publication, entry, now))]
         match entry.way:
             case Way.DIRECT:
-                return [Send(origin, Direct(publication)) for origin in self._origins(publication, tops)]
+                return self._directly(publication, tops)
             case Way.BATCH:
                 key, least_gain = (link, publication.topic), self.popularity.least_gain
                 full = self.buffers.add(key, publication, entry.gain, least_gain, now)
@@ -142,9 +157,11 @@ class Broker(Router):
                 return [Send(link, self.gossiping.switch_over(publication, entry, now))]
         return [Send(link, Forward(publication, 1))]
 
-    def _origins(self, publication: Publication, tops: list[int]) -> list[int]:
+    def _directly(self, publication: Publication, tops: list[int]) -> list[Effect]:
+        """To each broker with a match among these subscriptions and those that they cover."""
         numbers = (number for top in tops for number in self.cover.all_matching(top, publication.said))
-        return sorted({self.table.routes[number].origin for number in numbers})
+        origins = sorted({self.table.routes[number].origin for number in numbers})
+        return [Send(origin, Direct(publication)) for origin in origins]
 
     def _send_batch(self, link: int, advertisement: int) -> list[Effect]:
         publications = self.buffers.take((link, advertisement))
@@ -176,7 +193,9 @@ class Broker(Router):
         return effects
 
     def _pass_on(self, link: int, advertisement: int, count: int, message: Packet) -> Send:
-        self.table.entries[link, advertisement].routed += count
+        entry = self.table.entries.get((link, advertisement))
+        if entry:  # else it was taken back while the publication was under way
+            entry.routed += count
         return Send(link, message)
 
     def _match(self, publications: Sequence[Publication]) -> list[Matched]:
@@ -215,6 +234,8 @@ class Broker(Router):
     # All other messages, and what clients say besides.
 
     def _receive(self, sender: int, message: Packet, now: float) -> list[Effect]:
+        if isinstance(message, ON_TREE) and sender not in self.propagation.links:
+            return []  # sent before the link went
         match message:
             case Forward():
                 return self._forward(sender, message, now)
@@ -233,71 +254,60 @@ class Broker(Router):
                 onward = [Send(link, message) for link in self.table.links_of(message.advertisement) if link != sender]
                 return [*onward, *self.gossiping.ask(message.issuer, message.advertisement, message.digest, now)]
             case Join():
-                self.gossiping.invited(message, now)
+                return self.gossiping.invited(message, now)
             case Advertise(advertisement):
-                return self._advertise(advertisement, sender)
+                return self.propagation.advertise(advertisement, sender)
             case Unadvertise(number):
-                return self._unadvertise(number, sender)
+                return self.propagation.unadvertise(number, sender)
             case Subscribe(subscription, origin, hops):
-                return self._subscribe(subscription, sender, origin, hops)
+                return self.propagation.subscribe(subscription, sender, origin, hops)
             case Unsubscribe(number):
-                return self._unsubscribe(number, now)
+                return self.propagation.unsubscribe(number, sender, now)
         return []
-
-    def _advertise(self, advertisement: Advertisement, link: int | None) -> list[Effect]:
-        if advertisement.number in self.table.sources:
-            return []
-        following = self.table.advertise(advertisement, link)
-        flood: list[Effect] = [Send(peer, Advertise(advertisement)) for peer in self.links if peer != link]
-        return flood + [self._onward(route, link) for route in following if link is not None]
 
     def _withdraw(self, number: int, now: float) -> list[Effect]:
         """What was said under the advertisement goes first."""
+        source = self.table.sources.get(number)
+        if source is None or source.link is not None:
+            return []
         effects: list[Effect] = []
         for key in self.buffers.of(number):
             effects += self._send_batch(*key)
-        return effects + self.gossiping.sweep(number, now) + self._unadvertise(number, None)
+        return effects + self.gossiping.sweep(number, now) + self.propagation.unadvertise(number, None)
 
-    def _unadvertise(self, number: int, link: int | None) -> list[Effect]:
-        stray = self.table.unadvertise(number)
-        for route in stray:
-            self.cover.remove(route.subscription.number)
-        self.gossiping.unadvertised(number)
-        flood: list[Effect] = [Send(peer, Unadvertise(number)) for peer in self.links if peer != link]
-        return flood + [effect for route in stray for effect in self._take_back(route)]
+    def _unlink(self, peer: int, now: float) -> list[Effect]:
+        """What waited for the link goes directly, while it is known to whom."""
+        effects: list[Effect] = []
+        for key in self.buffers.over(peer):
+            for publication in self.buffers.take(key):
+                ((_, by_link),) = self._match([publication])
+                effects += self._directly(publication, by_link.get(peer, []))
+        return effects + self.propagation.unlinked(peer, now)
 
-    def _subscribe(self, subscription: Subscription, link: int | None, origin: int, hops: int) -> list[Effect]:
-        if subscription.number in self.table.routes:
-            return []
-        route = self.table.subscribe(subscription, link, origin, hops)
-        if route is None:
-            return []
-        self.cover.add(subscription.number, subscription.filter, link)
-        onward: list[Effect] = [self._onward(route, peer) for peer in sorted(self.table.links(route))]
-        return onward + self.gossiping.subscribed(route)
-
-    def _unsubscribe(self, number: int, now: float) -> list[Effect]:
-        if number not in self.table.routes:
-            return []
-        route = self.table.unsubscribe(number)
-        self.cover.remove(number)
-        return self._take_back(route) + self.gossiping.unsubscribed(route, now)
-
-    def _onward(self, route: Route, link: int) -> Send:
-        route.sent.add(link)
-        return Send(link, Subscribe(route.subscription, route.origin, route.hops + 1))
-
-    def _take_back(self, route: Route) -> list[Effect]:
-        """Wherever it went: it may have crossed an unadvertisement, and be welcome to a newer advertisement."""
-        return [Send(link, Unsubscribe(route.subscription.number)) for link in sorted(route.sent)]
+    def _undelivered(self, peer: int, message: Packet, now: float) -> list[Effect]:
+        """Send again what matters still, and of the tables what is true now. Gossip mends itself."""
+        match message:
+            case Forward() | Batch() | Sweep():
+                return [Send(peer, message)] if peer in self.propagation.links else []
+            case Direct() | Retrieved():
+                return [Send(peer, message)] if self.table.origins[peer] else []
+            case Retrieve(advertisement, numbers):
+                return self.gossiping.ask(peer, advertisement, numbers, now)
+            case Join(advertisement):
+                return self.gossiping.invite(peer, advertisement)
+            case Advertise(Advertisement(number)) | Unadvertise(number):
+                return self.propagation.advertisement_again(peer, number)
+            case Subscribe(Subscription(number)) | Unsubscribe(number):
+                return self.propagation.subscription_again(peer, number)
+        return []
 
     def _evaluate(self, now: float) -> list[Effect]:
-        if now < self._next_evaluation:
+        elapsed = self.clock.elapsed(now)
+        if not elapsed:
             return []
-        self._next_evaluation += self.parameters.evaluation
         queue = sum(self._queues) / len(self._queues) if self._queues else 0.0
         self._queues.clear()
-        self.popularity.evaluate(self.table.entries, queue)
+        self.popularity.evaluate(self.table.entries, queue, elapsed)
         self.gossiping.forget(now)
         return [
             effect

@@ -1,45 +1,198 @@
-"""Messages that carry publications along the tree, as bytes: one JSON document a message."""
+"""Messages between brokers as bytes: one JSON document a message, whose first name is that of the message.
+
+Numbers without bound in a range are null: JSON has no infinity. Bytes that are no message are the sender's fault, and
+say so; a broker is never handed anything that its tables cannot hold.
+"""
 
 import json
+from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
-from weft.model.content import Content
-from weft.protocol.popsub.message import Batch, Forward, Publication, Switch
+from weft.errors import WeftError
+from weft.model.content import Advertisement, Content, Filter, OneOf, Predicate, Prefix, Range, Subscription
+from weft.protocol.popsub.message import (
+    Advertise,
+    Batch,
+    Direct,
+    Forward,
+    Gossip,
+    Join,
+    MessageError,
+    Publication,
+    Retrieve,
+    Retrieved,
+    Subscribe,
+    Sweep,
+    Switch,
+    Unadvertise,
+    Unsubscribe,
+)
+from weft.protocol.router import Packet
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-def encode(message: Forward | Batch) -> bytes:
+def encode(message: Packet) -> bytes:
+    return _compact(_document(message)).encode()
+
+
+def decode(data: bytes) -> Packet:
+    try:
+        document = json.loads(data)
+        return _READERS[next(iter(document))](document)
+    except (ValueError, TypeError, KeyError, AttributeError, StopIteration, WeftError) as error:
+        raise MessageError(f"A message of another broker cannot be read: {error!r}.") from error
+
+
+def _document(message: Packet) -> dict[str, Any]:
     match message:
         case Batch(publications, hops):
-            document: dict[str, Any] = {"batch": [_publication(said) for said in publications], "hops": hops}
-        case Forward(publication, hops, switch, view, digest):
-            assert isinstance(publication, Publication)
-            document = {"forward": _publication(publication), "hops": hops}
-            if switch is not Switch.NONE:
-                document |= {"switch": switch, "view": view, "digest": digest}
-    return _compact(document).encode()
+            return {"batch": [_said(each) for each in publications], "hops": hops}
+        case Forward(Publication() as publication, hops, switch, view, digest):
+            plain = {"forward": _said(publication), "hops": hops}
+            return plain if switch is Switch.NONE else plain | {"switch": switch, "view": view, "digest": digest}
+        case Advertise(advertisement):
+            described = _filter(advertisement.filter)
+            return {"advertise": advertisement.number, "filter": described, "priority": advertisement.priority}
+        case Unadvertise(number):
+            return {"unadvertise": number}
+        case Subscribe(subscription, origin, hops):
+            described = _filter(subscription.filter)
+            return {"subscribe": subscription.number, "filter": described, "origin": origin, "hops": hops}
+        case Unsubscribe(number):
+            return {"unsubscribe": number}
+    return _out_of_overlay(message)
 
 
-def decode(data: bytes) -> Forward | Batch:
-    document = json.loads(data)
-    if "batch" in document:
-        return Batch(tuple(_read(said) for said in document["batch"]), document["hops"])
-    return Forward(
-        _read(document["forward"]),
-        document["hops"],
-        Switch(document.get("switch", "none")),
-        tuple(document.get("view", ())),
-        tuple(document.get("digest", ())),
-    )
+def _out_of_overlay(message: Packet) -> dict[str, Any]:
+    match message:
+        case Sweep(advertisement, issuer, digest):
+            return {"sweep": advertisement, "issuer": issuer, "digest": digest}
+        case Direct(publication):
+            return {"direct": _said(publication)}
+        case Join(advertisement, issuer, latest, view):
+            return {"join": advertisement, "issuer": issuer, "latest": latest, "view": view}
+        case Gossip(advertisement, publications, digest, joined, left):
+            pushed = [_said(each) for each in publications]
+            return {"gossip": advertisement, "pushed": pushed, "digest": digest, "joined": joined, "left": left}
+        case Retrieve(advertisement, numbers):
+            return {"retrieve": advertisement, "numbers": numbers}
+        case Retrieved(publications):
+            return {"retrieved": [_said(each) for each in publications]}
+    raise TypeError(f"{type(message).__name__} is no message between brokers")
 
 
-def _publication(publication: Publication) -> list[Any]:
+def _said(publication: Publication) -> list[Any]:
     said = publication.said
     content = publication.content.decode("latin-1")  # a character a byte
     return [publication.issuer, publication.number, publication.topic, said.kind, dict(said.values), content]
 
 
-def _read(row: list[Any]) -> Publication:
+def _filter(wanted: Filter) -> list[Any]:
+    return [wanted.kind, {attribute: _predicate(each) for attribute, each in wanted.predicates.items()}]
+
+
+def _predicate(predicate: Predicate) -> dict[str, Any]:
+    match predicate:
+        case Range(low, high):
+            return {"range": [None if low == -inf else low, None if high == inf else high]}
+        case OneOf(values):
+            return {"one_of": sorted(values, key=repr)}
+        case Prefix(text):
+            return {"prefix": text}
+
+
+def _read_said(row: list[Any]) -> Publication:
     issuer, number, topic, kind, values, content = row
-    return Publication(issuer, number, topic, content.encode("latin-1"), said=Content(kind, values))
+    return Publication(
+        _number(issuer), _number(number), _number(topic), content.encode("latin-1"), said=Content(kind, values)
+    )
+
+
+def _read_all(rows: list[Any]) -> tuple[Publication, ...]:
+    return tuple(_read_said(row) for row in rows)
+
+
+def _read_filter(row: list[Any]) -> Filter:
+    kind, predicates = row
+    return Filter(kind, {attribute: _read_predicate(each) for attribute, each in predicates.items()})
+
+
+def _read_predicate(document: Mapping[str, Any]) -> Predicate:
+    ((name, given),) = document.items()
+    match name:
+        case "range":
+            low, high = given
+            return Range(-inf if low is None else low, inf if high is None else high)
+        case "one_of":
+            return OneOf(frozenset(given))
+    return Prefix(_text(document["prefix"]))
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"{given!r} is no text")
+    return given
+
+
+def _number(given: Any) -> int:
+    if not isinstance(given, int):
+        raise ValueError(f"{given!r} is no whole number")
+    return given
+
+
+def _numbers(given: list[Any]) -> tuple[int, ...]:
+    return tuple(map(_number, given))
+
+
+def _hops(given: Any) -> int:
+    if _number(given) < 1:
+        raise ValueError(f"{given} hops are none")
+    return int(given)
+
+
+def _forward(document: Mapping[str, Any]) -> Forward:
+    return Forward(
+        _read_said(document["forward"]),
+        _hops(document["hops"]),
+        Switch(document.get("switch", "none")),
+        _numbers(document.get("view", ())),
+        _numbers(document.get("digest", ())),
+    )
+
+
+def _subscribe(document: Mapping[str, Any]) -> Subscribe:
+    wanted = Subscription(_number(document["subscribe"]), _read_filter(document["filter"]))
+    return Subscribe(wanted, _number(document["origin"]), _hops(document["hops"]))
+
+
+def _advertise(document: Mapping[str, Any]) -> Advertise:
+    number, filter_ = _number(document["advertise"]), _read_filter(document["filter"])
+    return Advertise(Advertisement(number, filter_, bool(document["priority"])))
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Packet]] = {
+    "forward": _forward,
+    "batch": lambda document: Batch(_read_all(document["batch"]), _hops(document["hops"])),
+    "advertise": _advertise,
+    "unadvertise": lambda document: Unadvertise(_number(document["unadvertise"])),
+    "subscribe": _subscribe,
+    "unsubscribe": lambda document: Unsubscribe(_number(document["unsubscribe"])),
+    "sweep": lambda document: Sweep(
+        _number(document["sweep"]), _number(document["issuer"]), _numbers(document["digest"])
+    ),
+    "direct": lambda document: Direct(_read_said(document["direct"])),
+    "join": lambda document: Join(
+        _number(document["join"]), _number(document["issuer"]), _number(document["latest"]), _numbers(document["view"])
+    ),
+    "gossip": lambda document: Gossip(
+        _number(document["gossip"]),
+        _read_all(document["pushed"]),
+        _numbers(document["digest"]),
+        _numbers(document["joined"]),
+        _numbers(document["left"]),
+    ),
+    "retrieve": lambda document: Retrieve(_number(document["retrieve"]), _numbers(document["numbers"])),
+    "retrieved": lambda document: Retrieved(_read_all(document["retrieved"])),
+}

@@ -4,6 +4,8 @@ A member knows a few others, its view. Once a round it sends what is new to it t
 it has seen lately and with the members that it heard came or went. What a receiver lacks of a digest it asks for. A
 publication is pushed once by each member, which reaches about four in five; digests and retrieval do the rest.
 A member that hears of another's leaving ignores it for some rounds, unless it hears from that member itself.
+Who joins says so at once to some of the members that it was told of, as lpbcast's subscriptions do: rounds are long,
+and a group of which only the issuer is known would wait for one before anybody hears anything.
 """
 
 from collections.abc import Iterable
@@ -63,6 +65,10 @@ class Member:
         self._forget(now)
         return self._tell((self.node, *self._joined), tuple(self._left), now)
 
+    def announce(self) -> list[Send]:
+        """The first gossip, which says only that this member has joined."""
+        return self._send(Gossip(self.advertisement, (), (), (self.node,), ()))
+
     def leave(self, now: float) -> list[Send]:
         """The last gossip, which says so."""
         return self._tell(tuple(self._joined), (self.node, *self._left), now)
@@ -73,10 +79,13 @@ class Member:
     def _tell(self, joined: tuple[int, ...], left: tuple[int, ...], now: float) -> list[Send]:
         since = now - self.parameters.digest_time
         digest = tuple(number for number, (first, _) in self._known.items() if first >= since)
-        gossip = Gossip(self.advertisement, tuple(self._fresh), digest, joined, left)
-        known = self.view or [node for node in (self.issuer,) if node != self.node]
-        if known:  # an issuer may not have heard of any member yet
+        sends = self._send(Gossip(self.advertisement, tuple(self._fresh), digest, joined, left))
+        if sends:  # an issuer may not have heard of any member yet
             self._fresh = []
+        return sends
+
+    def _send(self, gossip: Gossip) -> list[Send]:
+        known = self.view or [node for node in (self.issuer,) if node != self.node]
         return [Send(peer, gossip) for peer in self.random.sample(known, min(self.parameters.fanout, len(known)))]
 
     def _forget(self, now: float) -> None:

@@ -6,7 +6,8 @@ asks them to, or when the issuer does because they subscribed later.
 
 Nothing is lost, because the issuer keeps what it gives to gossip until it has announced the numbers to every subscriber
 down the tree, and they had time to ask: when it switches a link back to the tree, when it withdraws the
-advertisement, and now and then in between. Nothing comes twice, because brokers remember what they have seen.
+advertisement, and round by round what gossip has had its time for. What is younger is not announced: members would ask
+for what gossip is about to bring. Nothing comes twice, because brokers remember what they have seen.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Gossiping:
         self.latest: dict[int, int] = {}  # the number last issued under each own advertisement
         self._issued: dict[int, Issued] = {}  # by advertisement
         self._asked: dict[tuple[int, int], float] = {}  # when, by advertisement and number
-        self._on_tree_since: dict[int, int] = {}  # the publication that switched an advertisement back
+        self._switched: dict[int, tuple[int, Switch]] = {}  # by which publication an advertisement was last switched
 
     # At the issuer.
 
@@ -60,19 +61,24 @@ class Gossiping:
         if route.link is None:
             return []
         return [
-            Send(route.origin, Join(advertisement, self.node, self.latest[advertisement], self._view(advertisement)))
-            for advertisement in sorted(route.heads_for)
-            if self.table.entries[route.link, advertisement].gossips
+            effect for advertisement in sorted(route.heads_for) for effect in self.invite(route.origin, advertisement)
         ]
 
-    def sweep(self, advertisement: int, now: float) -> list[Effect]:
-        """Announce to every subscriber what was gossiped."""
-        issued = self._issued.get(advertisement)
-        if issued is None or not issued.digest:
+    def invite(self, peer: int, advertisement: int) -> list[Effect]:
+        """Ask a broker to join that has a subscription behind a link which gossips."""
+        entries = (entry for _, entry in self.table.entries_of(advertisement))
+        if not any(entry.gossips and peer in entry.origins for entry in entries):
             return []
-        message = Sweep(advertisement, self.node, issued.digest)
-        issued.announce(now)
-        return [Send(link, message) for link, entry in self.table.entries_of(advertisement) if entry.gossips]
+        return [Send(peer, Join(advertisement, self.node, self.latest[advertisement], self._view(advertisement)))]
+
+    def sweep(self, advertisement: int, now: float, since: float = inf) -> list[Effect]:
+        """Announce to every subscriber what was gossiped until then and not announced before."""
+        issued = self._issued.get(advertisement)
+        digest = issued.announce(now, since) if issued else ()
+        if not digest:
+            return []
+        message = Sweep(advertisement, self.node, digest)
+        return [Send(link, message) for link, entry in sorted(self.table.entries_of(advertisement)) if entry.gossips]
 
     def _end_unless_used(self, advertisement: int, now: float) -> None:
         """End an own group if no link gossips any more: all of them have been informed."""
@@ -92,18 +98,22 @@ class Gossiping:
     # At subscribers.
 
     def switched(self, message: Forward, now: float) -> list[Effect]:
+        """Join or leave, unless a later publication has switched otherwise."""
         publication = message.publication
         advertisement = publication.topic
-        if message.switch is Switch.GOSSIP:
-            self._join(advertisement, publication.issuer, message.view, now)
+        if advertisement not in self.table.sources or not self._is_latest(advertisement, publication.number):
             return []
-        self._on_tree_since[advertisement] = publication.number
+        self._switched[advertisement] = publication.number, message.switch
+        if message.switch is Switch.GOSSIP:
+            return self._join(advertisement, publication.issuer, message.view, now)
         asking = self.ask(publication.issuer, advertisement, message.digest, now)
         return asking + self._leave(advertisement, now)
 
-    def invited(self, join: Join, now: float) -> None:
-        if join.latest > self._on_tree_since.get(join.advertisement, -1):
-            self._join(join.advertisement, join.issuer, join.view, now)
+    def invited(self, join: Join, now: float) -> list[Effect]:
+        number, switch = self._switched.get(join.advertisement, (-1, Switch.NONE))
+        if switch is Switch.TREE and join.latest <= number:
+            return []
+        return self._join(join.advertisement, join.issuer, join.view, now)
 
     def unsubscribed(self, route: Route, now: float) -> list[Effect]:
         """End or leave the groups that nobody needs without this subscription."""
@@ -118,14 +128,21 @@ class Gossiping:
     def unadvertised(self, advertisement: int) -> None:
         self.groups.pop(advertisement, None)
         self.latest.pop(advertisement, None)
-        self._on_tree_since.pop(advertisement, None)
+        self._switched.pop(advertisement, None)
 
-    def _join(self, advertisement: int, issuer: int, view: tuple[int, ...], now: float) -> None:
+    def _is_latest(self, advertisement: int, number: int) -> bool:
+        return number >= self._switched.get(advertisement, (-1, Switch.NONE))[0]
+
+    def _join(self, advertisement: int, issuer: int, view: tuple[int, ...], now: float) -> list[Effect]:
         if not self.table.own_interest(advertisement):
-            return
-        if advertisement not in self.groups:
-            self.groups[advertisement] = self._member(advertisement, issuer, now)
-        self.groups[advertisement].meet(view)
+            return []
+        member = self.groups.get(advertisement)
+        if member:
+            member.meet(view)
+            return []
+        member = self.groups[advertisement] = self._member(advertisement, issuer, now)
+        member.meet(view)
+        return [*member.announce()]
 
     def _leave(self, advertisement: int, now: float) -> list[Effect]:
         member = self.groups.pop(advertisement, None)
@@ -187,7 +204,7 @@ class Gossiping:
         effects: list[Effect] = []
         for advertisement in sorted(self._issued):
             if self._issued[advertisement].next_sweep <= now:
-                effects += self.sweep(advertisement, now)
+                effects += self.sweep(advertisement, now, now - self.parameters.sweep_age)
         for advertisement in sorted(self.groups):
             if self.groups[advertisement].next_round <= now:
                 effects += self.groups[advertisement].gossip(now)

@@ -35,7 +35,7 @@ class Issued:
         self.sweep_time = sweep_time  # milliseconds
         self.answer_time = answer_time
         self.next_sweep = inf
-        self._unannounced: dict[int, Publication] = {}
+        self._unannounced: dict[int, tuple[float, Publication]] = {}  # with the time when it was given, oldest first
         self._announced: deque[tuple[float, Publication]] = deque()  # with the time at which it is forgotten
 
     def is_new(self, publication: Publication, now: float) -> bool:
@@ -44,7 +44,7 @@ class Issued:
             return False
         if not self._unannounced:
             self.next_sweep = now + self.sweep_time
-        self._unannounced[publication.number] = publication
+        self._unannounced[publication.number] = (now, publication)
         return True
 
     @property
@@ -52,14 +52,18 @@ class Issued:
         """Numbers of what has not been announced to every subscriber."""
         return tuple(self._unannounced)
 
-    def announce(self, now: float) -> None:
-        self._announced.extend((now + self.answer_time, publication) for publication in self._unannounced.values())
-        self._unannounced.clear()
-        self.next_sweep = inf
+    def announce(self, now: float, since: float = inf) -> tuple[int, ...]:
+        """Numbers of what was given until then, which from now on has been announced."""
+        old = [publication for given, publication in self._unannounced.values() if given <= since]
+        for publication in old:
+            del self._unannounced[publication.number]
+            self._announced.append((now + self.answer_time, publication))
+        self.next_sweep = min((given for given, _ in self._unannounced.values()), default=inf) + self.sweep_time
+        return tuple(publication.number for publication in old)
 
     def find(self, numbers: tuple[int, ...]) -> list[Publication]:
         announced = {publication.number: publication for _, publication in self._announced}
-        kept = self._unannounced | announced
+        kept = announced | {number: publication for number, (_, publication) in self._unannounced.items()}
         return [kept[number] for number in numbers if number in kept]
 
     def forget(self, now: float) -> None:

@@ -7,6 +7,7 @@ other, out of the overlay. A publication's topic is the number of the advertisem
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from weft.errors import WeftError
 from weft.model.content import Advertisement, Content, Subscription
 from weft.protocol import router
 from weft.protocol.router import Deliver, Event, Packet
@@ -49,11 +50,31 @@ class Queued(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Linked(Event):
+    """A link of the tree has come up; what either end says over it arrives in order."""
+
+    peer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked(Event):
+    """A link of the tree has gone, and what was under way on it does not arrive any more."""
+
+    peer: int
+
+
+@dataclass(frozen=True, slots=True)
 class Notify(Deliver):
     """Deliver to the clients that own these subscriptions."""
 
     subscriptions: tuple[int, ...]
     popular: bool  # it came along the tree and was not batched
+
+
+class MessageError(WeftError):
+    """Another broker sent what is no message of these."""
+
+    exit_code = 1
 
 
 class Switch(StrEnum):

@@ -29,7 +29,7 @@ class Parameters:
     fanout: int = 2  # members that a gossip is sent to
     view: int = 10  # members that a member knows
     digest_rounds: int = 5  # how long a member announces a publication
-    sweep_rounds: int = 6  # how long an issuer waits before it asks down the tree who lacks anything
+    sweep_rounds: int = 6  # how long a publication is left to gossip before its issuer asks who lacks it, at least 1
     reorder: float | None = None  # how long a publication out of order is held back; None delivers as they come
     congestion: float = 100.0  # a queue that takes longer than this to work off is overload: adaptive only
 
@@ -40,6 +40,8 @@ class Parameters:
             raise WeftError(f"Diameter {self.diameter} and capacity {self.capacity} must be finite and positive.")
         if min(self.evaluation, self.batch_timeout, self.round) <= 0.0 or min(self.fanout, self.view) < 1:
             raise WeftError("The times, the fan-out and the view of PopSub must be above 0.")
+        if self.sweep_rounds < 1 or self.digest_rounds < 0:
+            raise WeftError("The rounds until a sweep must be at least 1, and those of a digest at least 0.")
 
     @property
     def to_fill(self) -> float:
@@ -53,6 +55,11 @@ class Parameters:
     @property
     def sweep_time(self) -> float:
         return self.sweep_rounds * self.round
+
+    @property
+    def sweep_age(self) -> float:
+        """The age of what a sweep announces, so that there is one sweep a round at most."""
+        return self.sweep_time - self.round
 
     @property
     def answer_time(self) -> float:

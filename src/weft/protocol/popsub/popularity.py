@@ -2,6 +2,9 @@
 
 Entries fill a share of the broker's capacity in the order of their gain, at the rates of the interval that ended. When
 the gains have not changed, and what is popular still fills that share within a tenth, everything stays as it is.
+
+What has a high priority takes its capacity first, whatever its gain, and goes by the tree; the share is then of what is
+left.
 """
 
 from collections.abc import Mapping
@@ -20,26 +23,34 @@ class Popularity:
         self.least_gain = inf  # of the popular entries when last evaluated; infinite where there are none
         self._planned_for: Gains | None = None
 
-    def evaluate(self, entries: Mapping[Key, Entry], queue: float) -> None:
-        """Gives every entry its rate and its way."""
+    def evaluate(self, entries: Mapping[Key, Entry], queue: float, elapsed: float) -> None:
+        """Gives every entry its rate over so many milliseconds, and its way."""
         for entry in entries.values():
-            entry.rate = entry.routed * 1000.0 / self.parameters.evaluation
+            entry.rate = entry.routed * 1000.0 / elapsed
             entry.routed = 0
         gains = {key: (entry.count, entry.hops) for key, entry in entries.items()}
         if gains == self._planned_for and self._still_filled(entries):
             return
         self._planned_for = gains
-        popular = most_gainful(entries, self.parameters.to_fill)
+        by_gain = {key: entry for key, entry in entries.items() if not entry.priority}
+        popular = most_gainful(by_gain, self._to_fill(entries))
         self.least_gain = min((entries[key].gain for key in popular), default=inf)
         for key, entry in entries.items():
             entry.way = Way.TREE if key in popular else self._way_of(entry, queue)
 
     def _still_filled(self, entries: Mapping[Key, Entry]) -> bool:
-        filled = sum(entry.rate for entry in entries.values() if entry.way is Way.TREE)
-        to_fill = self.parameters.to_fill
+        filled = sum(entry.rate for entry in entries.values() if entry.way is Way.TREE and not entry.priority)
+        to_fill = self._to_fill(entries)
         return abs(filled - to_fill) <= self.parameters.tolerance * to_fill
 
+    def _to_fill(self, entries: Mapping[Key, Entry]) -> float:
+        """Publications/s for what is popular, after what has a high priority."""
+        taken = sum(entry.rate for entry in entries.values() if entry.priority)
+        return max(self.parameters.capacity - taken, 0.0) * self.parameters.phi
+
     def _way_of(self, entry: Entry, queue: float) -> Way:
+        if entry.priority:
+            return Way.TREE
         return best_way(entry, queue, self.parameters) if self.way is Way.ADAPTIVE else self.way
 
 

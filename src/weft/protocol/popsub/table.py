@@ -7,7 +7,7 @@ head for the advertisement: n / mean hops, which is n² / sum of hops.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable
 from dataclasses import dataclass, field
 
 from weft.model.content import Advertisement, Subscription, intersects
@@ -27,6 +27,7 @@ class Entry:
     rate: float = 0.0  # publications/s in the interval before it
     way: Way = Way.TREE  # popular
     gossips: bool = False  # the subscribers behind the link were asked to switch to gossip
+    priority: bool = False  # of the advertisement: it is not for popularity to decide
 
     @property
     def gain(self) -> float:
@@ -65,6 +66,9 @@ class RoutingTable:
         self.sources: dict[int, Source] = {}  # the SRT, by advertisement
         self.routes: dict[int, Route] = {}  # the PRT, by subscription
         self.entries: dict[Key, Entry] = {}  # the gain table; no entry is 0/0
+        self.origins: Counter[int] = Counter()  # of the routes
+        self._entries_of: dict[int, dict[int, Entry]] = {}  # the same as entries, by advertisement and link
+        self._own: Counter[int] = Counter()  # own subscriptions that head for each advertisement
 
     def advertise(self, advertisement: Advertisement, link: int | None) -> list[Route]:
         """The routes that are to follow it over its link, which they did not take before."""
@@ -83,9 +87,11 @@ class RoutingTable:
         for route in bound:
             self._turn(route, number)
         del self.sources[number]
+        self._own.pop(number, None)
         stray = [route for route in bound if route.link is not None and not route.heads_for]
         for route in stray:
             del self.routes[route.subscription.number]
+            self.origins[route.origin] -= 1
         return stray
 
     def subscribe(self, subscription: Subscription, link: int | None, origin: int, hops: int) -> Route | None:
@@ -95,12 +101,14 @@ class RoutingTable:
         if link is not None and not bound:
             return None
         self.routes[subscription.number] = route
+        self.origins[origin] += 1
         for number in bound:
             self._head(route, number)
         return route
 
     def unsubscribe(self, number: int) -> Route:
         route = self.routes.pop(number)
+        self.origins[route.origin] -= 1
         for advertisement in route.heads_for:
             self._count_out(route, advertisement)
         return route
@@ -112,13 +120,14 @@ class RoutingTable:
 
     def links_of(self, advertisement: int) -> list[int]:
         """Links that the advertisement's subscriptions came by."""
-        return sorted(link for link, number in self.entries if number == advertisement)
+        return sorted(self._entries_of.get(advertisement, ()))
 
     def own_interest(self, advertisement: int) -> bool:
-        return any(route.link is None and advertisement in route.heads_for for route in self.routes.values())
+        return self._own[advertisement] > 0
 
-    def entries_of(self, advertisement: int) -> Iterator[tuple[int, Entry]]:
-        return ((link, entry) for (link, number), entry in self.entries.items() if number == advertisement)
+    def entries_of(self, advertisement: int) -> ItemsView[int, Entry]:
+        """Links with their entries."""
+        return self._entries_of.get(advertisement, {}).items()
 
     def check_invariants(self) -> None:
         for route in self.routes.values():
@@ -126,14 +135,24 @@ class RoutingTable:
             assert route.heads_for == meets, f"{route} should head for {meets}"
             assert route.link is None or meets, f"{route} leads nowhere"
         assert self._summary(self.entries.items()) == self._summary(self._recounted().items())
+        by_key = {(link, number): entry for number, row in self._entries_of.items() for link, entry in row.items()}
+        assert by_key == self.entries
+        own = (number for route in self.routes.values() if route.link is None for number in route.heads_for)
+        assert +self._own == Counter(own)
+        assert +self.origins == Counter(route.origin for route in self.routes.values())
 
     def _meet(self, route: Route, source: Source) -> bool:
         return route.link != source.link and intersects(route.subscription.filter, source.advertisement.filter)
 
     def _head(self, route: Route, advertisement: int) -> None:
         route.heads_for.add(advertisement)
-        if route.link is not None:
-            self.entries.setdefault((route.link, advertisement), Entry()).count_in(route)
+        if route.link is None:
+            self._own[advertisement] += 1
+            return
+        priority = self.sources[advertisement].advertisement.priority
+        entry = self.entries.setdefault((route.link, advertisement), Entry(priority=priority))
+        self._entries_of.setdefault(advertisement, {})[route.link] = entry
+        entry.count_in(route)
 
     def _turn(self, route: Route, advertisement: int) -> None:
         route.heads_for.remove(advertisement)
@@ -141,11 +160,14 @@ class RoutingTable:
 
     def _count_out(self, route: Route, advertisement: int) -> None:
         if route.link is None:
+            self._own[advertisement] -= 1
             return
         entry = self.entries[route.link, advertisement]
         entry.count_out(route)
         if not entry.count:
-            del self.entries[route.link, advertisement]
+            del self.entries[route.link, advertisement], self._entries_of[advertisement][route.link]
+            if not self._entries_of[advertisement]:
+                del self._entries_of[advertisement]
 
     def _recounted(self) -> dict[Key, Entry]:
         entries: dict[Key, Entry] = {}

@@ -37,8 +37,6 @@ def ring_id(seed: int, node: int) -> int:
     return key(seed, node, 0, RING_ID) % RING
 
 
-def small_world_targets(seed: int, node: int, parameters: Parameters) -> list[int]:
-    """Identifiers whose distance from the node is harmonically distributed, between RING / (2 reach) and RING / 2."""
-    own = ring_id(seed, node)
-    units = [(key(seed, node, 0, SMALL_WORLD + link) >> 11) * TO_UNIT for link in range(parameters.small_world)]
-    return [(own + int(RING / 2 * parameters.reach ** (unit - 1))) % RING for unit in units]
+def small_world_units(seed: int, node: int, parameters: Parameters) -> list[float]:
+    """What the distances of its small-world links depend on: uniform numbers from 0 to below 1."""
+    return [(key(seed, node, 0, SMALL_WORLD + link) >> 11) * TO_UNIT for link in range(parameters.small_world)]

@@ -1,4 +1,4 @@
-"""Descriptors, by which nodes learn of other nodes: number, place on the ring, interest, and age of the information.
+"""Descriptors, by which nodes learn of others: number, place on the ring, interest, and age of the information.
 
 The age counts the rounds since the node itself said so, except for the time spent on links. It grows from
 round to round and from node to node, so that all copies of a node that has failed grow too old together.
@@ -14,6 +14,7 @@ class Descriptor:
     ring_id: int
     interest: tuple[int, ...]  # topics, ascending
     age: int = 0  # rounds
+    is_full: bool = False  # as many have it as their friend as may
 
     def older(self) -> "Descriptor":
         return replace(self, age=self.age + 1)

@@ -33,6 +33,8 @@ class ExchangeAnswer(Gossip):
 class Heartbeat(Gossip):
     profile: Descriptor  # of the sender
     chosen: bool  # the receiver is in the sender's table
+    befriended: bool  # and there as a friend
+    refused: bool  # the receiver has the sender as a friend, and is one too many
     proposals: Mapping[int, Proposal]  # by topic
     relayed: tuple[int, ...]  # topics for which the receiver is the sender's next hop to the rendezvous node
 

@@ -21,12 +21,13 @@ stay in use for a while.
 from collections.abc import Callable, Iterable, Sequence
 
 from weft.protocol.router import Effect, Gossip, Send
-from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_targets
+from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_units
 from weft.protocol.vitis.chance import ring_id as ring_id_of
 from weft.protocol.vitis.descriptor import Descriptor, freshest
 from weft.protocol.vitis.gateway import Proposal, elected
 from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, RelayRequest, Shuffle, ShuffleAnswer
 from weft.protocol.vitis.parameters import Parameters
+from weft.protocol.vitis.popularity import Popularity
 from weft.protocol.vitis.relay import Relays
 from weft.protocol.vitis.sampling import Sampling
 from weft.protocol.vitis.table import Table, chosen_table, next_hop
@@ -50,7 +51,7 @@ class Neighbourhood:
         self.rates, self.distance, self.rendezvous = rates, distance, rendezvous
         self.seed = seed
         self.ring_id = ring_id_of(seed, node)
-        self._targets = small_world_targets(seed, node, parameters)
+        self._units = small_world_units(seed, node, parameters)
         self._utility = self._new_utility()
         self._know_nobody()
 
@@ -60,6 +61,7 @@ class Neighbourhood:
         self.links: dict[int, Descriptor] = {}
         self.lately: dict[int, Descriptor] = {}  # links, and those that were until lately
         self.proposals: dict[int, Proposal] = {}  # by topic
+        self.popularity = Popularity(self.parameters.in_degree)
         self.relays = Relays(self.parameters.expiry)
         self._heartbeats: dict[int, Heartbeat] = {}  # came in this round
         self._requested: dict[int, set[int]] = {}  # peer -> topics that it has asked to relay in this round
@@ -69,7 +71,8 @@ class Neighbourhood:
         self._gone: dict[int, int] = {}  # who has left, and in which round
 
     def profile(self) -> Descriptor:
-        return Descriptor(self.node, self.ring_id, tuple(sorted(self.interest)))
+        interest = tuple(sorted(self.interest))
+        return Descriptor(self.node, self.ring_id, interest, is_full=self.popularity.is_full)
 
     def is_gateway(self, topic: int) -> bool:
         return topic in self.proposals and self.proposals[topic].gateway == self.node
@@ -101,6 +104,7 @@ class Neighbourhood:
         """A round."""
         self.sampling.update(when)
         self.table = self._new_table(when)
+        self.popularity.chosen_by(peer for peer, heartbeat in self._heartbeats.items() if heartbeat.befriended)
         self.links = self._new_links()
         self._remember_links(when)
         self.proposals = {topic: self._elected(topic) for topic in sorted(self.interest)}
@@ -140,6 +144,7 @@ class Neighbourhood:
         assert len(self.sampling.view) <= parameters.view, f"node {self.node} has too large a view"
         assert self.node not in self.links.keys() | self.sampling.view.keys(), f"node {self.node} knows itself"
         assert self.table.peers.keys() <= self.links.keys(), f"node {self.node} does not use its table"
+        assert parameters.in_degree is None or len(self.popularity.accepted) <= parameters.in_degree
         for peer in self.table.peers.values():
             assert peer.age <= parameters.patience, f"node {self.node} holds on to node {peer.node}, which is silent"
         for topic, proposal in self.proposals.items():
@@ -158,7 +163,14 @@ class Neighbourhood:
             for peer in freshest((*aged, *self.sampling.view.values())).values()
             if peer.age <= self.parameters.patience and peer.node != self.node and peer.node not in self._gone
         }
-        return chosen_table(self.ring_id, candidates, self._targets, self._utility, self.parameters.table)
+        return chosen_table(self.ring_id, candidates, self._units, self._worth, self.parameters.table)
+
+    def _worth(self, peer: Descriptor) -> float:
+        """The utility of a peer; none where it would not have the node."""
+        heartbeat = self._heartbeats.get(peer.node)
+        is_refused = heartbeat is not None and heartbeat.refused
+        may_choose = not is_refused if peer.node in self.table.friends else not peer.is_full
+        return self._utility(peer) if may_choose else 0.0
 
     def _new_links(self) -> dict[int, Descriptor]:
         choosers = {peer: heartbeat.profile for peer, heartbeat in self._heartbeats.items() if heartbeat.chosen}
@@ -217,7 +229,17 @@ class Neighbourhood:
                 relayed[hop].append(topic)
         own, proposals = self.profile(), dict(self.proposals)
         return [
-            Send(peer, Heartbeat(own, peer in self.table.peers, proposals, tuple(relayed[peer])))
+            Send(
+                peer,
+                Heartbeat(
+                    own,
+                    peer in self.table.peers,
+                    peer in self.table.friends,
+                    peer in self.popularity.refused,
+                    proposals,
+                    tuple(relayed[peer]),
+                ),
+            )
             for peer in sorted(self.links)
         ]
 

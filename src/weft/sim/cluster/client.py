@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.sim.cluster.process import NodeProcess
 
 FOREVER = 0xFFFFFFFF
+REFUSED = 0x80  # reasons from here on say no
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Said:
     packet_id: int = 0
     acknowledged: float | None = None  # when; QoS 0 never is
     released: bool = False  # QoS 2: PUBREC has come
+    order: int = 0  # among those of the client
     repeated: bool = False  # said again, and not known to be the same by the other end
     properties: Properties = field(default_factory=dict)
 
@@ -57,6 +59,7 @@ class Held:
     granted: float | None = None
     dropped: float | None = None  # when it asked
     gone: float | None = None  # when that was answered
+    alone: bool = False  # granted by a node without its master
 
 
 class Client:
@@ -77,6 +80,8 @@ class Client:
         self.connected: list[tuple[float, float | None]] = []  # from when to when
         self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
         self.silent = False  # acknowledges nothing
+        self.sessions: list[float] = []  # when another session began: it left one out of reach, or wants none kept
+        self.losses: list[float] = []  # when its session was lost with a disk
         self._wire: Wire | None = None
         self._parser = Parser(version=version)
         self._open: dict[int, Said] = {}  # by packet identifier
@@ -90,10 +95,16 @@ class Client:
         assert self.process is not None
         return self.process.cluster.agenda.now
 
+    @property
+    def is_connecting(self) -> bool:
+        return self._wire is not None and not self.is_connected
+
     # What it does
 
     def connect(self, process: "NodeProcess") -> None:
         self.drop()
+        if self.clean or (self.process is not None and self.process is not process and not self.process.is_reachable):
+            self.sessions.append(process.cluster.agenda.now)
         self.process = process
         self._parser = Parser(version=self.version)
         self._reason = None
@@ -120,7 +131,7 @@ class Client:
 
     def publish(self, topic: str, payload: bytes, qos: int = 0, retain: bool = False, **properties: object) -> Said:
         named: Properties = {Property[key.upper()]: value for key, value in properties.items()}
-        said = Said(self.name, topic, payload, qos, retain, self.now, properties=named)
+        said = Said(self.name, topic, payload, qos, retain, self.now, order=len(self.said), properties=named)
         self.said.append(said)
         if qos:
             said.packet_id = self._next_id()
@@ -139,6 +150,17 @@ class Client:
             wire, self._wire = self._wire, None
             wire.close(self)
             self._part()
+
+    def session_at(self, at: float) -> int:
+        """Which of its sessions a time is in."""
+        return sum(begun <= at for begun in self.sessions)
+
+    def leave_alone(self, wire: Wire) -> None:
+        """Its node grants what it has asked for without the network."""
+        if wire is self._wire:
+            for asked in self._asked.values():
+                for held in asked:
+                    held.alone = True
 
     # What it hears
 
@@ -174,6 +196,8 @@ class Client:
                     self._welcome(present)
             case p.Publish():
                 self._take(packet)
+            case p.Puback(packet_id) | p.Pubrec(packet_id) if packet.reason >= REFUSED:
+                self._open.pop(packet_id, None)
             case p.Puback(packet_id) if packet_id in self._open:
                 self._open.pop(packet_id).acknowledged = self.now
             case p.Pubrec(packet_id):
@@ -208,7 +232,8 @@ class Client:
             elif said.released:
                 self._open.pop(said.packet_id)  # the broker had it, and has forgotten the identifier
             else:
-                said.repeated |= said.qos == 1 or not present
+                is_other = self.session_at(said.at) != self.session_at(self.now)
+                said.repeated |= said.qos == 1 or not present or is_other
                 self._say(self._publish(said, dup=present))
 
     def _take(self, packet: p.Publish) -> None:

@@ -11,7 +11,7 @@ from weft.sim.cluster.agenda import Agenda
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.direction import Direction
 from weft.sim.cluster.process import NodeProcess
-from weft.sim.cluster.wire import Weather, Wires
+from weft.sim.cluster.wire import Weather, Wire, Wires
 from weft.wire import frame as w
 from weft.wire.mqtt.packet import Version
 
@@ -133,6 +133,10 @@ class Cluster:
 
     def noted(self, process: NodeProcess, note: Note) -> None:
         self.story.append((self.agenda.now, process.name, f"{note.event} {note.client} {note.detail}".strip()))
+
+    def leave_alone(self, wire: Wire) -> None:
+        for client in self.clients:
+            client.leave_alone(wire)
 
     def carried(self, process: NodeProcess, peer: int, frames: list[w.Frame]) -> None:
         if self.tracer is not None:

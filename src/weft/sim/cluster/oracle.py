@@ -1,18 +1,26 @@
 """Verdict on who must have got what, by what clients did and saw alone: knows MQTT, and nothing of nodes and overlays.
 
 Payloads tell publications apart. A publication that was accepted (QoS 0: its client was connected; QoS 1 and 2: it was
-acknowledged) must come to every client that held a matching filter before it was said, and for some time afterwards,
-and was connected all that time or has a session that is kept. It may come to who held the filter for a part of that
-time, and to nobody else. How often: once, but with QoS 1 again where it says so (DUP); where something failed, QoS 0
-may be lost, and what was said with QoS 1 or 2 come again to who takes it with less than 2.
+acknowledged) must come to every client that held a matching filter when it was said, and until it was due, and was
+connected all that time or has a session that is kept. It may come to who held the filter for a part of that time, and
+to nobody else. It is due after a short time where nothing failed, else some time after all is mended.
 
-Of a shared subscription one member must have got it where one was there all the time. Where something has failed
-nothing is said of these: a member that is cut off with its node is not known to be one.
+How often: once to a session, but with QoS 1 again where it says so (DUP). Where something failed QoS 0 may be lost, and
+what comes with less than QoS 2 may come again: a node may have lost with its power that it had sent it. A session that
+a client has left at a node out of reach and taken up at another counts as two: nobody can ask the first what the client
+has had.
+
+Of a shared subscription one member must have got it where one was there all the time, and where something failed if
+all of them have sessions that are kept: what a member without one was given, and had not seen, is lost with its node.
+Where nothing failed no two may.
+
+Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from weft.sim.cluster.client import Client, Held, Said
 from weft.wire.mqtt.topic import is_shared, matches, split_shared
@@ -21,7 +29,22 @@ from weft.wire.mqtt.topic import is_shared, matches, split_shared
 @dataclass(frozen=True, slots=True)
 class Terms:
     travel: float = 2.0  # seconds that a publication may take, and a subscription to end
-    calm: bool = True  # nothing has failed: nothing is lost, nothing comes again
+    troubles: tuple[tuple[float, float], ...] = ()  # when something failed, and when that was mended
+    recovery: float = 25.0  # seconds after that in which it may still be felt
+
+    def is_calm(self, start: float, end: float) -> bool:
+        return not any(begun <= end and start <= mended + self.recovery for begun, mended in self.troubles)
+
+    def due(self, at: float) -> float:
+        """When what was said must have come."""
+        for begun, mended in sorted(self.troubles, key=lambda one: one[1]):
+            if begun <= at + self.travel and at <= mended + self.recovery:
+                at = mended + self.recovery
+        return at + self.travel
+
+    def allows(self, one: Said) -> bool:
+        """Whether nothing failed while it travelled."""
+        return self.is_calm(one.at, one.at + self.travel)
 
 
 CALM = Terms()
@@ -30,20 +53,22 @@ CALM = Terms()
 def problems(clients: Iterable[Client], terms: Terms = CALM) -> list[str]:
     """Every broken promise in a sentence; none is what one hopes for."""
     clients = list(clients)
+    by_name = {client.name: client for client in clients}
     said = {one.payload: one for client in clients for one in client.said if one.payload}
     found = [text for client in clients for text in _wrongs(client, said, terms)]
     for one in said.values():
-        if _was_accepted(one, clients, terms):
+        if _was_accepted(one, by_name[one.client], terms):
             found += _misses(one, clients, terms)
-            if terms.calm:
-                found += _shared_misses(one, clients)
+            found += _shared_misses(one, clients, terms)
+    if not terms.troubles:
+        found += [text for client in clients for text in _disorder(client, said, by_name)]
     return found
 
 
 def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[str]:
     """What a client got and should not have, or too often."""
-    counts: Counter[bytes] = Counter()
-    best: dict[bytes, int] = {}
+    counts: Counter[tuple[bytes, int]] = Counter()
+    best: dict[tuple[bytes, int], int] = {}
     for got in client.got:
         one = said.get(got.payload)
         if one is None or one.topic != got.topic:
@@ -51,57 +76,77 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             continue
         if not any(_may(held, one, got.at, terms) for held in client.held):
             yield f"{client.name} got {got.payload!r} on {got.topic} and does not hold a filter that matches."
-        if not got.retain and not (got.dup and got.qos == 1) and (terms.calm or got.qos == 2):
-            counts[got.payload] += 1
-            best[got.payload] = max(got.qos, best.get(got.payload, 0))
-    for payload, count in counts.items():
+        if not got.retain and not (got.dup and got.qos == 1) and (got.qos == 2 or terms.allows(one)):
+            key = got.payload, client.session_at(got.at)
+            counts[key] += 1
+            best[key] = max(got.qos, best.get(key, 0))
+    for (payload, session), count in counts.items():
         groups = sum(is_shared(held.filter) and _may(held, said[payload], None, terms) for held in client.held)
-        once = not said[payload].repeated
-        if count > 1 + groups and once:
-            yield f"{client.name} got {payload!r} {count} times with QoS {best[payload]}."
+        if count > 1 + groups and not said[payload].repeated:
+            yield f"{client.name} got {payload!r} {count} times with QoS {best[payload, session]}."
 
 
 def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
     for client in clients:
         sure = [held for held in client.held if not is_shared(held.filter) and _must(held, one, client, terms)]
         qos = min(one.qos, max((held.qos for held in sure), default=0))
-        if not sure or (qos == 0 and not _was_connected(client, one, terms)):
-            continue
-        if qos == 0 and not terms.calm:
+        if not sure or (qos == 0 and not (terms.allows(one) and _was_connected(client, one, terms))):
             continue
         if not any(got.payload == one.payload for got in client.got):
             yield f"{client.name} has not got {one.payload!r} of {one.client} on {one.topic}, QoS {qos}."
 
 
-def _shared_misses(one: Said, clients: list[Client]) -> Iterator[str]:
-    groups = {
-        held.filter
-        for client in clients
-        for held in client.held
-        if is_shared(held.filter) and _must(held, one, client, CALM) and _was_connected(client, one, CALM)
-    }
-    for group in sorted(groups):
+def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
+    for group in sorted({h.filter for c in clients for h in c.held if is_shared(h.filter) and _matches(h, one)}):
         able = [client for client in clients if any(held.filter == group for held in client.held)]
         times = sum(got.payload == one.payload and not got.retain for client in able for got in client.got)
-        plain = sum(
-            any(not is_shared(held.filter) and _may(held, one, None, CALM) for held in client.held) for client in able
-        )
-        if times == 0:
+        if times == 0 and _is_owed(group, one, able, terms):
             yield f"Nobody of {group} has got {one.payload!r} of {one.client}."
-        if times > _groups_of(one, able) + plain and not one.repeated:
+        plain = sum(
+            any(not is_shared(held.filter) and _may(held, one, None, terms) for held in client.held) for client in able
+        )
+        if times > _groups_of(one, able) + plain and not one.repeated and terms.allows(one):
             yield f"{times} members of {group} have got {one.payload!r} of {one.client}."
+
+
+def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
+    """Whether a member was there all the time, and nobody else was given it in its place and lost it."""
+    sure = [(client, held) for client in able for held in client.held if held.filter == group]
+    sure = [(client, held) for client, held in sure if _must(held, one, client, terms)]
+    if terms.allows(one):
+        return any(_was_connected(client, one, terms) for client, _ in sure)
+    kept = all(client.expiry and not client.losses for client in able)
+    stayed = all(held.dropped is None for client in able for held in client.held if held.filter == group)
+    return kept and stayed and any(min(one.qos, held.qos) for _, held in sure)
 
 
 def _groups_of(one: Said, clients: list[Client]) -> int:
     return len({h.filter for c in clients for h in c.held if is_shared(h.filter) and _matches(h, one)})
 
 
+def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client]) -> Iterator[str]:
+    if len(client.connected) > 1:
+        return
+    rows: dict[tuple[str, str, int, int], list[Said]] = {}
+    for got in client.got:
+        one = said.get(got.payload)
+        if one is not None and not got.retain and len(by_name[one.client].connected) == 1:
+            rows.setdefault((one.client, one.topic, one.qos, got.qos), []).append(one)
+    for row in rows.values():
+        for before, after in pairwise(row):
+            if after.order < before.order:
+                yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}."
+
+
 def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
-    if not _matches(held, one) or held.granted is None or held.granted > one.at:
+    if not _matches(held, one) or held.granted is None:
         return False
-    if held.dropped is not None and held.dropped < one.at + terms.travel:
+    if (terms.due(held.granted) if held.alone else held.granted) > one.at:
+        return False  # before its node had reached the master again nobody promised anything
+    due = terms.due(one.at)
+    if any(one.at <= loss for loss in client.losses) or any(held.asked <= loss for loss in client.losses):
         return False
-    if held.dropped is not None and not _was_connected(client, one, terms):
+    if held.dropped is not None and (held.dropped < due or not _was_connected(client, one, terms)):
         return False  # what waited for it may have been given up with the filter
     return bool(client.expiry) or _was_connected(client, one, terms)
 
@@ -109,7 +154,9 @@ def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
 def _may(held: Held, one: Said, at: float | None, terms: Terms) -> bool:
     if not _matches(held, one) or (at is not None and held.asked > at):
         return False
-    return held.dropped is None or at is None or min(at, one.at) <= held.dropped + terms.travel or not held.gone
+    if held.dropped is None or at is None or not held.gone:
+        return True
+    return min(at, one.at) <= terms.due(held.dropped)
 
 
 def _matches(held: Held, one: Said) -> bool:
@@ -117,13 +164,12 @@ def _matches(held: Held, one: Said) -> bool:
     return matches(parts[1] if parts is not None else held.filter, one.topic)
 
 
-def _was_accepted(one: Said, clients: list[Client], terms: Terms) -> bool:
+def _was_accepted(one: Said, client: Client, terms: Terms) -> bool:
     if one.qos:
         return one.acknowledged is not None
-    client = next(each for each in clients if each.name == one.client and one in each.said)
-    return terms.calm and _was_connected(client, one, terms)
+    return terms.allows(one) and _was_connected(client, one, terms)
 
 
 def _was_connected(client: Client, one: Said, terms: Terms) -> bool:
     """All the time in which the publication may have come."""
-    return any(start <= one.at and (end is None or end >= one.at + terms.travel) for start, end in client.connected)
+    return any(start <= one.at and (end is None or end >= terms.due(one.at)) for start, end in client.connected)

@@ -153,6 +153,7 @@ class NodeProcess:
         self._log: Log | None = None
         self._records: list[bytes] = []
         self._is_writing = False
+        self._is_full = False
         self._synced = 0
         self._timer: float | None = None
 
@@ -165,7 +166,7 @@ class NodeProcess:
         if not self.incarnation or not self._durable:
             self.incarnation = self.random.getrandbits(63) | 1
         recovery = Recovery(self.incarnation)
-        self._records, self._is_writing = [], False
+        self._records, self._is_writing, self._is_full = [], False, False
         if self._durable:
             self._log, _ = open_log(self.disk, recovery.replay, lambda: self.random.randbytes(4), self.journal)
             self._synced = self._log.position
@@ -200,6 +201,11 @@ class NodeProcess:
     def _forget(self) -> None:
         self.node, self._log, self._timer = None, None, None
         self.clients, self.links, self.wanted = {}, {}, {}
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the network can ask it for what it has."""
+        return self.is_running and n.MASTER in self.links
 
     @property
     def now(self) -> float:
@@ -308,7 +314,9 @@ class NodeProcess:
             case n.Turned(reason):
                 self.refused = reason
                 self.later(self.crash)
-            case e.Note():
+            case e.Note(event, number):
+                if event == "subscribed_alone" and number in self.clients:
+                    self.cluster.leave_alone(self.clients[number].wire)
                 self.cluster.noted(self, effect)
 
     def _end_link(self, node: int) -> None:
@@ -351,17 +359,19 @@ class NodeProcess:
         for event in self._log.commit(records, Sync.DISK):
             if isinstance(event, JournalSynced):
                 self._release(event.position)
-            elif isinstance(event, AppendFailed):
+            elif isinstance(event, AppendFailed) and not self._is_full:
+                self._is_full = True
                 self.happen(e.JournalFilled())
-                self.after(FULL, self._try_again)
+        if self._is_full:
+            self.after(FULL, self._write)
         if self._log is not None and self._log.wants_compaction:
             self._compact()
 
-    def _try_again(self) -> None:
-        self._write()
-
     def _release(self, position: int) -> None:
         self._synced = position
+        if self._is_full and self._log is not None and not self._log.is_waiting:
+            self._is_full = False
+            self.happen(e.JournalFreed())
         for end in list(self.clients.values()):
             end.release(position)
         self.happen(n.Synced(position))

@@ -1,0 +1,119 @@
+"""Networks in which everything fails that can (weft chaos), and what a seed that failed once has taught."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from mutation.chaos import defects
+from weft.cli import app
+from weft.sim.chaos.case import FAULTS, Case, drawn
+from weft.sim.chaos.minimise import minimised
+from weft.sim.chaos.stage import play, without
+from weft.sim.chaos.verdict import Verdict
+
+TAUGHT = {
+    3: "a refusal for want of room is no acknowledgement",
+    144: "the master fails a node that it has given up already",
+    332: "a node that the master turns away is started again",
+    359: "members of a shared subscription at a node that is down",
+    363: "a session comes to the node of the publisher while its publication is on its way",
+    376: "a publisher that has lost its node says it again elsewhere",
+    519: "attempts of a node that was restarted in doubt",
+    660: "publications issued before a node has its number",
+    1119: "a session lost with a disk, and its client elsewhere",
+    1216: "what is owed to a node that a re-design has moved",
+    1239: "a session comes to the node of the publisher, which is restarted in doubt",
+}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_promise_is_broken(seed):
+    assert play(drawn(seed)).found == ()
+
+
+@pytest.mark.parametrize("seed", TAUGHT)
+def test_no_promise_is_broken_where_one_was(seed):
+    assert play(drawn(seed)).found == ()
+
+
+def test_a_seed_is_the_same_run_each_time():
+    first, second = play(drawn(11)), play(drawn(11))
+    assert first == second
+    assert first.story
+    assert play(drawn(12)).story != first.story
+
+
+def test_seeds_try_everything():
+    kinds = {act.kind for seed in range(60) for act in drawn(seed).faults}
+    assert kinds == FAULTS.keys()
+    assert any(not drawn(seed).faults for seed in range(60))
+    assert any(drawn(seed).tree for seed in range(60))
+
+
+def test_a_failing_case_is_made_as_small_as_can_be():
+    """The failure here: one act of two kinds, in this order."""
+
+    def fails(case: Case) -> bool:
+        kinds = [act.kind for act in case.acts]
+        return "publish" in kinds and "unsubscribe" in kinds[kinds.index("publish") :]
+
+    small = minimised(drawn(5), fails)
+    assert [act.kind for act in small.acts] == ["publish", "unsubscribe"]
+    assert small.clients == 1 + max(act.who for act in small.acts)
+
+
+def test_acts_can_be_left_out():
+    case = drawn(7)
+    some = frozenset(act.number for act in case.acts[::2])
+    left = without(case, some)
+    assert [act.number for act in left.acts] == [act.number for act in case.acts[1::2]]
+    assert play(left).found == ()
+
+
+def test_a_broken_promise_is_told_with_its_story(monkeypatch):
+    """A network that forgets all sessions that it knows: what is lost is told, and the command that shows it."""
+    broken = Verdict(1, ("c1 has not got b'1' of c2 on a, QoS 1.",), story=("0.000 s  publish",))
+    monkeypatch.setattr("weft.sim.chaos.campaign.play", lambda case: replace(broken, seed=case.seed))
+    monkeypatch.setattr("weft.sim.chaos.campaign.ProcessPoolExecutor", _Here)
+    result = CliRunner().invoke(app, ["chaos", "--seeds", "3", "--seed", "4", "--jobs", "1", "--json"])
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert [one["seed"] for one in told["failed"]] == [4, 5, 6]
+    assert told["stories"][0]["command"] == "weft chaos --seed 4 --seeds 1"
+    assert told["stories"][0]["acts"] == []
+    assert told["stories"][0]["story"] == ["0.000 s  publish"]
+
+
+def test_the_command_tells_what_was_tried():
+    result = CliRunner().invoke(app, ["chaos", "--seeds", "2", "--jobs", "1", "--json"])
+    told = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (told["seeds"], told["broken"], told["failed"]) == (2, 0, [])
+    assert told["publications"] >= told["acknowledged"] > 0
+
+
+@pytest.mark.parametrize("defect", defects(), ids=lambda defect: defect.name)
+def test_defects_made_by_hand_are_of_the_code_as_it_is(defect):
+    defect.tree()
+
+
+class _Here:
+    """Does at once what it is asked to."""
+
+    def __init__(self, jobs):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def submit(self, work, *arguments):
+        from concurrent.futures import Future
+
+        done = Future()
+        done.set_result(work(*arguments))
+        return done
