@@ -206,12 +206,12 @@ def processor_seconds(family: set[int]) -> float:
 
 
 def used(folder: Path) -> int:
+    """Bytes of all files in a folder."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # it has gone since
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # it has gone since
+                total += os.stat(os.path.join(path, name)).st_size
     return total
 
 
