@@ -167,5 +167,5 @@ def test_a_plan_is_told_for_a_size_or_an_instance(instance, tmp_path, capsys, mo
     size = ("--nodes", "50000000", "--subscriptions", "1000000000", "--cores", "8", "--memory", "4", "--json")
     one, many = json.loads(told(*size)), json.loads(told(*size, "--executors", "16"))
     assert not one["fits"]
-    assert many["design"]["minutes"] < one["design"]["minutes"] / 2
+    assert many["design"]["minutes"] < one["design"]["minutes"]
     assert many["evaluate"] == one["evaluate"]
