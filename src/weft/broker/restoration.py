@@ -73,7 +73,7 @@ class Restoration:
         return taken
 
     def _merge_subscriptions(self, session: Session, kept: Kept, known: frozenset[str] | None) -> None:
-        """Those of the other node, unless the client has been here since: then what it did here counts."""
+        """Subscriptions of the other node, unless the client has been here since: then what it did here counts."""
         if known is None:
             for pattern in [one for one in session.subscriptions if one not in kept.subscriptions]:
                 self._subscriptions.remove(session, pattern)
