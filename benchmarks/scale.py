@@ -10,14 +10,16 @@ import argparse
 import csv
 import json
 import math
+import os
+import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from measure import _resident as resident
 from weft.overlays.arcs import need
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -42,6 +44,7 @@ class Cost:
     seconds: float
     memory_bytes: int  # of all processes together, at the most
     disk_bytes: int  # that the folder grew by, at the most
+    processor_seconds: float  # of all processes
     result: dict
 
 
@@ -109,13 +112,12 @@ def report(nodes, subscriptions, command, cost, times, tco=None, evaluation=None
         f"| {'' if tco is None else f'{tco:.4f}'} | {overhead} | {path} |",
         flush=True,
     )
-    driver = max(cost.seconds - spent / 2, 1.0) if times else cost.seconds
     return {
         "command": command,
         "nodes": nodes,
         "subscriptions": subscriptions,
         "task_seconds": round(max(spent, 0.1), 1),
-        "driver_seconds": round(driver, 1),
+        "driver_seconds": round(max(cost.processor_seconds - spent, 1.0), 1),
         "seconds": round(cost.seconds, 1),
         "memory_bytes": cost.memory_bytes,
         "disk_bytes": max(cost.disk_bytes, 1_000_000),
@@ -148,7 +150,7 @@ def makespan(times: list[float], cores: int) -> float:
 
 def run(scratch: Path, *command: object) -> Cost:
     """A command of weft with its result, the most memory that its processes held, and the most disk it took."""
-    ended, most = Event(), {"memory": 0, "disk": 0}
+    ended, most = Event(), {"memory": 0, "disk": 0, "processor": 0.0}
     before = used(scratch)
     start = time.perf_counter()
     arguments = [str(WEFT), *map(str, command), "--json"]
@@ -156,7 +158,9 @@ def run(scratch: Path, *command: object) -> Cost:
 
     def watch() -> None:
         while not ended.wait(0.5):
-            most["memory"] = max(most["memory"], resident(process.pid))
+            family = family_of(process.pid)
+            most["memory"] = max(most["memory"], resident(family))
+            most["processor"] = max(most["processor"], processor_seconds(family))
             most["disk"] = max(most["disk"], used(scratch) - before)
 
     watcher = Thread(target=watch)
@@ -166,16 +170,48 @@ def run(scratch: Path, *command: object) -> Cost:
     watcher.join()
     if process.returncode:
         raise SystemExit(f"weft {command[0]} failed with {process.returncode}")
-    return Cost(time.perf_counter() - start, most["memory"], most["disk"], json.loads(output.splitlines()[-1]))
+    seconds, result = time.perf_counter() - start, json.loads(output.splitlines()[-1])
+    return Cost(seconds, most["memory"], most["disk"], most["processor"], result)
+
+
+def family_of(root: int) -> set[int]:
+    """A process and all below it: Java leads a session of its own."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    family, size = {root}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {child for child, parent in parents.items() if parent in family}
+    return family
+
+
+def resident(family: set[int]) -> int:
+    """Memory of processes, each page counted once."""
+    total = 0
+    for process in family:
+        with suppress(OSError):
+            total += int(re.findall(r"^Pss:\s+(\d+)", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M)[0])
+    return total * 1024
+
+
+def processor_seconds(family: set[int]) -> float:
+    """Time that processes, and children that they have waited for, took of the processors."""
+    ticks = 0
+    for process in family:
+        with suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def used(folder: Path) -> int:
+    """Bytes of all files in a folder."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # it has gone since
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # it has gone since
+                total += os.stat(os.path.join(path, name)).st_size
     return total
 
 

@@ -37,7 +37,7 @@ class Files:
         return _mapped(str(path), path.stat().st_mtime_ns)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=24)
 def _mapped(path: str, _changed: int) -> Array:
     """The array of a file, as it was at a time.
 

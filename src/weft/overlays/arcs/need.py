@@ -1,10 +1,10 @@
 """What a divided design of a size will need, from what designs of other sizes needed.
 
 measurements.csv has a row a command that was run (benchmarks/scale.py writes it): nodes and subscriptions of the
-instance, the processor seconds of its tasks, what the command took beside its tasks, the memory of all its processes,
-and its disk. Tasks, driver and disk are fitted by a + b S log2 n, the memory by a + b S + c n log2 n, with S
-subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors count in
-proportion.
+instance, the processor seconds of its tasks and those of all else in the command, which no further core helps, the
+memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by a + b S + c n
+log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors
+count in proportion.
 """
 
 import csv
@@ -26,7 +26,7 @@ BUSY = 0.85  # share of their time that cores work while a job runs: its last ta
 class Need:
     command: str
     task_seconds: float  # processor seconds of all tasks
-    driver_seconds: float
+    driver_seconds: float  # of all else
     memory_bytes: float  # of all processes on a machine of two cores
     disk_bytes: float
 
