@@ -15,6 +15,7 @@ from weft.sim.chaos.verdict import Verdict
 
 TAUGHT = {
     3: "a refusal for want of room is no acknowledgement",
+    79: "a node that has joined a restarted master again, and has no link yet",
     144: "the master fails a node that it has given up already",
     332: "a node that the master turns away is started again",
     359: "members of a shared subscription at a node that is down",

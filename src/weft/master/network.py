@@ -320,8 +320,8 @@ class Network:
 
     def _tell_who_is_down(self, node: int) -> None:
         for other in self.roster:
-            expected = other.state is State.UP and other.number not in self.loom.links  # since before a restart
-            if other.state is State.DOWN or expected:
+            is_known = other.state is State.UP or other.number in self.returning  # since before a restart
+            if other.state is State.DOWN or (is_known and other.number not in self.loom.links):
                 self.changes.tell(node, self._down(other))
 
     def _down(self, member: Member) -> w.Down:
