@@ -115,7 +115,7 @@ class _Drawing:
         return self._aimed(act) if kind in ("crash", "wipe") and random.random() < 0.7 else act
 
     def _aimed(self, act: Act) -> Act:
-        """At the node of a client that has just published: where that is then, if the client has not moved."""
+        """The node of a client that has just published: where that is then, if the client has not moved."""
         random = self._random
         target = random.choice(self._published)
         return replace(act, at=target.at + random.uniform(0.0, 0.05), who=target.who % self._nodes)
