@@ -1,6 +1,6 @@
 """A Weft network beside what else carries the same: relays, throughput and latency, subscribing, failing.
 
-    python benchmarks/network.py [--parts relays,fleets,subscriptions,failures] [--nodes 32] [--fleet 16] [--seconds 5]
+    python benchmarks/network.py [--parts relays,fleets,subscriptions,failures,bursts] [--nodes 32] [--fleet 16]
 
 All nodes, Mosquittos and clients share the cores of one machine, on loopback: the ratios are what counts. The load is
 `weft bench`'s, in the shape of a generated social instance: its users are clients, user i at broker i modulo their
@@ -8,6 +8,7 @@ number.
 """
 
 import argparse
+import asyncio
 import contextlib
 import json
 import math
@@ -20,9 +21,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,9 @@ from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay, read_overlay
 from weft.model.publication import Publications
 from weft.sim.bulk import evaluate
+from weft.wire import frame as w
+from weft.wire.frame_codec import FrameReader
+from weft.wire.frame_codec import encode as encode_frame
 from weft.wire.mqtt.packet import Publish, Request, Subscribe, Version
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.writer import encode
@@ -333,7 +339,107 @@ def is_down(fleet: Fleet, victim: int) -> bool:
     return states.get(f"node-{victim}") != "up"
 
 
-PARTS = {"relays": relays, "fleets": fleets, "subscriptions": subscriptions, "failures": failures}
+# Bursts
+
+
+def bursts(size: argparse.Namespace) -> None:
+    """Many come at once, while the master is asked again and again whether it is well."""
+    head("at once", "nodes", "how many", "in place after: s", "answers of the master, median: ms", "longest: ms")
+    users = generate("social", nodes=size.burst, seed=1)
+    with weft_network(size.fleet, size.port, "--sync", "none") as fleet, asked(master_of(fleet)) as answers:
+        begin = time.monotonic()
+        with subscribers_of(instance_load(users, fleet.targets)):
+            row("clients subscribe", size.fleet, f"{size.burst:,}", *told(begin, answers))
+    with lone_master(size.port) as master, asked(master) as answers:
+        begin = time.monotonic()
+        asyncio.run(join_all(master, size.joining))
+        row("nodes join", size.joining, size.joining, *told(begin, answers))
+
+
+def told(begin: float, answers: list[float]) -> list[str]:
+    times = (statistics.median(answers) * 1e3, max(answers) * 1e3)
+    return [f"{time.monotonic() - begin:.1f}", *(f"{one:,.1f}" for one in times)]
+
+
+@contextlib.contextmanager
+def asked(master: Address) -> Iterator[list[float]]:
+    """Seconds that answers take, twenty times a second."""
+    answers, over = [0.0], threading.Event()
+
+    def go_on_asking() -> None:
+        while not over.wait(0.05):
+            begin = time.monotonic()
+            with socket.create_connection((master.host, master.port), 60.0) as one:
+                one.sendall(b"GET /health HTTP/1.1\r\nHost: master\r\n\r\n")
+                one.recv(4096)
+            answers.append(time.monotonic() - begin)
+
+    thread = threading.Thread(target=go_on_asking)
+    thread.start()
+    try:
+        yield answers
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def lone_master(port: int) -> Iterator[Address]:
+    command = [*WEFT, "master", "--listen", f"127.0.0.1:{port}", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("ready")
+        yield Address("127.0.0.1", port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Joining(asyncio.Protocol):
+    """A node that is there for the master alone: it says of every link that it is up."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.joined = name, asyncio.Event()
+        self._reader = FrameReader()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._say(w.Hello(w.VERSION, "", w.Role.NODE, self.name, w.NOBODY, 1, "127.0.0.1:9"))
+
+    def data_received(self, data: bytes) -> None:
+        for frame in self._reader.feed(data):
+            match frame:
+                case w.Hello():
+                    address = ("127.0.0.1:9", ("127.0.0.1:9",))
+                    self._say(w.Join(self.name, 1, w.NOBODY, *address, 0, (), (), (), 0))
+                case w.Peers(_, _, _, peers):
+                    for peer in peers:
+                        self._say(w.LinkMade(peer.node, 0.1))
+                case w.Tables():
+                    self.joined.set()
+                case w.Ping(token):
+                    self._say(w.Pong(token))
+
+    def _say(self, frame: w.Frame) -> None:
+        self.transport.write(encode_frame(frame))
+
+
+def _itself(one: Joining) -> Joining:
+    return one
+
+
+async def join_all(master: Address, count: int) -> None:
+    loop = asyncio.get_running_loop()
+    nodes = [Joining(f"node-{n}") for n in range(count)]
+    for one in nodes:
+        await loop.create_connection(partial(_itself, one), master.host, master.port)
+    for one in nodes:
+        await one.joined.wait()
+
+
+PARTS = {"relays": relays, "fleets": fleets, "subscriptions": subscriptions, "failures": failures, "bursts": bursts}
 
 
 def main() -> None:
@@ -350,6 +456,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=30, help="subscriptions")
     parser.add_argument("--failures", type=int, default=3)
     parser.add_argument("--after", type=float, default=5.0, help="seconds that others publish after a failure is found")
+    parser.add_argument("--burst", type=int, default=2000, help="clients that subscribe at once")
+    parser.add_argument("--joining", type=int, default=500, help="nodes that join at once")
     parser.add_argument("--port", type=int, default=26_000, help="the first of all that are used")
     size = parser.parse_args()
     for part in size.parts.split(","):

@@ -111,6 +111,16 @@ class MasterWorld:
         (same,) = FrameReader().feed(encode(frame))
         self.handle(e.Heard(node.connection, same))
 
+    def say_together(self, said: Iterable[tuple[FakeNode, w.Frame]]) -> None:
+        """Many frames that wait for the master at the same time."""
+        self._busy = True
+        for node, frame in said:
+            self._carry_out(self.master.handle(e.Heard(node.connection, frame), self.now, more=True))
+        self._carry_out(self.master.finish())
+        self._busy = False
+        while self._todo:
+            self.handle(self._todo.pop(0))
+
     def run(self, seconds: float) -> None:
         end = self.now + seconds
         while (deadline := self._next()) <= end:

@@ -23,7 +23,7 @@ from weft.workloads.catalog import generate
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-PARTS = {"bridged", "measure", "snap", "textbook"}  # what benchmarks share
+PARTS = {"bridged", "hurt", "measure", "promise", "snap", "textbook"}  # what benchmarks share
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {
@@ -87,7 +87,9 @@ RUNS = {
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
     "weave": ("--toy",),
 }
-IN_TESTS_OF_THEIR_OWN = {"broker_mqtt", "fleet", "network", "pipeline", "scale", "social_calibration", "weave_picture"}
+IN_TESTS_OF_THEIR_OWN = {
+    *("broker_mqtt", "faults", "fleet", "network", "pipeline", "scale", "social_calibration", "weave_picture"),
+}
 
 
 def test_every_benchmark_is_tried() -> None:
@@ -125,7 +127,7 @@ def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
 @needs_mosquitto
 def test_the_network_is_measured_beside_bridged_mosquittos() -> None:
     toy = {"nodes": 4, "users": 30, "fleet": 2, "clients": 20, "seconds": 0.3, "repeat": 1, "trials": 2, "failures": 1}
-    toy |= {"after": 0.2, "calm": 30, "port": 20_000 + os.getpid() % 10_000}
+    toy |= {"after": 0.2, "calm": 30, "burst": 20, "joining": 5, "port": 20_000 + os.getpid() % 10_000}
     options = [word for name, value in toy.items() for word in (f"--{name}", str(value))]
     command = [sys.executable, str(BENCHMARKS / "network.py"), *options]
     assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)

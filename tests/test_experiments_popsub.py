@@ -103,7 +103,7 @@ def test_a_run_has_the_figures_of_its_way_and_no_others():
 
 @pytest.mark.parametrize("name", ["popsub-choice-nearest", "popsub-choice-reading-overloaded"])
 def test_a_choice_runs_whole_at_a_toy_size(name):
-    """As --quick would, on ten brokers: every reading is run, told and drawn."""
+    """Every reading is run, told and drawn, as --quick would, on ten brokers."""
     plan = BY_NAME[name].plan("quick", {})
     rows = []
     for (system, at, seed), run in plan.runs.items():

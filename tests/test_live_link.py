@@ -100,19 +100,19 @@ def test_frames_arrive_in_order_and_pings_are_answered_with_times() -> None:
 def test_silence_is_a_ping_and_then_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         (one, other), (here, there), (clock, _) = await pair()
-        clock.time += 1.0
+        clock.time += 0.5
         one._look()
         await there.until(lambda: there.times)
-        await here.until(lambda: here.trips)  # so it was heard, at 1001
+        await here.until(lambda: here.trips)  # so it was heard, at 1000.5
         other.transport.pause_reading()
-        for _ in range(2):
-            clock.time += 1.0
+        for _ in range(4):
+            clock.time += 0.5
             one._look()
         assert here.reasons == []
-        clock.time += 1.0
+        clock.time += 0.5
         one._look()
         await here.until(lambda: here.reasons)
-        assert here.reasons == ["nothing was heard for 3 s"]
+        assert here.reasons == ["nothing was heard for 2.5 s"]
 
     asyncio.run(main())
 
@@ -122,11 +122,11 @@ def test_a_connection_may_be_more_patient() -> None:
         (one, other), (here, _), (clock, _) = await pair()
         one.failure = 15.0
         other.transport.pause_reading()
-        for _ in range(14):
-            clock.time += 1.0
+        for _ in range(29):
+            clock.time += 0.5
             one._look()
         assert here.reasons == []
-        clock.time += 1.0
+        clock.time += 0.5
         one._look()
         await here.until(lambda: here.reasons)
         assert here.reasons == ["nothing was heard for 15 s"]
@@ -148,17 +148,23 @@ def test_a_node_is_more_patient_with_its_master_than_with_a_peer(monkeypatch: py
     one = peering.Peering(None, SetClock(), None, lambda _: None)  # type: ignore[arg-type]
     for number in (MASTER, 7):
         one._dial(number, Address("127.0.0.1", 1))
-    assert [make().failure for make in dialled] == [15.0, 3.0]
+    assert [make().failure for make in dialled] == [15.0, 2.5]
 
 
 def test_a_process_that_stood_still_does_not_blame_the_other() -> None:
     async def main() -> None:
-        (one, _), (here, _), (clock, _) = await pair()
-        clock.time += 60.0
+        (one, other), (here, _), (clock, _) = await pair()
+        other.transport.pause_reading()
+        for _ in range(4):
+            clock.time += 0.5
+            one._look()
+        clock.time += 60.0  # half a second of silence, the rest is our own
         one._look()
         await asyncio.sleep(0)
         assert here.reasons == []
-        assert one.is_open
+        clock.time += 0.1
+        one._look()
+        await here.until(lambda: here.reasons)  # and now it had time to speak
 
     asyncio.run(main())
 

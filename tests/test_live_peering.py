@@ -79,13 +79,16 @@ def test_frames_go_both_ways_and_the_end_is_told_once() -> None:
         await other.until(Linked)
         one.peering.tell(2, w.RetainedDigest((1,)))
         one.peering.tell(2, w.RetainedDigest((2,)))
+        one.peering.flush()
         assert await other.until(Heard) == Heard(1, (w.RetainedDigest((1,)), w.RetainedDigest((2,))))
         other.peering.tell(1, w.RetainedDigest((3,)))
+        other.peering.flush()
         assert await one.until(Heard) == Heard(2, (w.RetainedDigest((3,)),))
         one.peering.unlink(2)
         assert await one.until(Unlinked) == Unlinked(2)
         assert await other.until(Unlinked) == Unlinked(1)
         one.peering.tell(2, w.RetainedDigest((4,)))  # to nobody
+        one.peering.flush()
         await asyncio.sleep(0.05)
         assert len([event for event in one.events if isinstance(event, Unlinked)]) == 1
 

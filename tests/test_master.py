@@ -212,6 +212,50 @@ def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     assert not any(isinstance(one, w.Down) for other in world.nodes.values() for one in other.told)
 
 
+def test_a_node_that_a_neighbour_has_lost_just_before_its_connection_ended_has_failed():
+    world = network(5, "a")
+    node, neighbour = world.nodes["n1"], world.nodes["n2"]
+    world.say(neighbour, w.LinkLost(node.number))
+    world.run(0.5)
+    assert all(other.down == {} for other in world.nodes.values())
+    world.handle(Closed(node.connection))
+    world.run(0.1)
+    assert node.number in world.nodes["n0"].down
+
+
+def test_a_link_that_was_lost_long_ago_does_not_hurry_the_end_of_a_node():
+    world = network(5, "a")
+    node, neighbour = world.nodes["n1"], world.nodes["n2"]
+    world.say(neighbour, w.LinkLost(node.number))
+    world.run(2.0)
+    world.handle(Closed(node.connection))
+    world.run(0.5)
+    assert all(other.down == {} for other in world.nodes.values())
+
+
+def test_many_who_subscribe_at_once_are_one_bulletin_with_the_same_result():
+    world, other = network(8), network(8)
+    said = [(f"n{n % 8}", f"t/{n // 3}", 1 + n // 8) for n in range(96)]
+    world.say_together(
+        (world.nodes[name], w.Interest(sequence, (w.Held(topic, 1, False),), ())) for name, topic, sequence in said
+    )
+    for name, topic, sequence in said:
+        other.say(other.nodes[name], w.Interest(sequence, (w.Held(topic, 1, False),), ()))
+    for one in world.nodes.values():
+        assert one.in_place == 12
+        assert sum(isinstance(frame, w.Tables) for frame in one.told) == 2  # when it joined, and now
+        assert one.tables == other.nodes[one.name].tables
+
+
+def test_a_question_of_a_node_is_answered_with_others_and_what_ends_one_is_not_put_off():
+    world = network(3, "a")
+    one, two, three = world.nodes.values()
+    world.say_together([(one, w.FindWay("a")), (two, w.FindSession("c", 7)), (three, w.Leaving())])
+    assert one.ways["a"].is_held
+    assert w.SessionAt(7, w.NOBODY) in two.told
+    assert three.connection in world.closed
+
+
 def test_trees_in_parts_are_joined_when_a_link_comes_back():
     world = network(2, "a")
     one, two = world.nodes.values()

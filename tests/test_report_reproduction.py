@@ -81,10 +81,10 @@ def test_the_page_has_every_statement() -> None:
 
 def test_what_nobody_stated_is_told_with_its_figures() -> None:
     results = Results(EXPERIMENTS["vitis-latency"], "quick", [Point("usual", "")], 1, "", [])
-    ours = Done(results, {("time ratio", "n = 0.5", "usual"): 0.81}, [], MADE)
+    ours = Done(results, {("time ratio", "n = 1", "usual"): 0.81}, [], MADE)
     page = reproduction_page({Paper("vitis", "Vitis", "About it.", ()): [ours]})
-    assert "time ratio:\n\n| system | usual |\n| --- | --- |\n| n = 0.5 | 0.810 |" in page
-    assert "What decides is how far round trips differ" in page
+    assert "time ratio:\n\n| system | usual |\n| --- | --- |\n| n = 1 | 0.810 |" in page
+    assert "The latencies decide what n = 1 does" in page
 
 
 def test_a_folder_without_experiments_is_told(tmp_path: Path) -> None:

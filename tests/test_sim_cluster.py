@@ -65,6 +65,33 @@ def test_who_publishes_before_anybody_subscribes_is_heard_afterwards(world):
     assert payloads(reader) == [b"late", b"later"]
 
 
+def test_who_subscribes_is_answered_when_a_busy_master_has_told_everybody(world, monkeypatch):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    writer.publish("t", b"early")  # its node knows now that nobody wants it
+    world.wait(1.0)
+    delay = world.wires.delay
+    monkeypatch.setattr(
+        world.wires, "delay", lambda here, there: delay(here, there) + 2.0 * ("master" in (here, there))
+    )
+    world.subscribe(reader, "t")
+    writer.publish("t", b"late")
+    world.wait(1.0)
+    assert payloads(reader) == [b"late"]
+
+
+def test_a_node_that_only_the_master_reaches_is_owed_what_it_misses(world):
+    reader, writer = world.client("reader", 0), world.client("writer", 3)
+    world.subscribe(reader, "t", 1)
+    mend = world.part(["n0"], ["n1", "n2", "n3"])
+    world.wait(10.0)
+    writer.publish("t", b"missed", 1)
+    world.wait(10.0)
+    assert payloads(reader) == []
+    mend()
+    world.wait(20.0)
+    assert payloads(reader) == [b"missed"]
+
+
 def test_what_nobody_wants_any_more_is_not_carried(world):
     reader, writer = world.client("reader", 0), world.client("writer", 3)
     world.subscribe(reader, "t")

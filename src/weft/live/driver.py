@@ -51,6 +51,7 @@ class Driver:
         self._waiting: dict[Client, None] = {}  # for the journal
         self._events: deque[Event] = deque()
         self._busy = False
+        self.gathering = False  # more events follow at once: what they lead to on links goes together
         self._records: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
@@ -90,6 +91,9 @@ class Driver:
             self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
         self._busy = False
         self._arm()
+
+    def flush(self) -> None:
+        """Send what was gathered for other nodes; a node alone has none."""
 
     def now(self) -> float:
         return self._clock.now()

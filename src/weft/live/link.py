@@ -1,13 +1,16 @@
 """Connections between nodes, and of nodes with their master: frames over one TCP connection a link.
 
-Both ends say Hello first. A second of silence is a ping and three are a failure, unless it was this process that stood
-still. A ping carries the time of its sender, so that clocks that are far apart are noticed.
+Both ends say Hello first. Half a second of silence is a ping, and two and a half are a failure: four pings, so that a
+node that is kept from the processor for two seconds is none. Time in which it was this process that stood still does
+not count. A ping carries the time of its sender, so that clocks that are far apart are noticed.
 
-What is sent in one turn of the event loop is one write. When more waits than is good the owner is told, and when far
-more waits the connection is given up: nobody waits for ever for somebody who does not read.
+What is sent in one turn of the event loop is one write, at its end or when the owner says so. It goes to the kernel at
+once; uvloop would keep it until the end of the turn. When more waits than is good the owner is told, and when far more
+waits the connection is given up: nobody waits for ever for somebody who does not read.
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,9 +23,11 @@ from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
 
-SILENCE, FAILURE = 1.0, 3.0  # seconds
+SILENCE, FAILURE = 0.5, 2.5  # seconds
+LATE = 0.1  # seconds behind its time from which this process has stood still
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
 LINGER = 2.0  # seconds that the other end has to take the last words
+PULSES = (Ping, Pong)
 RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
 
 
@@ -52,10 +57,12 @@ class Wire(asyncio.Protocol):
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
         self.badge = badge
+        self._descriptor = -1  # none where what is sent must be encrypted first
         self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
         self._gathered: list[bytes] = []
-        self._heard_at = self._looked_at = 0.0
+        self._heard_at = 0.0
+        self._look_at = 0.0  # the next look
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
 
@@ -73,7 +80,9 @@ class Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(HIGH, LOW)
-        self._heard_at = self._looked_at = self.clock.now()
+        if self.transport.get_extra_info("ssl_object") is None:
+            self._descriptor = self.transport.get_extra_info("socket").fileno()
+        self._heard_at = self.clock.now()
         self._look_later()
         self.owner.opened(self)
 
@@ -84,8 +93,7 @@ class Wire(asyncio.Protocol):
         except FrameError as error:
             self.refuse(str(error))
             return
-        if any(type(frame) is Ping or type(frame) is Pong for frame in frames):
-            frames = [frame for frame in frames if not self._is_pulse(frame)]
+        frames = [frame for frame in frames if type(frame) not in PULSES or not self._is_pulse(frame)]
         if frames:
             self.owner.heard(self, frames)
 
@@ -112,6 +120,10 @@ class Wire(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self.flush)
         self._out.append(data)
 
+    def add(self, data: bytes) -> None:
+        """Keep bytes until `flush`."""
+        self._out.append(data)
+
     def gather(self, frame: Frame) -> None:
         """Keep a frame until `release`."""
         self._gathered.append(encode(frame))
@@ -126,10 +138,21 @@ class Wire(asyncio.Protocol):
         out, self._out = self._out, []
         if not out or self.transport is None or self.transport.is_closing():
             return
+        data = out[0] if len(out) == 1 else b"".join(out)
+        taken = 0 if self._descriptor < 0 or self.transport.get_write_buffer_size() else self._give(data)
+        if taken == len(data):
+            return
         with suppress(RuntimeError):  # uvloop's, where a broken transport is closed before it says so
-            self.transport.write(b"".join(out))
+            self.transport.write(data[taken:])
         if self.transport.get_write_buffer_size() > MOST:
             self.abort(f"{MOST >> 20} MiB wait for it")
+
+    def _give(self, data: bytes) -> int:
+        """How many bytes the kernel has taken."""
+        try:
+            return os.write(self._descriptor, data)
+        except OSError:  # it has no room, or the other end is gone, as the transport will find too
+            return 0
 
     def ping(self) -> None:
         self.send(Ping(int(self.clock.now() * 1e6)))
@@ -165,17 +188,20 @@ class Wire(asyncio.Protocol):
         return False
 
     def _look_later(self, silent: float = 0.0) -> None:
-        """Look again after a second, or when the other end has been silent for too long, whichever is first."""
-        self._timer = asyncio.get_running_loop().call_later(min(SILENCE, self.failure - silent), self._look)
+        """Look again after a time, or when the other end has been silent for too long, whichever is first."""
+        wait = min(SILENCE, self.failure - silent)
+        self._look_at = self.clock.now() + wait
+        self._timer = asyncio.get_running_loop().call_later(wait, self._look)
 
     def _look(self) -> None:
         now = self.clock.now()
-        if now - self._looked_at > 2 * SILENCE:  # it was us who stood still
-            self._heard_at = now
-        self._looked_at = now
+        late = max(0.0, now - self._look_at)  # it was us who stood still
+        self._heard_at = min(now, self._heard_at + late)
+        if late > LATE:  # what has come meanwhile is read first
+            self._heard_at = max(self._heard_at, now - self.failure + LATE)
         silent = now - self._heard_at
-        if silent >= self.failure:
-            self.abort(f"nothing was heard for {self.failure:.0f} s")
+        if silent > self.failure - 0.001:
+            self.abort(f"nothing was heard for {self.failure:g} s")
             return
         if silent >= 0.9 * SILENCE:
             self.ping()

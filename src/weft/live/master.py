@@ -2,6 +2,9 @@
 
 Whose bytes they are is told by the first four: a frame's length, or a method of HTTP, which would be a frame of more
 than a gigabyte.
+
+What nodes say is handled in slices of time, in its order, so that pings and operators are answered while thousands of
+clients subscribe.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ import os
 import signal
 import ssl
 from base64 import urlsafe_b64decode
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +23,7 @@ from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.access.badge import Badge, Role, ask_refusal, stranger
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
+SLICE = 0.005  # seconds of work on what nodes say, until others get their turn
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -146,6 +152,8 @@ class MasterDriver:
         self._store = store
         self._engine = engine
         self._wires: dict[int, Wire] = {}
+        self._events: deque[e.Event | None] = deque()  # None is the deadline
+        self._working = False  # or about to
         self._numbers = count(1)
         self._tickets = count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -155,7 +163,7 @@ class MasterDriver:
         self._told: dict[int, Wire] = {}
         self._ended: list[Wire] = []
         self._settling = False
-        self._excused = False  # for being late, until the next deadline
+        self._excused = False  # for being late, until the deadline is handled
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
         records = [] if store is None else list(store.records())
@@ -183,6 +191,8 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             wire.close("the master ends")
         await asyncio.sleep(0)
+        self._events.clear()  # of what nodes say from now on nothing is kept
+        self._working = True
         self._settle()
 
     # Connections
@@ -221,13 +231,12 @@ class MasterDriver:
             self._handle(e.Proved(wire.number, wire.badge.name))
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
-        for frame in frames:
-            if wire.number in self._wires:  # else it is being sent away
-                self._handle(e.Heard(wire.number, frame))
+        self._events += [e.Heard(wire.number, frame) for frame in frames]
+        self._work_soon()
 
     def closed(self, wire: Wire, reason: str) -> None:
-        self._wires.pop(wire.number, None)
-        self._handle(e.Closed(wire.number))
+        self._events.append(e.Closed(wire.number))
+        self._work_soon()
 
     def congested(self, wire: Wire) -> None:
         """What is told to a node cannot be left out: it waits."""
@@ -239,7 +248,8 @@ class MasterDriver:
         pass
 
     def clock_read(self, wire: Wire, time: float) -> None:
-        self._handle(e.ClockRead(wire.number, time))
+        self._events.append(e.ClockRead(wire.number, time))
+        self._work_soon()
 
     # Operators
 
@@ -320,6 +330,31 @@ class MasterDriver:
             return Response("403 Forbidden", json.dumps({"error": problem}) + "\n", "application/json")
         return _json(await self.ask(request, options))
 
+    # What nodes say
+
+    def _work_soon(self) -> None:
+        if not self._working:
+            self._working = True
+            asyncio.get_running_loop().call_soon(self._work)
+
+    def _work(self) -> None:
+        """A slice of what is to be handled."""
+        until = monotonic() + SLICE
+        while self._events and monotonic() < until:
+            event = self._events.popleft()
+            if event is None:
+                self._excused = False
+                self._carry_out(self.master.on_timer(self.clock.now()))
+            elif not isinstance(event, e.Heard) or event.connection in self._wires:  # else it is being sent away
+                self._carry_out(self.master.handle(event, self.clock.now(), more=True))
+            if isinstance(event, e.Closed):
+                self._wires.pop(event.connection, None)
+        self._carry_out(self.master.finish())
+        self._arm()
+        self._working = False
+        if self._events:
+            self._work_soon()
+
     # Effects
 
     def _handle(self, event: e.Event) -> None:
@@ -387,15 +422,15 @@ class MasterDriver:
             self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
 
     def _ring(self) -> None:
-        """The deadline has come. If we are late for it, what nodes have said meanwhile is heard first."""
+        """The deadline has come. What nodes have said until now is heard first, unread too if we are late for it."""
         deadline, loop = self.master.next_deadline(), asyncio.get_running_loop()
         if deadline is not None and self.clock.now() - deadline > LATE and not self._excused:
             self._excused = True
             self._timer = loop.call_later(LATE, self._ring)
             return
-        self._timer, self._excused = None, False
-        self._carry_out(self.master.on_timer(self.clock.now()))
-        self._arm()
+        self._timer, self._excused = None, True
+        self._events.append(None)
+        self._work_soon()
 
 
 def _authority(folder: Path) -> "AuthorityFolder":

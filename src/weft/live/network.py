@@ -46,7 +46,6 @@ class NodeDriver(Driver):
         self.ends += [self.turned, self.peering.dismissed]
         self._data = data
         self._effects: dict[type[Effect], Callable[[Effect], None]] = {
-            Tell: self._tell,
             Link: self._link,
             Unlink: self._unlink,
             Named: self._name,
@@ -82,6 +81,21 @@ class NodeDriver(Driver):
         self.peering.close()
         await asyncio.sleep(0.02)  # for the last words
 
+    def _carry_out(self, effects: list[Effect]) -> None:
+        """Peers first: they pass it on to others, while this node's own clients get it."""
+        rest = []
+        for effect in effects:
+            if type(effect) is Tell:
+                self.peering.tell(effect.peer, effect.frame)
+            else:
+                rest.append(effect)
+        if not self.gathering:
+            self.peering.flush()
+        super()._carry_out(rest)
+
+    def flush(self) -> None:
+        self.peering.flush()
+
     def _carry_out_one(self, effect: Effect) -> None:
         carry_out = self._effects.get(type(effect))
         if carry_out is None:
@@ -93,10 +107,6 @@ class NodeDriver(Driver):
         super()._release()
         assert self._journal is not None
         self.handle(Synced(self._journal.synced))
-
-    def _tell(self, effect: Effect) -> None:
-        assert isinstance(effect, Tell)
-        self.peering.tell(effect.peer, effect.frame)
 
     def _link(self, effect: Effect) -> None:
         assert isinstance(effect, Link)

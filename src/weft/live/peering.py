@@ -70,6 +70,9 @@ class Peering:
         self._waiting: dict[int, Bond] = {}  # peers that said Hello before the master told us of them
         self._server: asyncio.Server | None = None
         self._said: set[str] = set()  # what the log has said already
+        self._told: dict[int, Bond] = {}  # since the last flush
+        self._frame: Frame | None = None  # the last that was told: several peers may be told the same
+        self._encoded = b""
         self.joined = asyncio.Event()  # the master has given this node its tables
         self.dismissed = asyncio.Event()  # the master wants it to leave
 
@@ -131,7 +134,17 @@ class Peering:
     def tell(self, peer: int, frame: Frame) -> None:
         bond = self._bonds.get(peer)
         if bond is not None:
-            bond.write(encode(frame))
+            if frame is not self._frame:
+                self._frame, self._encoded = frame, encode(frame)
+            bond.add(self._encoded)
+            self._told[peer] = bond
+
+    def flush(self) -> None:
+        """Send what was told."""
+        self._frame, self._encoded = None, b""
+        told, self._told = self._told, {}
+        for bond in told.values():
+            bond.flush()
 
     def close(self) -> None:
         if self._server is not None:

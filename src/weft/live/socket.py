@@ -91,10 +91,15 @@ class Poller:
             self.loop.add_reader(listener.fileno(), self._accept, listener)
 
     def _poll(self) -> None:
-        for descriptor, events in self._epoll.poll(0, EVENTS):
+        ready = self._epoll.poll(0, EVENTS)
+        self.driver.gathering = len(ready) > 1
+        for descriptor, events in ready:
             client = self._clients.get(descriptor)
             if client is not None:
                 client.ready(events)
+        if self.driver.gathering:
+            self.driver.gathering = False
+            self.driver.flush()
 
 
 class SocketClient(Client):

@@ -2,6 +2,9 @@
 
 Same events, same effects. A driver hands over each event with the time it happened (seconds since 1970, never going
 back), carries out the effects in order, and calls `on_timer` when `next_deadline` has come.
+
+Two thousand clients that subscribe at once are as many events. Where more of them wait, what nodes say of their clients
+is taken together: one bulletin for all of it.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,6 +28,11 @@ from weft.master.roster import State
 from weft.master.turn import Turn
 from weft.wire import frame as w
 
+TOGETHER = (
+    *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.FindWay, w.Measured),
+    w.LinkMade,  # the loom hears of links when they have been gathered
+)
+
 
 class Master:
     requests = Operating.requests
@@ -39,10 +47,28 @@ class Master:
         self.membership.redesign = self.designing.redesign
         self._operating = Operating(self.network, self._turn, self.membership, self.designing)
 
-    def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+    def handle(self, event: e.Event, now: float, more: bool = False) -> list[e.Effect]:
+        """What an event leads to. Where more follow at once, some of it comes with theirs, or with `finish`."""
         self._turn.now = now
         self._EVENTS[type(event)](self, event)
-        return self._finish()
+        if more and type(event) is e.Heard and type(event.frame) in TOGETHER:
+            return []
+        return self.finish()
+
+    def finish(self) -> list[e.Effect]:
+        """What the events since the last time lead to."""
+        changes, self.network.changes = self.network.changes, Changes()
+        told, records = {}, []
+        if changes != Changes():
+            self.network.version += 1
+            told, records = self._bulletin.issue(changes), records_of(self.network, changes)
+        if self.network.is_parted and changes != Changes():
+            for node in self.network.woven:
+                told.setdefault(node, []).insert(0, w.Parted())
+        self._applying.told(told, self.network.version, self.network.woven)
+        for node, sequence in self._applying.in_place(self.network.woven, self._turn.now):
+            told.setdefault(node, []).append(w.InPlace(sequence))
+        return self._turn.finish(records, told, self.membership.connection_of)
 
     def next_deadline(self) -> float | None:
         times = [*self.membership.deadlines(), *self._operating.deadlines(), *self._applying.deadlines()]
@@ -59,7 +85,7 @@ class Master:
             self.membership.gather_soon()
         self._operating.go_on()
         self.designing.review()
-        return self._finish()
+        return self.finish()
 
     def restore(self, records: Iterable[Record], now: float) -> list[e.Effect]:
         """Begin with what a store has. Nodes that were up are waited for before anything is planned."""
@@ -68,7 +94,7 @@ class Master:
         self.designing.designed = memory.quality
         self._operating.snapshots = memory.snapshots
         self.membership.expect(memory)
-        return self._finish()
+        return self.finish()
 
     def status(self) -> dict[str, Any]:
         return status(self.network, self.membership, self.designing)
@@ -199,19 +225,3 @@ class Master:
         w.Leaving: _leave,
         w.Traced: _traced,
     }
-
-    # Effects
-
-    def _finish(self) -> list[e.Effect]:
-        changes, self.network.changes = self.network.changes, Changes()
-        told, records = {}, []
-        if changes != Changes():
-            self.network.version += 1
-            told, records = self._bulletin.issue(changes), records_of(self.network, changes)
-        if self.network.is_parted and changes != Changes():
-            for node in self.network.woven:
-                told.setdefault(node, []).insert(0, w.Parted())
-        self._applying.told(told, self.network.version, self.network.woven)
-        for node, sequence in self._applying.in_place(self.network.woven, self._turn.now):
-            told.setdefault(node, []).append(w.InPlace(sequence))
-        return self._turn.finish(records, told, self.membership.connection_of)

@@ -2,9 +2,10 @@
 
 Nodes that join, and links that come up, are gathered for a moment, so that five hundred of them are one change of the
 plan. A node whose connection is gone has a moment to come back before it counts as failed, unless a neighbour has lost
-it too. Who leaves in order is expected back if sessions are kept there.
+it too, a moment before or after. Who leaves in order is expected back if sessions are kept there.
 """
 
+import math
 from dataclasses import dataclass
 
 from weft.errors import WeftError
@@ -42,6 +43,7 @@ class Membership:
         self._claimed: set[Link] = set()  # links that nodes had when they joined
         self._gather_at: float | None = None
         self._gone: dict[int, float] = {}  # nodes without a connection, and when they count as failed
+        self._missed: dict[int, float] = {}  # nodes, and when a neighbour last lost them
         self._forgetting: set[int] = set()  # nodes that leave for good
         self._memory = Memory()
 
@@ -267,6 +269,8 @@ class Membership:
         del self.connection_of[number]
         if number in self.pending:
             self._withdraw(number)
+        elif self._missed.get(number, -math.inf) >= self._turn.now - self._parameters.grace:
+            self.fail(number)
         else:
             self._gone[number] = self._turn.now + self._parameters.grace
 
@@ -281,6 +285,8 @@ class Membership:
         """A neighbour has lost a node: if its connection is gone too, it has failed."""
         if number in self._gone:
             self.fail(number)
+        elif number in self._network.placed:
+            self._missed[number] = self._turn.now
 
     def fail(self, number: int) -> None:
         name = self._name(number)
@@ -323,6 +329,7 @@ class Membership:
         if number in self.pending:
             self.pending.remove(number)
         self._gone.pop(number, None)
+        self._missed.pop(number, None)
         self.clocks.pop(number, None)
         self.unreachable = {each: text for each, text in self.unreachable.items() if number not in each}
         self._applying.forget(number, self._turn.now, in_order=in_order)

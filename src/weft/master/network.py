@@ -29,11 +29,15 @@ from weft.wire import frame as w
 from weft.wire.frame import EVERYBODY, topic_of
 from weft.wire.mqtt.topic import is_shared
 
+LOAD_WEIGHT = 0.25  # hops by which a tree may be longer to spare a node that sends the mean. A hop costs every receiver
+# time: with a weight of 1, 16 nodes that all subscribe to one topic are 3.1 hops apart in the mean, and 2.4 with this
+# one; over many topics the load is spread as evenly
+
 
 def _empty_loom(fan_out: int) -> Loom:
     nothing = Csr(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
     trees = Trees(0, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
-    return Loom(Instance(nothing), nothing, trees, fan_out)
+    return Loom(Instance(nothing), nothing, trees, fan_out, load_weight=LOAD_WEIGHT)
 
 
 class Network:

@@ -36,6 +36,7 @@ class Plan:
     ring: Ring = field(default_factory=Ring)
     fingers: dict[int, set[int]] = field(default_factory=dict)  # that a node owns
     pointing: dict[int, set[int]] = field(default_factory=dict)  # the owners of fingers that point at a node
+    _links: frozenset[Link] | None = None  # of these fingers, when they were last asked for
 
     @property
     def phases(self) -> int:
@@ -47,8 +48,10 @@ class Plan:
         return 3 * self.phases
 
     @property
-    def links(self) -> set[Link]:
-        return {link(owner, peer) for owner, peers in self.fingers.items() for peer in peers}
+    def links(self) -> frozenset[Link]:
+        if self._links is None:
+            self._links = frozenset(link(owner, peer) for owner, peers in self.fingers.items() for peer in peers)
+        return self._links
 
     def peers(self, node: int) -> set[int]:
         return self.fingers[node] | self.pointing[node]
@@ -96,6 +99,7 @@ class Plan:
         for node, ring_id in places.items():
             self.ring.add(node, ring_id)
         self.fingers, self.pointing = {node: set() for node in places}, {node: set() for node in places}
+        self._links = None
         for owner, peer in fingers:
             self._open(owner, peer)
 
@@ -115,10 +119,12 @@ class Plan:
     def _open(self, owner: int, peer: int) -> None:
         self.fingers[owner].add(peer)
         self.pointing[peer].add(owner)
+        self._links = None
 
     def _close(self, owner: int, peer: int) -> None:
         self.fingers[owner].discard(peer)
         self.pointing[peer].discard(owner)
+        self._links = None
 
     def _give_up(self, node: int, rank: Mapping[int, int], interests: Interests) -> None:
         """Fingers beyond the bounds, those that the node owns and those that point at it."""
@@ -156,11 +162,9 @@ class Plan:
         """Nodes of a phase that another finger may point at, and that are no neighbours yet."""
         first, last = 1 << phase_, min(2 << phase_, len(order))
         step = max(1, (last - first) // CANDIDATES)
-        near = (order[(rank[node] + distance) % len(order)] for distance in range(first, last, step))
-        return [peer for peer in near if self._has_room(peer) and peer not in self.peers(node)]
-
-    def _has_room(self, node: int) -> bool:
-        return len(self.pointing[node]) < 2 * self.phases
+        near = [order[(rank[node] + distance) % len(order)] for distance in range(first, last, step)]
+        room, peers = 2 * self.phases, self.peers(node)
+        return [peer for peer in near if len(self.pointing[peer]) < room and peer not in peers]
 
     def _promise(self, node: int, peer: int, missing: set[int], interests: Interests) -> tuple[int, int, int, int]:
         return (

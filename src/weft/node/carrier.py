@@ -30,7 +30,7 @@ from weft.protocol.router import (
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
-from weft.wire.frame import Form, Message, topic_of
+from weft.wire.frame import Carry, Form, Message, topic_of
 
 DIRECT = "$weft/direct"
 SESSION = "$weft/session/"  # and the client: for a session that was at another node before
@@ -57,10 +57,9 @@ class Carried(Publication):
 
 
 def _carried(message: Message) -> Carried:
-    number = message.incarnation << 80 | message.count << 16 | message.attempt
     return Carried(
         message.issuer,
-        number,
+        _number(message),
         message.topic,
         message.content,
         message.incarnation,
@@ -70,6 +69,11 @@ def _carried(message: Message) -> Carried:
         message.kept,
         message.token,
     )
+
+
+def _number(message: Message) -> int:
+    """Number of a publication and an attempt, for the router."""
+    return message.incarnation << 80 | message.count << 16 | message.attempt
 
 
 class Carrier:
@@ -96,6 +100,10 @@ class Carrier:
 
     def issue(self, message: Message, way: tuple[int, ...] | None, now: float) -> None:
         """Send a publication of this node's on one topic; without a way and a table, over the whole ring."""
+        if self._is_plain(message, None, now):
+            self.router.own(message.issuer, _number(message), message.topic, now * 1000)
+            self._spread(message, None, now)
+            return
         publication = _carried(message)
         if publication.topic in self.router.tables:
             self._route(Published(publication), publication, now)
@@ -117,6 +125,8 @@ class Carrier:
             self._figures.relayed += span
         if message.hops >= MOST_HOPS:
             self._fail(_carried(message))
+        elif self._is_plain(message, peer, now):
+            self._spread(message, peer, now)
         else:
             self._pass_on(peer, message, now)
         return self._is_first(message, now)
@@ -146,10 +156,45 @@ class Carrier:
             elif isinstance(message, RouterMessage) and isinstance(message.publication, Carried):
                 self._route(_undelivered(peer, message), message.publication, now)
 
-    def take(self) -> list[tuple[int, tuple[Message, ...]]]:
-        """What is to be sent, by peer."""
+    def take(self) -> list[tuple[int, Carry]]:
+        """What is to be sent, by peer. Who is sent the same gets the same frame, which need be written once."""
+        if not self._out:
+            return []
         out, self._out = self._out, {}
-        return [(peer, tuple(messages)) for peer, messages in out.items()]
+        frames: dict[tuple[int, ...], Carry] = {}
+        return [(peer, frames.setdefault(tuple(map(id, one)), Carry(tuple(one)))) for peer, one in out.items()]
+
+    def _is_plain(self, message: Message, sender: int | None, now: float) -> bool:
+        """Whether it is of QoS 0, within its tree, and the table alone says where it goes."""
+        if message.form is not Form.WOVEN or message.kept or message.token or self.stuck:
+            return False
+        table = self.router.tables.get(message.topic)
+        return (
+            table is not None
+            and table <= self._atlas.up
+            and self.router.relies_on_table(message.topic, sender, now * 1000)
+        )
+
+    def _spread(self, message: Message, sender: int | None, now: float) -> None:
+        """The short way of what is plain, which most messages are: one message for all neighbours."""
+        found = self.router.spread(message.issuer, _number(message), message.topic, sender, now * 1000)
+        if found is None:
+            return
+        peers, is_delivered = found
+        span = count_of(message.content)
+        self._figures.delivered += span * is_delivered
+        self._figures.messages_sent += span * len(peers)
+        made = Message(
+            Form.WOVEN,
+            message.topic,
+            message.issuer,
+            message.incarnation,
+            message.count,
+            message.hops + 1,
+            message.content,
+        )
+        for peer in sorted(peers):
+            self._out.setdefault(peer, []).append(made)
 
     def _pass_on(self, peer: int, message: Message, now: float) -> None:
         publication = _carried(message)

@@ -26,6 +26,7 @@ from weft.wire.frame import (
 )
 from weft.wire.mqtt.topic import is_shared
 
+MOST = 30.0  # seconds that a client waits even for a master that is there: it has lost sight of something
 Waiting = Callable[[float, bool], None]  # when, and whether this node goes on alone
 
 
@@ -44,6 +45,7 @@ class Directory:
         self._patience = patience
         self._session_of = session_of
         self.sequence = 0  # of Interest
+        self._placed = 0  # the sequence up to which all is in place
         self._unknown: dict[str, int] = {}  # filters that are not in place, and the sequence that they came with
         self._changed: dict[str, Held] = {}  # in this event
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
@@ -99,7 +101,11 @@ class Directory:
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         entry = (self.sequence + bool(self._changed), action)
+        if entry[0] <= self._placed:
+            action(now, False)
+            return
         self._waiting.append(entry)
+        self._deadlines.at(now + MOST, lambda then: self._go_on_alone(entry, then))
         if MASTER not in self._atlas.up:
             self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
 
@@ -108,6 +114,7 @@ class Directory:
             self._deadlines.at(now + self._patience, lambda then, entry=entry: self._lose_patience(entry, then))  # type: ignore[misc]
 
     def in_place(self, sequence: int, now: float) -> None:
+        self._placed = max(self._placed, sequence)
         self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
         ready = [one for one in self._waiting if one[0] <= sequence]
         self._waiting = [one for one in self._waiting if one[0] > sequence]
@@ -115,7 +122,11 @@ class Directory:
             action(now, False)
 
     def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
-        if entry in self._waiting and MASTER not in self._atlas.up:
+        if MASTER not in self._atlas.up:
+            self._go_on_alone(entry, now)
+
+    def _go_on_alone(self, entry: tuple[int, Waiting], now: float) -> None:
+        if entry in self._waiting:
             self._waiting.remove(entry)
             entry[1](now, True)
 

@@ -153,7 +153,7 @@ class Issuing:
     # The lease
 
     def look_at_lease(self, now: float) -> None:
-        """Before anything else happens: this process may have stood still."""
+        """Notice that the lease has ended, before anything else happens: this process may have stood still."""
         if self._is_sure and not self.lease.runs(now):
             self._is_sure = False
             self._reroute()

@@ -350,7 +350,7 @@ class Moving:
             self._admit(connection, now)
 
     def _turn_away(self, client: str) -> None:
-        """Who waits to be let in under a name is superseded by who comes now, here or elsewhere."""
+        """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
         waiting = [one for one in self._asked.values() if one.client == client and one.connection is not None]
         for arrival in waiting:
             assert arrival.connection is not None

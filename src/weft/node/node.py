@@ -599,8 +599,8 @@ class Node:
         self._directory.flush()
         if self._stopping and self.is_drained():
             self._part()
-        for peer, messages in self._carrier.take():
-            self._outbox.tell(peer, w.Carry(messages))
+        for peer, carry in self._carrier.take():
+            self._outbox.tell(peer, carry)
             if peer in self._congested and self._source is not None and peer not in self._carrier.stuck:
                 self._outbox.hold(self._source, ("link", peer))
         for peer, ranges, troubles in self.custody.acknowledgements():

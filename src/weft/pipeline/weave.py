@@ -55,9 +55,9 @@ class Woven(NamedTuple):
 
 
 def weave(spark: SparkSession, instance: Path, overlay: Path, **options: Any) -> Trees:
-    """Trees in memory; the options are those of `weave_in`."""
+    """Trees in memory; the options are those of `_weave_in`."""
     with tempfile.TemporaryDirectory(dir=overlay.absolute().parent, prefix=".weave-") as folder:
-        woven = weave_in(spark, instance, overlay, Path(folder) / "arrays", **options)
+        woven = _weave_in(spark, instance, overlay, Path(folder) / "arrays", **options)
         strands = [woven.strand(batch) for batch in range(woven.batches)]
         return trees_of(woven.agenda, woven.topics, strands).with_meta(**woven.meta)
 
@@ -66,7 +66,7 @@ def weave_to(
     spark: SparkSession, instance: Path, overlay: Path, out: Path, kept: Path, *, force: bool = False, **options: Any
 ) -> dict[str, Any]:
     """Write the trees, batch after batch, to a file; what they come to. A killed run goes on with what is `kept`."""
-    woven = weave_in(spark, instance, overlay, kept, **options)
+    woven = _weave_in(spark, instance, overlay, kept, **options)
     with new_path(out, force=force) as partial_file:
         figures = _write(woven, partial_file)
     times = [seconds for step in woven.workshop.times.values() for seconds in step]
@@ -74,7 +74,7 @@ def weave_to(
     return {**figures, "task_seconds": round(sum(times), 1), "longest_task_seconds": max(times, default=0.0)}
 
 
-def weave_in(
+def _weave_in(
     spark: SparkSession,
     instance: Path,
     overlay: Path,
@@ -138,7 +138,7 @@ def _put_agenda(workshop: SparkWorkshop, instance: Instance, load_weight: float,
         workshop.run_here("agenda", _in_order, [(0, len(order))])
     else:
         workshop.run("agenda", _in_order, ranges_by(counts[order] + 1))
-    return agenda_in(workshop.arrays)
+    return _agenda_in(workshop.arrays)
 
 
 def _in_order(arrays: Arrays, first: int, last: int) -> Columns:
@@ -146,7 +146,7 @@ def _in_order(arrays: Arrays, first: int, last: int) -> Columns:
     return {"order_node": given.take(arrays["order"][first:last]).indices}
 
 
-def agenda_in(arrays: Arrays) -> Agenda:
+def _agenda_in(arrays: Arrays) -> Agenda:
     nodes, load_weight = arrays["form"]
     subscribers = Csr(arrays["order_start"], arrays["order_node"], int(nodes))
     publishers = Publishers(*(arrays[f"publisher_{name}"] for name in ("node", "topic", "rate")))
@@ -155,7 +155,7 @@ def agenda_in(arrays: Arrays) -> Agenda:
 
 def _weave_batch(workshop: SparkWorkshop, agenda: Agenda, number: int, batch: Range, fan_out: int) -> None:
     ranges = agenda.ranges(batch)
-    work = partial(weave_ranges, ranges=ranges, number=number, fan_out=fan_out)
+    work = partial(_weave_ranges, ranges=ranges, number=number, fan_out=fan_out)
     indptr = agenda.subscribers.indptr
     if indptr[batch[1]] - indptr[batch[0]] < FEW:
         workshop.run_here(f"weave-{number}", work, [(0, len(ranges))])
@@ -164,9 +164,9 @@ def _weave_batch(workshop: SparkWorkshop, agenda: Agenda, number: int, batch: Ra
         workshop.run(f"weave-{number}", work, list(pairwise(bounds)))
 
 
-def weave_ranges(arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int) -> Columns:
+def _weave_ranges(arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int) -> Columns:
     """Trees of some ranges of a batch."""
-    agenda, prices = agenda_in(arrays), arrays["prices"]
+    agenda, prices = _agenda_in(arrays), arrays["prices"]
     nodes = agenda.subscribers.columns
     mesh = Mesh(Csr(arrays["link_start"], arrays["link_node"], nodes), arrays["link_cost"])
     strands = [strand(mesh, agenda, prices, fan_out, each) for each in ranges[first:last]]

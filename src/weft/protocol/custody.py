@@ -64,6 +64,7 @@ class Custody:
         self._links: dict[int, _Ledger] = {}
         self._touched: dict[Key, None] = {}  # may be over
         self._waiting: dict[Key, None] = {}  # for the disk alone
+        self._answering: dict[int, None] = {}  # peers that there may be something to acknowledge to
         self._synced = 0
 
     def __len__(self) -> int:
@@ -85,6 +86,7 @@ class Custody:
         link.received += 1
         if key in self._hops:
             link.done.append(link.received)
+            self._answering[peer] = None
         else:
             self._hops[key] = _Hop((peer, link.received), is_root=False)
             self._touched[key] = None
@@ -166,8 +168,10 @@ class Custody:
     def acknowledgements(self) -> list[tuple[int, Ranges, list[tuple[int, frozenset[int], bool]]]]:
         """What to acknowledge to every peer since it was last asked: ranges, and those with trouble."""
         found = []
-        for peer, link in self._links.items():
-            if link.done:
+        answering, self._answering = self._answering, {}
+        for peer in answering:
+            link = self._links.get(peer)
+            if link is not None and link.done:
                 found.append((peer, ranges_of(link.done), link.troubles))
                 link.done, link.troubles = [], []
         return found
@@ -193,6 +197,7 @@ class Custody:
     def _answer(self, hop: _Hop, peer: int, sequence: int) -> None:
         link = self._links[peer]
         link.done.append(sequence)
+        self._answering[peer] = None
         if hop.owed or hop.failed:
             link.troubles.append((sequence, frozenset(hop.owed), hop.failed))
 

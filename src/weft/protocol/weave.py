@@ -52,6 +52,7 @@ from weft.protocol.router import (
     Undelivered,
 )
 
+NOBODY: frozenset[int] = frozenset()
 Step = Literal["delivered", "passed on", "fallen back"]
 
 
@@ -89,9 +90,12 @@ class Recall:
 
     def is_first(self, step: Step, publication: Publication, now: float) -> bool:
         """True once for each step and publication."""
+        return self.is_first_of(step, publication.issuer, publication.number, publication.topic, now)
+
+    def is_first_of(self, step: Step, issuer: int, number: int, topic: int, now: float) -> bool:
         while self._taken and next(iter(self._taken.values())) < now - self.memory:
             del self._taken[next(iter(self._taken))]
-        key = step, publication.issuer, publication.number, publication.topic
+        key = step, issuer, number, topic
         if key in self._taken:
             return False
         self._taken[key] = now
@@ -124,7 +128,7 @@ class Weave(Router):
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
             case Published(publication):
-                self._recall.is_first("delivered", publication, now)
+                self.own(publication.issuer, publication.number, publication.topic, now)
                 return self._enter(publication, 0, self.ways.get(publication.topic, ()), now)
             case Received(sender, Woven(publication, hops)):
                 return self._pass_on(publication, hops, sender, now)
@@ -173,16 +177,35 @@ class Weave(Router):
 
     def _pass_on(self, publication: Publication, hops: int, sender: int | None, now: float) -> list[Effect]:
         """Deliver and forward to all neighbours but the sender, which is None where the publication enters the tree."""
-        if not self._recall.is_first("passed on", publication, now):
+        found = self.spread(publication.issuer, publication.number, publication.topic, sender, now)
+        if found is None:
             return []
-        neighbours = self.tables.get(publication.topic, frozenset())
-        effects = self._deliver(publication, hops, now)
-        effects += [Send(peer, Woven(publication, hops + 1)) for peer in sorted(neighbours) if peer != sender]
-        if self._relies_on_table(publication.topic, sender, now):
+        peers, is_delivered = found
+        effects: list[Effect] = [Deliver(publication, hops)] if is_delivered else []
+        effects += [Send(peer, Woven(publication, hops + 1)) for peer in sorted(peers)]
+        if self.relies_on_table(publication.topic, sender, now):
             return effects
         return effects + self._fall_back(publication, hops, now)
 
-    def _relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
+    def own(self, issuer: int, number: int, topic: int, now: float) -> None:
+        """Note a publication of this node's: it is not delivered here."""
+        self._recall.is_first_of("delivered", issuer, number, topic, now)
+
+    def spread(
+        self, issuer: int, number: int, topic: int, sender: int | None, now: float
+    ) -> tuple[frozenset[int], bool] | None:
+        """The neighbours that a publication goes on to, and whether it is delivered here; None if it came before.
+
+        Where the table is relied on this is all that there is to do. Who carries many publications asks for it
+        directly, and spares the events and effects.
+        """
+        if not self._recall.is_first_of("passed on", issuer, number, topic, now):
+            return None
+        subscribes = self.membership.subscribes(self.node, topic)
+        is_delivered = subscribes and self._recall.is_first_of("delivered", issuer, number, topic, now)
+        return self.tables.get(topic, NOBODY) - {sender}, is_delivered
+
+    def relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
         if topic not in self.tables:
             return now < self._left.get(topic, now)
         known = sender is None or sender in self.tables[topic]

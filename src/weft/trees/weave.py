@@ -81,11 +81,11 @@ def weave(
         def strands(topics: list[Range], prices: Floats) -> list[Strand]:
             return list(pool.map(partial(strand, mesh, agenda, prices, fan_out), topics))
 
-        trees = woven(agenda, instance.topics, strands)
+        trees = _woven(agenda, instance.topics, strands)
     return trees.with_meta(**making(instance, overlay, fan_out, load_weight, rates, latency))
 
 
-def woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], list[Strand]]) -> Trees:
+def _woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], list[Strand]]) -> Trees:
     """Trees of all topics; `strands` weaves the ranges of a batch at the prices that the batches before left."""
     load, done = Load(agenda), []
     for batch in agenda.batches:

@@ -23,7 +23,7 @@ def find_components(
     parts: Int32s,
     main: Int32s,
 ) -> None:
-    """Of the topics from first to last: by subscription its component, how many there are, and the largest.
+    """Find the components of the topics from first to last: of each subscription its own, how many, and the largest.
 
     label, parts and main begin with the first topic; table[v, i] is the finger of node v in phase i.
     """

@@ -152,7 +152,7 @@ def job_start(scene: Scene, broker: int, now: float) -> float:
 
 @leaf_jit
 def end_job(scene: Scene, agenda: Agenda, broker: int, size: int, now: float, start: float, end: float) -> None:
-    """Of so many publications; its last message leaves at `end`. A job without messages has not been one."""
+    """End a job of so many publications; its last message leaves at `end`. A job without messages has not been one."""
     load, totals = scene.load, scene.ledger.totals
     if end == start:
         return

@@ -13,12 +13,12 @@ from weft.model.csr import Csr
 from weft.overlays.arcs.workshop import Arrays, Columns, Workshop, ranges_by
 
 
-def topics_of_nodes(arrays: Arrays, first: int, last: int) -> Columns:
+def _topics_of_nodes(arrays: Arrays, first: int, last: int) -> Columns:
     given = Csr(arrays["given_node_start"], arrays["given_node_topic"], 0)
     return {"node_topic": given.take(arrays["order"][first:last]).indices}
 
 
-def nodes_of_topics(arrays: Arrays, first: int, last: int) -> Columns:
+def _nodes_of_topics(arrays: Arrays, first: int, last: int) -> Columns:
     start = arrays["given_topic_start"][first : last + 1]
     given = arrays["given_topic_node"][start[0] : start[-1]]
     nodes = np.int64(max(len(arrays["number"]), 1))
@@ -33,5 +33,5 @@ def renumber(workshop: Workshop, step: str, order: Int64s) -> None:
     counts = np.diff(workshop.arrays["given_node_start"])[order]
     topic_start = np.asarray(workshop.arrays["given_topic_start"])
     workshop.put(order=order, number=number, node_start=np.append(0, np.cumsum(counts)), topic_start=topic_start)
-    workshop.run(f"{step}-nodes", topics_of_nodes, ranges_by(counts + 1))
-    workshop.run(f"{step}-topics", nodes_of_topics, ranges_by(np.diff(topic_start) + 1))
+    workshop.run(f"{step}-nodes", _topics_of_nodes, ranges_by(counts + 1))
+    workshop.run(f"{step}-topics", _nodes_of_topics, ranges_by(np.diff(topic_start) + 1))

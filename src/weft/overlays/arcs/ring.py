@@ -29,7 +29,7 @@ def signed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
     return {"signature": signature}
 
 
-def alike(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
+def _alike(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
     """Pairs of open nodes, and the topics that they share."""
     found = np.empty((last - first, ALIKE), np.int32)
     shared = np.zeros_like(found)
@@ -48,7 +48,7 @@ def ring_of(workshop: Workshop, nodes: int, ranges: list[Range], seed: int) -> I
     sources, targets, number = [], [], 0
     while True:
         workshop.put(ring_open=room > 0, ring_far_end=far_end.copy())
-        workshop.run(f"alike-{number}", partial(alike, seed=seed), ranges)
+        workshop.run(f"alike-{number}", partial(_alike, seed=seed), ranges)
         source, target = workshop.arrays["source"], workshop.arrays["target"]
         taken = link_fragments(source, target, _order(source, target, workshop.arrays["shared"], seed), room, far_end)
         sources.append(source[taken])

@@ -93,7 +93,7 @@ def design_in(
         _link_publishers(workshop, woven, publishers, seed)
     _fill(woven, seed)
     _find_components(workshop, woven, "components", topics)
-    return overlay_on(node_at, woven.table)
+    return _overlay_on(node_at, woven.table)
 
 
 def heavy_nodes(counts: Int64s) -> Int64s:
@@ -135,7 +135,7 @@ def _find_components(workshop: Workshop, woven: Woven, step: str, topics: list[R
     workshop.run(step, components, topics)
 
 
-def proposed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
+def _proposed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
     """Fingers between publishers and subscribers."""
     table, found = arrays["table"], np.empty((last - first, 3), np.int32)
     node, topic = arrays["publisher_node"][first:last], arrays["publisher_topic"][first:last]
@@ -151,7 +151,7 @@ def _link_publishers(workshop: Workshop, woven: Woven, publishers: Publishers, s
     workshop.put(publisher_node=node, publisher_topic=publishers.topics.astype(np.int32))
     counts = np.diff(workshop.arrays["topic_start"])[publishers.topics]
     for number in range(2):
-        work = partial(proposed, seed=seed + number)
+        work = partial(_proposed, seed=seed + number)
         _step(workshop, woven, f"publishers-{number}", work, ranges_by(counts + 64), seed)
 
 
@@ -162,7 +162,7 @@ def _fill(woven: Woven, seed: int) -> None:
     fill_the_rest(Fingers(places, woven.table, constraint, woven.gains), np.random.default_rng(seed))
 
 
-def overlay_on(node_at: Int64s, table: Int32s) -> Overlay:
+def _overlay_on(node_at: Int64s, table: Int32s) -> Overlay:
     """The overlay of a full table of places on the ring, by the nodes at these places."""
     nodes, phases = table.shape
     ring_ids = np.empty(nodes, np.int64)

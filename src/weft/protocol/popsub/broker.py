@@ -158,7 +158,7 @@ class Broker(Router):
         return [Send(link, Forward(publication, 1))]
 
     def _directly(self, publication: Publication, tops: list[int]) -> list[Effect]:
-        """To each broker with a match among these subscriptions and those that they cover."""
+        """Send to each broker with a match among these subscriptions and those that they cover."""
         numbers = (number for top in tops for number in self.cover.all_matching(top, publication.said))
         origins = sorted({self.table.routes[number].origin for number in numbers})
         return [Send(origin, Direct(publication)) for origin in origins]

@@ -8,7 +8,7 @@ Each seed draws which kinds of trouble there are in it, and none is one draw of 
 must hold while nothing fails (swarm testing: Groce et al., ISSTA 2012).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 LEVELS = ["a", "b", "c"]
@@ -91,15 +91,19 @@ class _Drawing:
         self._nodes = nodes
         self._clients = clients
         self._number = 0
+        self._published: list[Act] = []
 
     def ordinary(self) -> Act:
         """What clients do."""
         random = self._random
         kind = random.choice(["subscribe", "publish", "publish", "publish", "unsubscribe"])
         text = self._filter() if kind == "subscribe" else self._name() if kind == "publish" else ""
-        return self._act(
+        act = self._act(
             kind, random.randrange(self._clients), text=text, qos=random.randint(0, 2), flag=random.random() < 0.1
         )
+        if kind == "publish":
+            self._published.append(act)
+        return act
 
     def fault(self, kind: str) -> Act:
         random = self._random
@@ -107,7 +111,14 @@ class _Drawing:
         who = random.randrange(self._clients if is_of_client else self._nodes)
         lasting = kind not in ("move", "join", "redesign", "skew")
         seconds = random.choice([random.uniform(0.05, 1.0), random.uniform(0.5, 6.0), random.uniform(3.0, 12.0)])
-        return self._act(kind, who, random.randrange(10**6), seconds * lasting, flag=random.random() < 0.5)
+        act = self._act(kind, who, random.randrange(10**6), seconds * lasting, flag=random.random() < 0.5)
+        return self._aimed(act) if kind in ("crash", "wipe") and random.random() < 0.7 else act
+
+    def _aimed(self, act: Act) -> Act:
+        """The node of a client that has just published: where that is then, if the client has not moved."""
+        random = self._random
+        target = random.choice(self._published)
+        return replace(act, at=target.at + random.uniform(0.0, 0.05), who=target.who % self._nodes)
 
     def _act(self, kind: str, who: int, other: int = 0, seconds: float = 0.0, **rest: object) -> Act:
         self._number += 1

@@ -37,7 +37,7 @@ class _Search:
             size //= 2
 
     def drop_clients(self) -> None:
-        """From the last on, who does nothing any more."""
+        """Leave out, from the last on, who does nothing any more."""
         while self.case.clients > 1 and not any(_is_of(act, self.case.clients - 1) for act in self.case.acts):
             if not self._try(replace(self.case, clients=self.case.clients - 1)):
                 return

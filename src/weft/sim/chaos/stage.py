@@ -250,7 +250,7 @@ class Stage:
         return [*(one.name for one in self.world.nodes), MASTER]
 
     def _way(self, act: Act) -> tuple[str, str]:
-        """Between two nodes, a node and the master, or a client and its node."""
+        """The way between two nodes, a node and the master, or a client and its node."""
         random = Random(act.other)
         if random.random() < 0.25:
             client = random.choice(self.world.clients)
