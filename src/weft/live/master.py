@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.access.badge import Badge, Role, ask_refusal, stranger
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
-SLICE = 0.005  # seconds of work on what nodes say, until others get their turn
+SLICE = 0.02  # seconds of processor for what nodes say, until others get their turn
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -339,8 +339,8 @@ class MasterDriver:
 
     def _work(self) -> None:
         """A slice of what is to be handled."""
-        until = monotonic() + SLICE
-        while self._events and monotonic() < until:
+        until = thread_time() + SLICE
+        while self._events and thread_time() < until:
             event = self._events.popleft()
             if event is None:
                 self._excused = False
