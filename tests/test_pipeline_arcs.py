@@ -1,6 +1,7 @@
 """Divided designs on Spark: the same as in process, and what is done is not done again."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,18 @@ def squaring(stop: Path) -> Work:
         return {"square": arrays["number"][first:last] ** 2, "row": np.ones((last - first, 2), np.int8)}
 
     return squares
+
+
+def stopped_at(step: str) -> Callable[..., None]:
+    """A way to do steps that ends with an error at one of them."""
+    do = SparkWorkshop._do
+
+    def stopping(workshop: SparkWorkshop, name: str, *about: object) -> None:
+        if name == step:
+            raise RuntimeError(step)
+        do(workshop, name, *about)
+
+    return stopping
 
 
 def test_tasks_that_are_done_are_not_done_again(spark: SparkSession, tmp_path: Path) -> None:
@@ -73,7 +86,17 @@ def test_spark_designs_and_weaves_as_one_process_does(spark: SparkSession, tmp_p
     instance = generate("social", nodes=700, seed=3)
     instance.write(tmp_path / "instance")
     here = design(instance, "swico-even", seed=1, arc=256)
-    there = design_on_spark(spark, tmp_path / "instance", "swico-even", tmp_path, seed=1, arc=256)
+    kept = tmp_path / "arrays"
+    how = {"seed": 1, "arc": 256, "kept": kept}
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="across-1-1"):
+        patch.setattr(SparkWorkshop, "_do", stopped_at("across-1-1"))
+        design_on_spark(spark, tmp_path / "instance", "swico-even", tmp_path, **how)
+    before = (kept / "within-4.json").stat().st_mtime_ns
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="across-1-2"):
+        patch.setattr(SparkWorkshop, "_do", stopped_at("across-1-2"))
+        design_on_spark(spark, tmp_path / "instance", "swico-even", tmp_path, **how)
+    assert (kept / "within-4.json").stat().st_mtime_ns == before
+    there = design_on_spark(spark, tmp_path / "instance", "swico-even", tmp_path, **how)
     assert there.fingerprint == here.fingerprint
     assert there.meta["quality"] == link_quality(instance, here)
     assert there.meta["instance"] == instance.fingerprint

@@ -29,10 +29,12 @@ KEY, TIMES = "key.json", "times.json"
 class Files:
     """Arrays by name, in a folder."""
 
-    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
-        self._folder, self._files = folder, dict(files)
+    def __init__(self, folder: Path, files: Mapping[str, str], read: set[str] | None = None) -> None:
+        self._folder, self._files, self._read = folder, dict(files), read
 
     def __getitem__(self, name: str) -> Array:
+        if self._read is not None:
+            self._read.add(self._files[name])
         path = self._folder / self._files[name]
         return _mapped(str(path), path.stat().st_mtime_ns)
 
@@ -55,6 +57,7 @@ class SparkWorkshop:
     def __init__(self, spark: SparkSession, folder: Path, key: Mapping[str, Any], progress: Progress = SILENCE) -> None:
         self._spark, self._folder, self._progress = spark, folder.absolute(), progress
         self._files: dict[str, str] = {}
+        self._read: set[str] = set()  # files of which the driver made use
         self._run = uuid.uuid4().hex[:8]
         self._puts = 0
         self._open(json.dumps(dict(key), sort_keys=True))
@@ -70,6 +73,11 @@ class SparkWorkshop:
 
     @property
     def arrays(self) -> Files:
+        """Arrays for the driver; those that it has read it will read again when a killed run goes on."""
+        return Files(self._folder, self._files, self._read)
+
+    @property
+    def _of_tasks(self) -> Files:
         return Files(self._folder, self._files)
 
     def put(self, **arrays: Array) -> None:
@@ -96,7 +104,7 @@ class SparkWorkshop:
         """The same in this process, for work that takes less time than a job of Spark."""
         if not self.is_done(step):
             for number, of in enumerate(ranges):
-                write_piece(self.piece_folder(step), number, work(self.arrays, *of))
+                write_piece(self.piece_folder(step), number, work(self._of_tasks, *of))
         self.finish(step, len(ranges))
 
     def is_done(self, step: str) -> bool:
@@ -131,7 +139,7 @@ class SparkWorkshop:
 
     def _do(self, step: str, work: Work, ranges: Sequence[Range]) -> None:
         """The tasks of a step that are not done."""
-        folder, arrays = self.piece_folder(step), self.arrays
+        folder, arrays = self.piece_folder(step), self._of_tasks
         left = [number for number in range(len(ranges)) if not (folder / f"{number}.npz").is_file()]
         if not left:
             return
@@ -161,9 +169,10 @@ class SparkWorkshop:
         return found
 
     def _register(self, files: Mapping[str, str]) -> None:
-        """The old file of a name goes: who read it is done."""
+        """The old file of a name goes, its readers are done; what a step made for the driver stays."""
         for name, file in files.items():
-            if self._files.get(name, file) != file:
+            old = self._files.get(name, file)
+            if old != file and (old.startswith("put-") or old not in self._read):
                 self.drop(name)
             self._files[name] = file
 
