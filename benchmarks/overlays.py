@@ -43,7 +43,7 @@ def measured(folder: Path, maker: str) -> dict[str, float]:
         overlay = built(instance, maker)
         times.append(time.perf_counter() - start)
     memory = peak_megabytes()
-    support = tco_support_ratio(instance, tcc_counts(instance, topic_subgraph(instance, overlay)))
+    support = tco_support_ratio(instance.subscriptions, tcc_counts(instance, topic_subgraph(instance, overlay)))
     return {"seconds": statistics.median(times), "memory": memory, "support": support}
 
 

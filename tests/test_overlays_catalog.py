@@ -36,7 +36,7 @@ def test_the_papers_versions_are_the_default():
 
 def test_options_are_those_of_the_builder():
     assert list(options_of("chord")) == []
-    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness", "in_degree"]
+    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness", "in_degree", "arc"]
     assert options_of("swico-s")["long"].choices == ("chord", "random")
 
 

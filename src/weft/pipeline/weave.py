@@ -7,7 +7,7 @@ these; the driver adds that up, file by file, for the prices of the next batch. 
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +36,7 @@ from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan
 
 TASKS = 16  # of a batch at most; each weaves some of its ranges, one after the other
 FEW = 100_000  # subscriptions of a batch that the driver weaves in less time than a job takes to start
+ROWS = 1_000_000  # that are written at a time, about
 MANY = 4_000_000  # subscriptions: up to here the driver reads the instance itself
 
 PARTS = ("sizes", "parts", "members", "parents", "senders", "sent")
@@ -181,35 +182,60 @@ def _parts_of(workshop: SparkWorkshop, number: int, batch: Range, topics: int) -
 
 
 def _write(woven: Woven, path: Path) -> dict[str, Any]:
-    entries, relays, largest, first = np.zeros(woven.nodes, np.int64), -woven.subscriptions, 0, 0
+    entries, places = np.zeros(woven.nodes, np.int64), _places_of(woven)
     schema = pa.schema({"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}, file_meta(woven.meta))
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in range(woven.batches):
-            made = woven.strand(batch)
-            topics = np.asarray(woven.agenda.topics[first : first + len(made.sizes)])
-            for table, linked in _rows(topics, made, schema):
-                writer.write_table(table)
-                entries += np.bincount(np.concatenate(linked), minlength=woven.nodes)
-            first += len(made.sizes)
-            relays, largest = relays + len(made.members), max(largest, int(made.sizes.max(initial=0)))
+        for topics in ranges_by(places.sizes, max(1, int(places.sizes.sum()) // ROWS)):
+            table, linked = _rows(woven, places, topics, schema)
+            writer.write_table(table)
+            entries += np.bincount(np.concatenate(linked), minlength=woven.nodes)
+    members = int(places.sizes.sum())
     return {
-        "trees": first,
-        "members": relays + woven.subscriptions,
-        "relays": relays,
-        "largest_tree": largest,
+        "trees": int(np.count_nonzero(places.sizes)),
+        "members": members,
+        "relays": members - woven.subscriptions,
+        "largest_tree": int(places.sizes.max(initial=0)),
         "table_entries_a_node": float(entries.mean()),
         "most_table_entries": int(entries.max(initial=0)),
     }
 
 
-def _rows(topics: Int64s, made: Strand, schema: pa.Schema) -> Iterator[tuple[pa.Table, tuple[Array, Array]]]:
-    """Rows of some trees at a time, and the nodes at both ends of their links."""
-    ends = np.cumsum(made.sizes, dtype=np.int64)
-    for first, last in ranges_by(made.sizes, max(1, len(made.members) // 1_000_000)):
-        begin, end = (int(ends[first - 1]) if first else 0), int(ends[last - 1]) if last else 0
-        sizes, members, places = made.sizes[first:last], made.members[begin:end], made.parents[begin:end]
-        root = places == NO_PARENT
-        parents = members[np.repeat(ends[first:last] - sizes - begin, sizes) + np.where(root, 0, places)]
-        columns = [np.repeat(topics[first:last], sizes), members.astype(np.int64)]
-        arrays = [*map(pa.array, columns), pa.array(parents.astype(np.int64), mask=root)]
-        yield pa.Table.from_arrays(arrays, schema=schema), (members[~root], parents[~root])
+class Places(NamedTuple):
+    """Where the tree of each topic is: how many members, in which batch, from which of its members on."""
+
+    sizes: Int64s
+    batches: Int64s
+    starts: Int64s
+
+
+def _places_of(woven: Woven) -> Places:
+    places, first = Places(*(np.zeros(woven.topics, np.int64) for _ in Places._fields)), 0
+    for batch in range(woven.batches):
+        sizes = np.asarray(woven.strand(batch).sizes, np.int64)
+        topics = woven.agenda.topics[first : first + len(sizes)]
+        places.sizes[topics], places.batches[topics], places.starts[topics] = sizes, batch, np.cumsum(sizes) - sizes
+        first += len(sizes)
+    return places
+
+
+def _rows(woven: Woven, places: Places, topics: Range, schema: pa.Schema) -> tuple[pa.Table, tuple[Array, Array]]:
+    """Rows of the trees of a range of topics, and the nodes at both ends of their links."""
+    sizes, batches, starts = (column[slice(*topics)] for column in places)
+    indptr = np.append(0, np.cumsum(sizes))
+    members, parents = (np.empty(indptr[-1], np.int32) for _ in range(2))
+    for batch in np.unique(batches[sizes > 0]).tolist():
+        made, among = woven.strand(batch), np.flatnonzero(batches == batch)
+        there, here = (_spans(first[among], sizes[among]) for first in (starts, indptr[:-1]))
+        members[here], parents[here] = made.members[there], made.parents[there]
+    root = parents == NO_PARENT
+    above = members[np.repeat(indptr[:-1], sizes) + np.where(root, 0, parents)].astype(np.int64)
+    topic = np.repeat(np.arange(*topics), sizes)
+    arrays = [pa.array(topic), pa.array(members.astype(np.int64)), pa.array(above, mask=root)]
+    return pa.Table.from_arrays(arrays, schema=schema), (members[~root], above[~root])
+
+
+def _spans(starts: Int64s, sizes: Int64s) -> Int64s:
+    """Numbers from each start on, as many as its size."""
+    before = np.cumsum(sizes) - sizes
+    spans: Int64s = np.repeat(starts - before, sizes) + np.arange(sizes.sum())
+    return spans

@@ -3,10 +3,12 @@ paper where it leaves something open."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.protocol.popsub.parameters import Way
-from weft.workloads.popsub import Wanted
+
+if TYPE_CHECKING:
+    from weft.workloads.popsub import Wanted
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Input:
     followers: str | None = None  # the folder of ego-Twitter; none: a generated graph
     latency: str | None = None  # a file; none: generated latencies
     nearest: int | None = None  # hosts that a host is linked to; none: all, as in section 5.1
-    wanted: Wanted = "half"
+    wanted: "Wanted" = "half"
 
 
 @dataclass(frozen=True)
