@@ -26,7 +26,7 @@ check: $(READY)
 audit:
 	pip-audit --requirement requirements.lock --require-hashes --disable-pip --progress-spinner off
 
-# Parsers that read from sockets and disks, against bytes that nobody would send; an hour and more, and not in CI.
+# Parsers that read from sockets and disks, against bytes that nobody would send; on all cores, and not in CI.
 fuzz: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m fuzzing $(or $(INPUTS),10000000)
 

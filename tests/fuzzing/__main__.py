@@ -1,20 +1,24 @@
 """The command: feeds targets with changed examples, and prints each input that was not taken as it should."""
 
 import argparse
+import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from random import Random
 
 from fuzzing.changes import changed
-from fuzzing.targets import TARGETS, Target
+from fuzzing.targets import TARGETS
 
-MOST = 10  # failures of a target that are printed
+MOST = 10  # failures of a part of a target's inputs that are printed
+PART = 10_000  # inputs that a process takes at a time
 
 
-def fuzz(name: str, target: Target, inputs: int, seed: int) -> int:
+def fuzz(name: str, seed: int, numbers: range) -> int:
     """How many inputs led to an error that is none of those allowed."""
-    failed = 0
-    for number in range(inputs):
+    failed, target = 0, TARGETS[name]
+    for number in numbers:
         data = changed(Random(f"{seed}/{name}/{number}"), target.examples)
         try:
             target.read(data)
@@ -23,7 +27,7 @@ def fuzz(name: str, target: Target, inputs: int, seed: int) -> int:
         except Exception as error:
             failed += 1
             if failed <= MOST:
-                print(f"{name} {seed}/{number}: {type(error).__name__}: {error}\n    {data.hex()}")
+                print(f"{name} {seed}/{number}: {type(error).__name__}: {error}\n    {data.hex()}", flush=True)
     return failed
 
 
@@ -32,15 +36,17 @@ def main() -> int:
     parser.add_argument("inputs", type=int, nargs="?", default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=TARGETS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     failed = 0
-    for name in [given.only] if given.only else list(TARGETS):
-        target = TARGETS[name]
-        inputs = given.inputs if given.only else round(given.inputs * target.share)
-        begun = time.perf_counter()
-        found = fuzz(name, target, inputs, given.seed)
-        failed += found
-        print(f"{name:<8} {inputs:>10,} inputs  {found} failed  {time.perf_counter() - begun:.0f} s", flush=True)
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for name in [given.only] if given.only else list(TARGETS):
+            inputs = given.inputs if given.only else round(given.inputs * TARGETS[name].share)
+            parts = [range(first, min(first + PART, inputs)) for first in range(0, inputs, PART)]
+            begun = time.perf_counter()
+            found = sum(pool.map(partial(fuzz, name, given.seed), parts))
+            failed += found
+            print(f"{name:<8} {inputs:>10,} inputs  {found} failed  {time.perf_counter() - begun:.0f} s", flush=True)
     return 1 if failed else 0
 
 
