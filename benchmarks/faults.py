@@ -26,6 +26,7 @@ from itertools import groupby
 from pathlib import Path
 
 from hurt import Network, fill
+from markdown import head, row
 from promise import Ledger, Publisher, Subscriber
 from weft.live.operator import ask
 
@@ -244,16 +245,6 @@ def tell(name: str, nodes: int, found: list[Outcome]) -> int:
     times = [seconds([getattr(one, each) for one in found]) for each in ("whole", "complete")]
     row(FAULTS[name][0], nodes, len(found), *(f"{one:,}" for one in counts), *times)
     return int(counts[-1])
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def head(*cells: str) -> None:
-    print()
-    row(*cells)
-    row(*("---" for _ in cells))
 
 
 def seconds(times: list[float]) -> str:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
+from markdown import head, row
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner, instance_load
@@ -65,16 +66,6 @@ def measure(load: Load, manner: Manner) -> dict[str, Any]:
     if found["interrupted"]:
         sys.exit(1)
     return found
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def head(*cells: str) -> None:
-    print()
-    row(*cells)
-    row(*("---" for _ in cells))
 
 
 # Relays

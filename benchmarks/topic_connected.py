@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from markdown import row
 from weft.arrays import Int32s
 from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance, read_instance
@@ -49,10 +50,6 @@ def main() -> None:
     else:
         report_all(given.twitter, given.toy)
         report_gaps(given.toy)
-
-
-def row(*cells: object) -> None:
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
 def report_all(twitter: Path | None, toy: bool) -> None:

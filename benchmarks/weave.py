@@ -24,6 +24,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from markdown import row
 from snap import read_snap
 from weft.experiments.engine.dataset import DATASETS, find
 from weft.model.instance import Instance
@@ -227,10 +228,6 @@ def changes(instance: Instance, overlay: Overlay) -> tuple[dict[str, list[int]],
         seconds[kind].append(time.perf_counter() - start)
         tables[kind].append(len(touched))
     return tables, seconds
-
-
-def row(*cells: object) -> None:
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from weft.workloads.catalog import generate
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-PARTS = {"bridged", "hurt", "measure", "promise", "snap", "textbook"}  # what benchmarks share
+PARTS = {"bridged", "hurt", "markdown", "measure", "promise", "snap", "textbook"}  # what benchmarks share
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {

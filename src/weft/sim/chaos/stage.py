@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from weft.broker.broker import Broker
 from weft.node.parameters import Parameters
 from weft.sim.chaos.case import FAULTS, QUIET, SPAN, Act, Case
 from weft.sim.chaos.verdict import Verdict
@@ -68,6 +69,7 @@ class Stage:
 
     def judge(self) -> list[str]:
         found = problems(self.world.clients, self._terms())
+        found += [f"{node.name} does not run." for node in self.world.nodes if node.node is None]
         found += [f"{node.name} still owes {owed}." for node in self.world.nodes if (owed := _owed_by(node))]
         found += self._differences()
         self.world.check_invariants()
@@ -277,7 +279,7 @@ class Stage:
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""
-        kept = [_retained(node) for node in self.world.nodes]
+        kept = [_retained(node.node.broker) for node in self.world.nodes if node.node is not None]
         found = {name: {one.get(name) for one in kept} for one in kept for name in one}
         return [
             f"Nodes do not agree on what is retained on {name}: {sorted(map(str, values))}."
@@ -295,6 +297,5 @@ def _owed_by(node: NodeProcess) -> int:
     return len(node.node.debts) if node.node is not None else 0
 
 
-def _retained(node: NodeProcess) -> dict[str, bytes]:
-    assert node.node is not None
-    return {name: one.payload for name, one in node.node.broker.retained().items() if not name.startswith("$")}
+def _retained(broker: Broker) -> dict[str, bytes]:
+    return {name: one.payload for name, one in broker.retained().items() if not name.startswith("$")}
