@@ -44,6 +44,21 @@ def test_nothing_is_acknowledged_before_it_is_on_disk(house: House) -> None:
     assert other.take() == [p.Publish("t", b"2", 2, packet_id=2)]
 
 
+def test_a_client_may_forget_an_identifier_when_it_is_on_disk_that_it_has_the_publication(house: House) -> None:
+    other = house.connect("other", V3, clean=False)
+    other.say(p.Subscribe(1, (p.Request("#", 2),)))
+    one = house.greeted("one")
+    one.say(p.Publish("t", b"1", 2, packet_id=1))
+    house.sync()
+    other.take()
+    assert other.say(p.Pubrec(1)) == []
+    house.sync()
+    assert other.take() == [p.Pubrel(1)]
+    other.say(p.Pubrec(1))
+    other.vanish()
+    assert keeper(house, "other") == [p.Connack(True, 0), p.Pubrel(1)]
+
+
 def test_what_concerns_no_kept_session_waits_for_nothing(house: House) -> None:
     one, other = house.greeted("one"), house.greeted("other")
     assert other.say(p.Subscribe(1, (p.Request("#", 2),))) == [p.Suback(1, (2,))]

@@ -120,7 +120,7 @@ RECORDS = (
 PEERS_WORDS: list[w.Frame] = [
     w.Carry(MESSAGES),
     w.Acked(((1, 3),), (w.Trouble(2, (1,), True),)),
-    w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, False))),
+    w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, 4, False))),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS, ((1, 2, 3),)))),
     w.RetainedDigest(tuple(range(256))),
     w.RetainedSync((1, 2), ((2, 3, 4, CONTENT),), True),
@@ -134,7 +134,7 @@ MASTERS_WORDS: list[w.Frame] = [
     w.NeighbourInterests(2, (1, 2), (3,)),
     w.Down(2, 9, ("a",)),
     w.Back(2, 9),
-    w.SessionAt(1, 2, 9, True, OWNED),
+    w.SessionAt(1, 4, ((2, 9, True),), OWNED),
     w.InPlace(4),
 ]
 NODES_WORDS: list[w.Frame] = [
@@ -142,6 +142,7 @@ NODES_WORDS: list[w.Frame] = [
     w.Interest(1, (w.Held("a", 1, True),), ("b",)),
     w.SessionOwned(OWNED),
     w.FindSession("client", 1),
+    w.SessionGathered("client", 2),
     w.Measured((("a", 1, 2),), ((1, 2.0),), (("x", 1),)),
     w.Traced(1, 2, 3, 4.0, 5),
 ]

@@ -298,7 +298,7 @@ class Broker:
         self._distribution.to_client(event.client, event.publication, now)
 
     def _arrive_again(self, event: e.ArrivedAgain, now: float) -> None:
-        self._distribution.offer_again(event.publication, now)
+        self._distribution.offer_again(event.publication, event.clients, now)
 
     def _go_on(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
@@ -358,6 +358,12 @@ class Broker:
         for session in taken:
             self._outbound.fill(session, now)
 
+    def _gather(self, event: e.SessionGathered, now: float) -> None:
+        session = self._sessions.get(event.client)
+        if session is not None and session.gathering:
+            session.gathering = False
+            self._outbound.fill(session, now)
+
     def _let_move(self, event: e.SessionMoved, now: float) -> None:
         session = self._sessions.get(event.client)
         if session is None:
@@ -394,6 +400,7 @@ class Broker:
         e.AccessChanged: _renew_access,
         e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,
+        e.SessionGathered: _gather,
         e.SessionMoved: _let_move,
         e.Stopping: _stop,
     }

@@ -3,7 +3,7 @@
 Of what is owed to persistent sessions the journal has one record for all of them, before anything of it is sent.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import inf
 
@@ -93,11 +93,12 @@ class Distribution:
                 self._to_target(target, publication, owed, now)
         self._commit(publication, owed, now)
 
-    def offer_again(self, publication: Publication, now: float) -> None:
+    def offer_again(self, publication: Publication, clients: Collection[str], now: float) -> None:
         """Give it to sessions that have come to this node since it came before; in a network only."""
         owed: Owed = []
         for target in self._routes.route(publication.topic).targets:
-            if target.session.persistent and min(publication.qos, target.qos):
+            session = target.session
+            if session.client in clients and session.persistent and min(publication.qos, target.qos):
                 self._to_target(target, publication, owed, now)
         self._commit(publication, owed, now)
 

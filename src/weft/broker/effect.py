@@ -7,7 +7,7 @@ Durability: `Append` hands a record to the journal, which numbers records by pos
 connection behind it waits too, so that the order on a connection is kept.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from dataclasses import dataclass
 
 from weft.access.guard import HERE, Access, Visitor
@@ -94,9 +94,10 @@ class ArrivedForSession(Event):
 
 @dataclass(frozen=True, slots=True)
 class ArrivedAgain(Event):
-    """A publication that has come before: for sessions that are kept and have not been given it, wherever they were."""
+    """A publication that has come before: for kept sessions of these clients that have not been given it anywhere."""
 
     publication: Publication
+    clients: Set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,14 @@ class SessionArrived(Event):
     records: tuple[bytes, ...]
     had: frozenset[Origin] = frozenset()  # publications that it was given there, and that may come here still
     known: frozenset[str] | None = None  # filters that, missing here, were given up here; None: the records' are right
+    partial: bool = False  # what the client was given there is not known yet: nothing is sent until SessionGathered
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGathered(Event):
+    """Nothing more of a session comes from other nodes, or not soon."""
+
+    client: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ resumed gets first, in the order of the first time and with their identifiers, w
 with DUP, or PUBREL where PUBREC had come.
 
 Journal, for persistent sessions: a PUBLISH of QoS 2 waits until its identifier is on disk, for sent again under another
-it would be received twice. Of QoS 1 the identifier is only noted. What an acknowledgement changes is noted and waited
-for by nobody: forgotten in a crash, the handshake is repeated from where the journal has it.
+it would be received twice. Likewise PUBREL waits until it is on disk that PUBREC has come: it lets the client forget
+the identifier, and PUBLISH, sent again under it, would be new. Of QoS 1 the identifier is only noted. PUBACK and
+PUBCOMP are noted and waited for by nobody: forgotten in a crash, the handshake is repeated from where the journal has
+it.
 """
 
 from collections import deque
@@ -58,7 +60,7 @@ class Outbound:
     def fill(self, session: Session, now: float) -> None:
         """Send what is due, as far as window and connection allow."""
         connection = session.connection
-        if connection is None or connection.closing:
+        if connection is None or connection.closing or session.gathering:
             return
         while session.resend and connection.outstanding < connection.window and not connection.congested:
             self._send_again(session, connection, session.resend.popleft(), now)
@@ -102,7 +104,11 @@ class Outbound:
             delivery.released = True
             if session.persistent:
                 self._outbox.append(Released(session.client, delivery.publication.number))
-        self._outbox.send(connection, acknowledgement(PUBREL, delivery.packet_id))
+        self._say_release(session, connection, delivery)
+
+    def _say_release(self, session: Session, connection: Connection, delivery: Delivery) -> None:
+        send = self._outbox.send_durable if session.persistent else self._outbox.send
+        send(connection, acknowledgement(PUBREL, delivery.packet_id))
         self._figures.packets_sent += 1
 
     def _answer_unknown(self, connection: Connection, packet_id: int) -> None:
@@ -150,8 +156,7 @@ class Outbound:
             return
         connection.outstanding += 1
         if delivery.released:
-            self._outbox.send(connection, acknowledgement(PUBREL, delivery.packet_id))
-            self._figures.packets_sent += 1
+            self._say_release(session, connection, delivery)
         elif self._write(connection, delivery, now, dup=True):
             if session.persistent and delivery.qos == 2:
                 connection.after = self._outbox.position

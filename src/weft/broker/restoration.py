@@ -1,7 +1,7 @@
 """Sessions that come from elsewhere: from the journal at the start, from another node with their client."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from math import inf
 from zlib import crc32
@@ -69,6 +69,7 @@ class Restoration:
                 self._merge_subscriptions(session, kept, event.known)
                 self._merge(session, kept, event.had)
             session.had |= dict.fromkeys(event.had, inf)
+            session.gathering |= event.partial
             taken.append(session)
         return taken
 
@@ -95,8 +96,8 @@ class Restoration:
         waiting = [one for one in waiting if one.publication.origin not in there]
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
-        for delivery in self._reopen(session, kept):
-            if delivery.publication.origin not in had and _is_wanted(session, delivery):
+        for delivery in self._reopen(session, kept, had):
+            if _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)
         for one in waiting:
             copy = replace(one, publication=replace(one.publication, number=self._number()))
@@ -106,15 +107,22 @@ class Restoration:
         for record in session_records(session):
             self._outbox.append_encoded(record)
 
-    def _reopen(self, session: Session, kept: Kept) -> list[Delivery]:
-        """Go on with what was sent and not acknowledged; what is left waits."""
+    def _reopen(self, session: Session, kept: Kept, had: Set[Origin | None]) -> list[Delivery]:
+        """Go on with what was sent and not acknowledged; what is left waits.
+
+        What the client has been sent here as well is not sent again. Of QoS 2 it is released, for the client may know
+        it by the identifier that it had there.
+        """
         rest, again = [], []
         for delivery in [*kept.sent.values(), *(one for one in kept.deliveries.values() if not one.packet_id)]:
-            if delivery.packet_id and delivery.packet_id not in session.inflight:
+            is_sent_here = delivery.publication.origin is not None and delivery.publication.origin in had
+            delivery.released |= is_sent_here and delivery.qos == 2
+            is_open = delivery.packet_id and delivery.packet_id not in session.inflight
+            if is_open and (delivery.released or not is_sent_here):
                 session.inflight[delivery.packet_id] = delivery
                 session.last = max(session.last, delivery.publication.number)
                 again.append(delivery)
-            else:
+            elif not delivery.released and not is_sent_here:
                 delivery.packet_id = 0
                 rest.append(delivery)
         if session.connection is not None:

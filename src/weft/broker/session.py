@@ -23,6 +23,7 @@ class Session:
         "connection",
         "counted",
         "expiry",
+        "gathering",
         "had",
         "inflight",
         "last",
@@ -55,6 +56,7 @@ class Session:
         self.next_id = 1
         # In a network: publications that it was given, here or at a node before, and since when they cannot come again
         self.had: dict[Origin, float] = {}
+        self.gathering = False  # in a network: more of it is on its way from another node, and nothing is sent before
         self.unsure = False  # in a network: another node may have it by now
         self.recorded = False  # the journal knows of it
         self.counted = False  # in a network: other nodes have been told that it is persistent

@@ -3,12 +3,16 @@
 A topic of the overlay is a filter that somebody holds, under the number that everybody computes from it. Two filters
 may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have
 no tree and are no topics: who has members is told to all nodes.
+
+A session has one owner, the node that claimed it last, and nobody else changes what is known of it. What other nodes
+still have of it (`rest`) is known until the owner has it on its disk: whoever claims it next, or claims it again since
+it has not heard, is told of all of them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.wire.frame import Held, Owned, Subscribed, topic_of
+from weft.wire.frame import NOBODY, Held, Owned, Subscribed, topic_of
 from weft.wire.mqtt.topic import is_shared, is_wild
 
 
@@ -19,8 +23,9 @@ def is_listed(pattern: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    node: int
+    node: int  # NOBODY where its owner has lost it, and others have parts of it
     owned: Owned
+    rest: tuple[int, ...] = ()  # nodes that have parts of it, those who had it last first
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Directory:
     names: dict[int, set[str]] = field(default_factory=dict)  # topic -> filters
     interests: dict[int, set[int]] = field(default_factory=dict)  # node -> topics
     sessions: dict[str, Session] = field(default_factory=dict)  # client -> where it is
+    claims: int = 0  # of sessions, so far
 
     def welcome(self, node: int) -> None:
         self.held.setdefault(node, {})
@@ -65,11 +71,53 @@ class Directory:
         self.held.pop(node, None)
         self.interests.pop(node, None)
         for client in self.clients(node):
-            del self.sessions[client]
+            self.lose(client)
+        for client, session in self.sessions.items():
+            if node in session.rest:
+                self.sessions[client] = replace(session, rest=_without(session.rest, node))
 
     def clients(self, node: int) -> list[str]:
         """The clients whose sessions are there."""
         return [client for client, session in self.sessions.items() if session.node == node]
+
+    def is_owner(self, node: int, client: str) -> bool:
+        """Whether a node may say what a session is like: it is its own, or nobody's."""
+        session = self.sessions.get(client)
+        return session is None or session.node in (node, NOBODY)
+
+    def own(self, node: int, owned: Owned) -> None:
+        session = self.sessions.get(owned.client)
+        self.claims = max(self.claims, owned.claim)  # of a master that has forgotten some
+        rest = () if session is None else _without(session.rest, node)
+        self.sessions[owned.client] = Session(node, owned, rest)
+
+    def claim(self, node: int, client: str) -> tuple[int, ...]:
+        """Make a node the owner. Who else has parts of the session."""
+        session = self.sessions.get(client)
+        self.claims += 1
+        if session is None:
+            self.sessions[client] = Session(node, Owned(client, 0, 4))
+            return ()
+        before = (session.node,) if session.node != NOBODY else ()
+        rest = _without(tuple(dict.fromkeys(before + session.rest)), node)
+        self.sessions[client] = Session(node, session.owned, rest)
+        return rest
+
+    def gather(self, node: int, client: str, other: int) -> None:
+        """The owner has what another node had of a session."""
+        session = self.sessions.get(client)
+        if session is not None and session.node in (node, NOBODY):
+            self.sessions[client] = replace(session, rest=_without(session.rest, other))
+            if session.node == NOBODY:
+                self.lose(client)
+
+    def lose(self, client: str) -> None:
+        """The owner does not have it any more."""
+        session = self.sessions[client]
+        if session.rest and session.owned.expiry:
+            self.sessions[client] = replace(session, node=NOBODY)
+        else:
+            del self.sessions[client]
 
     def owed(self, node: int) -> tuple[str, ...]:
         """The filters of its persistent sessions."""
@@ -94,6 +142,10 @@ class Directory:
         return topic
 
 
+def _without(nodes: tuple[int, ...], node: int) -> tuple[int, ...]:
+    return tuple(one for one in nodes if one != node)
+
+
 def filter_key(node: int, pattern: str) -> str:
     """What a store knows a node's filter by."""
     return f"{node} {pattern}"
@@ -107,9 +159,16 @@ def filter_of(key: str) -> tuple[int, str]:
 def session_value(session: Session) -> dict[str, Any]:
     owned = session.owned
     subscriptions = [[one.filter, one.options, one.identifier] for one in owned.subscriptions]
-    return {"node": session.node, "expiry": owned.expiry, "version": owned.version, "subscriptions": subscriptions}
+    return {
+        "node": session.node,
+        "expiry": owned.expiry,
+        "version": owned.version,
+        "subscriptions": subscriptions,
+        "rest": list(session.rest),
+    }
 
 
 def session_of(client: str, value: dict[str, Any]) -> Session:
     subscriptions = tuple(Subscribed(*row) for row in value["subscriptions"])
-    return Session(value["node"], Owned(client, value["expiry"], value["version"], subscriptions))
+    owned = Owned(client, value["expiry"], value["version"], subscriptions)
+    return Session(value["node"], owned, tuple(value.get("rest", ())))

@@ -13,7 +13,12 @@ from weft.wire.frame import Held
 
 
 def cluster_record(network: Network) -> Record:
-    known = {"name": network.cluster, "version": network.version, "next": network.roster.next_number}
+    known = {
+        "name": network.cluster,
+        "version": network.version,
+        "next": network.roster.next_number,
+        "claims": network.directory.claims,
+    }
     return Record("cluster", "", known)
 
 
@@ -74,6 +79,7 @@ def _recall(network: Network, memory: Memory, record: Record) -> None:
         case "cluster":
             network.cluster, network.version = value["name"], value["version"]
             network.roster.next_number = max(network.roster.next_number, value["next"])
+            network.directory.claims = value.get("claims", 0)
         case "node":
             network.roster.keep(member_of(value))
             if value["state"] == State.UP:

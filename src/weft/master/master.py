@@ -29,7 +29,7 @@ from weft.master.turn import Turn
 from weft.wire import frame as w
 
 TOGETHER = (
-    *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.FindWay, w.Measured),
+    *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.SessionGathered, w.FindWay, w.Measured),
     w.LinkMade,  # the loom hears of links when they have been gathered
 )
 
@@ -164,8 +164,8 @@ class Master:
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
-        if known is not None and known.node != node and known.node in self.network.woven:
-            return  # another node has claimed it since
+        if not self.network.directory.is_owner(node, owned.client):
+            return  # another node has claimed it since, or this one has yet to
         if not frame.whole and known is not None:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
             kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)
@@ -173,20 +173,19 @@ class Master:
         self.network.own(node, owned)
 
     def _session_ended(self, node: int, frame: w.SessionEnded) -> None:
-        self.network.end_session(node, frame.client)
+        if self.network.directory.is_owner(node, frame.client):
+            self.network.end_session(frame.client)
 
     def _find_session(self, node: int, frame: w.FindSession) -> None:
         """The asker owns it from now on."""
         session = self.network.directory.sessions.get(frame.client)
-        if session is None or session.node not in self.network.roster:
-            self.network.changes.tell(node, w.SessionAt(frame.token, w.NOBODY))
-            self.network.own(node, w.Owned(frame.client, 0, 4))
-            return
-        member = self.network.roster[session.node]
-        is_up = member.state is State.UP
-        at = w.SessionAt(frame.token, member.number, member.ring_id or 0, is_up, session.owned)
-        self.network.changes.tell(node, at)
-        self.network.own(node, session.owned)
+        members = [self.network.roster[one] for one in self.network.claim(node, frame.client)]
+        places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
+        owned = None if session is None else session.owned
+        self.network.changes.tell(node, w.SessionAt(frame.token, self.network.directory.claims, places, owned))
+
+    def _session_gathered(self, node: int, frame: w.SessionGathered) -> None:
+        self.network.gather(node, frame.client, frame.node)
 
     def _find_way(self, node: int, frame: w.FindWay) -> None:
         self._bulletin.find_way(node, frame.filter)
@@ -219,6 +218,7 @@ class Master:
         w.SessionEnded: _session_ended,
         w.FindWay: _find_way,
         w.FindSession: _find_session,
+        w.SessionGathered: _session_gathered,
         w.LinkMade: _link_made,
         w.LinkLost: _link_lost,
         w.Measured: _measured,

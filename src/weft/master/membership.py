@@ -164,10 +164,9 @@ class Membership:
         directory, here = self._network.directory, {one.client for one in owned}
         for client in directory.clients(node):
             if client not in here:
-                self._network.end_session(node, client)
+                self._network.lose_session(client)
         for one in owned:
-            other = directory.sessions.get(one.client)
-            if other is None or other.node == node or other.node not in self._network.roster:
+            if directory.is_owner(node, one.client):
                 self._network.own(node, one)
 
     def _take_up(self, node: int) -> None:

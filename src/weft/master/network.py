@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from weft.master.changes import Changes
-from weft.master.directory import Directory, Session, filter_key
+from weft.master.directory import Directory, filter_key
 from weft.master.parameters import Parameters
 from weft.master.plan import Link, Plan, link
 from weft.master.quality import Quality, Tree, quality_of
@@ -132,8 +132,9 @@ class Network:
 
     def forget(self, number: int) -> None:
         """Nothing is owed any more to a node that is gone."""
-        for client in self.directory.clients(number):
-            self.changes.records.add(("session", client))
+        for client, session in self.directory.sessions.items():
+            if number in (session.node, *session.rest):
+                self.changes.records.add(("session", client))
         for pattern in self.directory.held.get(number, ()):
             self._touch_filter(number, pattern)
         self.directory.forget(number)
@@ -240,14 +241,25 @@ class Network:
     # Sessions
 
     def own(self, node: int, owned: w.Owned) -> None:
-        self.directory.sessions[owned.client] = Session(node, owned)
+        self.directory.own(node, owned)
         self.changes.records.add(("session", owned.client))
 
-    def end_session(self, node: int, client: str) -> None:
-        session = self.directory.sessions.get(client)
-        if session is not None and session.node == node:
-            del self.directory.sessions[client]
-            self.changes.records.add(("session", client))
+    def claim(self, node: int, client: str) -> tuple[int, ...]:
+        self.changes.records |= {("session", client), ("cluster", "")}
+        return self.directory.claim(node, client)
+
+    def gather(self, node: int, client: str, other: int) -> None:
+        self.changes.records.add(("session", client))
+        self.directory.gather(node, client, other)
+
+    def lose_session(self, client: str) -> None:
+        """Its owner does not have it any more."""
+        self.directory.lose(client)
+        self.changes.records.add(("session", client))
+
+    def end_session(self, client: str) -> None:
+        self.directory.sessions.pop(client, None)
+        self.changes.records.add(("session", client))
 
     # Trees
 

@@ -51,6 +51,7 @@ class Directory:
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
         self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
+        self.claims: dict[str, int] = {}  # by client: number of the claim by which this node has its session
         atlas.held.add(EVERYBODY)
 
     def note_filter(self, effect: FilterHeld) -> None:
@@ -71,6 +72,8 @@ class Directory:
     def note_session(self, client: str, session: Session | None) -> None:
         self._sessions[client] = session
         self._subscriptions.pop(client, None)
+        if session is None:
+            self.claims.pop(client, None)
 
     def note_subscription(self, effect: SessionSubscribed) -> None:
         made = effect.subscription
@@ -89,7 +92,7 @@ class Directory:
         if MASTER not in self._atlas.up:
             return
         for client, session in sessions.items():
-            self._outbox.tell(MASTER, SessionEnded(client) if session is None else SessionOwned(owned(session)))
+            self._outbox.tell(MASTER, SessionEnded(client) if session is None else SessionOwned(self.owned(session)))
         for client, changes in subscriptions.items():
             if client not in sessions:
                 self._tell_subscriptions(client, changes)
@@ -97,6 +100,13 @@ class Directory:
             added = tuple(one for one in changed.values() if one.members)
             removed = tuple(one.filter for one in changed.values() if not one.members)
             self._outbox.tell(MASTER, Interest(self.sequence, added, removed))
+
+    def owned(self, session: Session) -> Owned:
+        held: tuple[Subscribed, ...] = ()
+        if session.persistent:
+            held = tuple(Subscribed(one.filter, one.options, one.identifier) for one in session.subscriptions.values())
+        claim = self.claims.get(session.client, 0)
+        return Owned(session.client, session.expiry, session.version, held, claim)
 
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
@@ -135,12 +145,5 @@ class Directory:
         removed = tuple(filter_ for filter_, one in changes.items() if one is None)
         session = self._session_of(client)
         if session is not None:
-            changed = Owned(client, session.expiry, session.version, added)
+            changed = Owned(client, session.expiry, session.version, added, self.claims.get(client, 0))
             self._outbox.tell(MASTER, SessionOwned(changed, whole=False, removed=removed))
-
-
-def owned(session: Session) -> Owned:
-    held: tuple[Subscribed, ...] = ()
-    if session.persistent:
-        held = tuple(Subscribed(one.filter, one.options, one.identifier) for one in session.subscriptions.values())
-    return Owned(session.client, session.expiry, session.version, held)

@@ -6,8 +6,13 @@ and sent to directly.
 
 Of QoS 1 and 2 this node keeps custody (debt.py): an attempt is a diffusing computation (protocol/custody.py), and what
 has failed is tried again, as another attempt.
+
+Of QoS 1 the first attempt does not wait for the journal. Of QoS 2, from a session that is kept, it does: a client whose
+node has forgotten a publication with its power says it again, under the same identifier, and it would travel under
+another number, as another publication.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -92,6 +97,7 @@ class Issuing:
         self._is_sure = False  # the lease ran when that was last looked at
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
         self._ticking = False
+        self._unwritten: deque[tuple[int, Debt]] = deque()  # debts that wait for the journal, by position
         self.rates: dict[str, list[int]] = {}  # publications and bytes by name, since last asked
 
     # Where to
@@ -179,9 +185,17 @@ class Issuing:
     # Out
 
     def issue(
-        self, publication: Publication, source: int | None, now: float, answer: Callable[[], None] | None = None
+        self,
+        publication: Publication,
+        source: int | None,
+        now: float,
+        answer: Callable[[], None] | None = None,
+        after: int = 0,
     ) -> None:
-        """What a client of this node has published. The answer is due when all nodes that are there have it."""
+        """What a client of this node has published. The answer is due when all nodes that are there have it.
+
+        It waits until the journal has been written up to a position, if one is named.
+        """
         self._figures.issued += 1
         rate = self.rates.setdefault(publication.topic.decode(), [0, 0])
         rate[0] += 1
@@ -189,11 +203,19 @@ class Issuing:
         if publication.qos:
             debt = self._debts.add(publication, now)
             debt.answer = answer
-            self._attempt(debt, now)
+            if after:
+                self._unwritten.append((after, debt))
+            else:
+                self._attempt(debt, now)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
             self._send_once(publication, now)
+
+    def sync(self, position: int, now: float) -> None:
+        """The journal has been written."""
+        while self._unwritten and self._unwritten[0][0] <= position:
+            self._attempt(self._unwritten.popleft()[1], now)
 
     def issue_run(self, trees: Trees, run: Run, now: float) -> None:
         """Publications of QoS 0 that go the same way."""

@@ -11,7 +11,10 @@ now; from then on it is this node's, which no other can be at the same time. Wha
   is back.
 
 A node that is asked gives what it has, and names the nodes that it is still waiting for itself (`rest`): the asker goes
-on to these, so that a session that has been at many nodes, some of them down, is gathered by who has it now.
+on to these, so that a session that has been at many nodes, some of them down, is gathered by who has it now. The master
+knows these nodes too, and drops each when the owner has on its disk what that had: an answer that is lost, or a claim
+that is lost with the power, is made again. Claims are numbered: a node that has claimed a session later than who asks
+for it gives nothing away, and will ask the other itself.
 
 With the master out of reach a client is let in on this node's own authority. The session is claimed when the master is
 back, and gathered then.
@@ -25,7 +28,8 @@ The other node keeps what it has given until this one has it on its disk. Both r
 again, who gave gives again. A client who wants no session (clean) has it ended there instead.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -33,6 +37,7 @@ from weft.broker import record as r
 from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import Admitted, Close, Event, SessionArrived, SessionClaimed
+from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
 from weft.broker.publication import Origin
@@ -52,6 +57,7 @@ from weft.wire.frame import (
     Frame,
     Owned,
     SessionAt,
+    SessionGathered,
     SessionMoved,
     SessionTaken,
 )
@@ -61,6 +67,7 @@ PART = 1 << 20  # bytes of records in a frame
 HELD = "moving"  # the reason for which a connection is not read
 
 Place = tuple[int, int]  # a node, and its place on the ring
+Standing = tuple[int, int, bool]  # the same, and whether it is up
 
 
 @dataclass(slots=True)
@@ -139,8 +146,10 @@ class Moving:
         self._fetches: dict[tuple[str, int], _Fetch] = {}  # by client and node
         self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
         self._trails: dict[str, Trail] = {}
+        self._restored: frozenset[str] = frozenset()  # those of before a restart, which may have come shortly before it
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
-        self._promised: list[tuple[int, int, int, Frame]] = []  # position, node, ring id: to say when on the disk
+        self._synced = broker.position
+        self._promised: deque[tuple[int, int, int, Frame]] = deque()  # position, node, ring id: to say when on the disk
 
     # A client comes
 
@@ -172,10 +181,14 @@ class Moving:
             self._receive(arrival.client, arrival.connection, now)
         if arrival.is_kept:
             self._keep(record.Fetched(arrival.client, NOBODY))
+        self._directory.claims[arrival.client] = news.claim
+        self._keep(record.Claimed(arrival.client, news.claim))
         session = news.session if news.session is not None and news.session.expiry else None
-        is_elsewhere = news.node not in (NOBODY, self._atlas.node)
-        if is_elsewhere and (news.is_up or session is not None):
-            self._claim(arrival, news, session, now)
+        places = [place for place in news.places if place[2] or session is not None]
+        if places:
+            self._claim(arrival, places, session, now)
+        if (here := self._broker.session(arrival.client)) is not None:
+            self._directory.note_session(arrival.client, here)
         self._welcome(arrival.client, now)
 
     def forget(self, connection: int) -> None:
@@ -191,6 +204,10 @@ class Moving:
         """The session has ended here: so it does wherever more of it waits."""
         for fetch in self._fetches_of(client):
             fetch.clean = True
+
+    def newcomers(self) -> Set[str]:
+        """Clients whose sessions may have come here lately."""
+        return self._lingering.keys() | self._restored | {client for client, _ in self._fetches}
 
     def trail(self, client: str) -> Trail | None:
         return self._trails.get(client)
@@ -214,15 +231,17 @@ class Moving:
         client = frame.client
         if any(arrival.client == client and arrival.is_sent for arrival in self._asked.values()):
             return  # it is not known yet where it was; the other asks again
+        if frame.claim < self._directory.claims.get(client, 0):
+            return  # it has been claimed by this node since, which asks the other in its turn
         self._turn_away(client)
         self._happen(SessionClaimed(client), now)
         rest = self._fetches_of(client)
         for one in rest:
             self._end_fetch(one)
         if frame.clean:
-            self._end_everywhere(client, rest, now)
+            self._end_everywhere(client, rest, frame.claim, now)
         else:
-            self._give_away(client, (source, ring_id), rest, now)
+            self._give_away(client, (source, ring_id), rest, frame.claim, now)
         self._answer_with_trail(source, ring_id, frame)
 
     def take(self, source: int, ring_id: int, frame: SessionMoved, now: float) -> None:
@@ -235,7 +254,8 @@ class Moving:
         self._end_fetch(fetch)
         if not fetch.clean:
             self._take_over(fetch, moved, now)
-        self._promised.append((self._broker.position, source, ring_id, SessionTaken(frame.client, frame.token)))
+        self._promise(source, ring_id, SessionTaken(frame.client, frame.token))
+        self._promise(MASTER, 0, SessionGathered(frame.client, source))
         self._welcome(frame.client, now)
 
     def let_go(self, frame: SessionTaken) -> None:
@@ -258,8 +278,16 @@ class Moving:
             self._end_fetch(fetch)
 
     def sync(self, synced: int) -> None:
+        self._synced = synced
         while self._promised and self._promised[0][0] <= synced:
-            _, node, ring_id, frame = self._promised.pop(0)
+            _, node, ring_id, frame = self._promised.popleft()
+            self._send(node, ring_id, frame)
+
+    def _promise(self, node: int, ring_id: int, frame: Frame) -> None:
+        """Say something when all records so far are on the disk."""
+        if self._broker.position > self._synced:
+            self._promised.append((self._broker.position, node, ring_id, frame))
+        else:
             self._send(node, ring_id, frame)
 
     def prune(self, now: float) -> None:
@@ -273,8 +301,14 @@ class Moving:
     # What outlives a crash
 
     def restore(
-        self, fetching: dict[tuple[str, int], record.Fetching], given: dict[str, record.Given], now: float
+        self,
+        clients: Iterable[str],
+        fetching: dict[tuple[str, int], record.Fetching],
+        given: dict[str, record.Given],
+        now: float,
     ) -> None:
+        self._restored = frozenset(clients)
+        self._deadlines.at(now + self._parameters.linger, lambda _: self._forget_restored())
         for one in given.values():
             self._lay(one, now)
         for each in fetching.values():
@@ -283,6 +317,9 @@ class Moving:
             else:
                 fetch = _Fetch(each.client, each.node, each.ring_id, frozenset(each.known))
                 self._fetches[each.client, each.node] = fetch
+
+    def _forget_restored(self) -> None:
+        self._restored = frozenset()
 
     def retry(self, now: float) -> None:
         """This node is in the network again."""
@@ -293,7 +330,8 @@ class Moving:
         fetches = [_fetching(one) for one in self._fetches.values()]
         alone = [record.Fetching(one.client, NOBODY, 0, ()) for one in self._asked.values() if one.is_kept]
         had = [record.Had(one.client, tuple(one.had)) for one in self._broker.sessions() if one.had and one.persistent]
-        return iter([*fetches, *alone, *had, *(trail.given for trail in self._trails.values())])
+        claims = [record.Claimed(client, claim) for client, claim in self._directory.claims.items()]
+        return iter([*fetches, *alone, *had, *claims, *(trail.given for trail in self._trails.values())])
 
     # Letting in
 
@@ -311,23 +349,31 @@ class Moving:
             self._keep(record.Fetching(arrival.client, NOBODY, 0, ()))
         self._admit(connection, now)
 
-    def _claim(self, arrival: _Arrival, news: SessionAt, session: Owned | None, now: float) -> None:
-        """The session is this node's, and what waits for it is at another."""
+    def _claim(self, arrival: _Arrival, places: list[Standing], session: Owned | None, now: float) -> None:
+        """The session is this node's, and what waits for it is at others."""
         here = self._broker.session(arrival.client)
         is_in = here is not None and not here.unsure
         known = frozenset(here.subscriptions) if here is not None and is_in else None
-        fetch = _Fetch(arrival.client, news.node, news.ring_id, known, arrival.clean)
-        self._fetches[fetch.client, fetch.node] = fetch
-        self._keep(_fetching(fetch))
+        for node, ring_id, _ in places:
+            fetch = self._fetches[arrival.client, node] = _Fetch(arrival.client, node, ring_id, known, arrival.clean)
+            self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:
             self._make(session, known, now)
-        if news.is_up:
-            self._directory.wait(lambda then, _: self._fetch(fetch, then), now)
+            self._deadlines.at(
+                now + self._parameters.moving, lambda then: self._happen(GatheredHere(arrival.client), then)
+            )
+        there = [self._fetches[arrival.client, node] for node, _, is_up in places if is_up]
+        self._directory.wait(lambda then, _: self._fetch_all(there, then), now)
+
+    def _fetch_all(self, fetches: list[_Fetch], now: float) -> None:
+        for fetch in fetches:
+            self._fetch(fetch, now)
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
         if not any(fetch.node not in self._atlas.down for fetch in self._fetches_of(client)):
             self._open_door(client, now)
+            self._happen(GatheredHere(client), now)
 
     def _receive(self, client: str, connection: int, now: float) -> None:
         """A client may have to wait for its session, but not for ever."""
@@ -369,7 +415,7 @@ class Moving:
 
     # Giving
 
-    def _give_away(self, client: str, to: Place, rest: list[_Fetch], now: float) -> None:
+    def _give_away(self, client: str, to: Place, rest: list[_Fetch], claim: int, now: float) -> None:
         session = self._broker.session(client)
         if session is None and not rest:
             return
@@ -377,7 +423,7 @@ class Moving:
             self._arrive(client, frozenset(session.subscriptions), before.given.records, before.given.had, now)
         ended = [one for one in rest if one.clean and session is not None]
         for one in ended:
-            self._send(one.node, one.ring_id, FetchSession(client, 0, clean=True))
+            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True))
         places = tuple((one.node, one.ring_id, tuple(sorted(one.known or ()))) for one in rest if one not in ended)
         had = tuple(session.had) if session is not None else ()
         self._figures.sessions_given += 1
@@ -386,10 +432,10 @@ class Moving:
         self._lay(given, now)
         self._happen(MovedAway(client), now)
 
-    def _end_everywhere(self, client: str, rest: list[_Fetch], now: float) -> None:
+    def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
         self._erase(client)
         for one in rest:
-            self._send(one.node, one.ring_id, FetchSession(client, 0, clean=True))
+            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True))
         self._happen(MovedAway(client, ended=True), now)
 
     def _answer_with_trail(self, source: int, ring_id: int, frame: FetchSession) -> None:
@@ -397,7 +443,7 @@ class Moving:
         given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), (), ())
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
-            self._send(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
+            self._promise(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
     def _lay(self, given: record.Given, now: float) -> None:
         """What comes for a session that leaves goes after it."""
@@ -427,7 +473,8 @@ class Moving:
         made = [r.SessionOpened(session.client, session.version, session.expiry, 0)]
         subscribed = [r.Subscribed(session.client, *_fields(one)) for one in session.subscriptions]
         self._lingering[session.client] = now + self._parameters.linger
-        self._happen(SessionArrived(tuple(map(r.encode, [*made, *subscribed])), known=known), now)
+        records = tuple(map(r.encode, [*made, *subscribed]))
+        self._happen(SessionArrived(records, known=known, partial=known is not None), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
@@ -471,9 +518,9 @@ class Moving:
     def _fetch(self, fetch: _Fetch, now: float) -> None:
         if self._fetches.get((fetch.client, fetch.node)) is not fetch or fetch.node in self._atlas.down:
             return
-        fetch.token = next(self._tokens)
+        fetch.token, claim = next(self._tokens), self._directory.claims.get(fetch.client, 0)
         fetch.parts = {}
-        self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, fetch.clean))
+        self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, claim, fetch.clean))
         self._look_after(fetch, now)
 
     def _look_after(self, fetch: _Fetch, now: float) -> None:

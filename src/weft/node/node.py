@@ -23,7 +23,7 @@ from weft.node import record
 from weft.node.atlas import Absence, Atlas, absence_of
 from weft.node.carrier import DIRECT, SESSION, Carrier, Key
 from weft.node.debt import Debts
-from weft.node.directory import Directory, owned
+from weft.node.directory import Directory
 from weft.node.effect import MASTER
 from weft.node.figure import Figures
 from weft.node.identity import Identity
@@ -168,7 +168,8 @@ class Node:
         self._issuer.count = recovery.next_count
         self._keep(record.Started(self.identity.incarnation, recovery.next_count))
         self._ready = self.broker.position
-        self._moving.restore(recovery.fetching, recovery.given, now)
+        self._directory.claims = dict(recovery.claims)
+        self._moving.restore(recovery.broker.sessions, recovery.fetching, recovery.given, now)
         self._digest(self.broker.restore(recovery.broker, now), now)
         for session in self.broker.sessions():
             session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
@@ -242,6 +243,7 @@ class Node:
         self._synced = event.position
         self.custody.sync(event.position)
         self._moving.sync(event.position)
+        self._issuing.sync(event.position, now)
         if not was_ready and self._synced >= self._ready and MASTER in self.atlas.up:
             self._join()
 
@@ -531,7 +533,14 @@ class Node:
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
         self._seen.is_first(publication.origin, now)
-        self._issuing.issue(publication, self._source, now, self._answer_to(publication))
+        answer, after = self._answer_to(publication), self._position_of(publication)
+        self._issuing.issue(publication, self._source, now, answer, after)
+
+    def _position_of(self, publication: Publication) -> int:
+        """What of the journal must be written before it goes to others, which may not get it under another number."""
+        session = self.broker.session(publication.publisher)
+        waits = self._durable and publication.qos == 2 and session is not None and session.persistent
+        return self.broker.position if waits else 0
 
     def _answer_to(self, publication: Publication) -> Callable[[], None] | None:
         """The acknowledgement, and all that the client is sent behind it, waits (acknowledge = tree)."""
@@ -578,7 +587,8 @@ class Node:
 
     def _offer(self, publication: Publication, now: float) -> None:
         """What has come before goes to sessions that have come since."""
-        self._happen(e.ArrivedAgain(replace(publication, number=0)), now)
+        if clients := self._moving.newcomers():
+            self._happen(e.ArrivedAgain(replace(publication, number=0), clients), now)
 
     def _retain(self, publication: Publication, now: float) -> None:
         self._digest(self.broker.retain(publication), now)
@@ -625,14 +635,17 @@ class Node:
                 self.identity.listeners,
                 self.atlas.version,
                 held,
-                tuple(owned(session) for session in self.broker.sessions()),
+                tuple(self._directory.owned(session) for session in self.broker.sessions()),
                 tuple(sorted(one for one in self.atlas.up if one != MASTER)),
                 self._directory.sequence,
             ),
         )
 
     def _send(self, node: int, ring_id: int, frame: w.Frame) -> None:
-        """Send a frame to any node, over the ring."""
+        """Send a frame to the master, or to any node, over the ring."""
+        if node == MASTER:
+            self._outbox.tell(MASTER, frame)
+            return
         ring_id = self.atlas.places.get(node, ring_id)
         routed = w.Routed(node, ring_id, self.atlas.node, self.atlas.ring_id, 0, encode_body(frame))
         towards = self.atlas.towards(node, ring_id)

@@ -82,6 +82,14 @@ class Had(Record):
     origins: tuple[tuple[int, int, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed(Record):
+    """Number of the claim by which this node has a session."""
+
+    client: str
+    claim: int
+
+
 _ORIGIN = together(COUNT, NUMBER, NUMBER)
 _PLACE = together(COUNT, NUMBER)
 KINDS: dict[int, tuple[type[Record], Kind]] = {
@@ -96,6 +104,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     134: (GivenUp, record_of(GivenUp, TEXT)),
     135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
+    137: (Claimed, record_of(Claimed, TEXT, NUMBER)),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}
 

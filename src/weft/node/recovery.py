@@ -19,6 +19,7 @@ class Recovery:
         self.fetching: dict[tuple[str, int], record.Fetching] = {}  # by client and node
         self.had: dict[str, dict[Origin, None]] = {}  # by client: publications that its session was given
         self.given: dict[str, record.Given] = {}
+        self.claims: dict[str, int] = {}  # by client
         self.owing: dict[int, record.Owing] = {}  # own ones that only some nodes miss, by count
 
     def replay(self, records: Iterable[bytes]) -> None:
@@ -45,6 +46,7 @@ class Recovery:
         """
         if isinstance(applied, r.SessionEnded):
             self.had.pop(applied.client, None)
+            self.claims.pop(applied.client, None)
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
         _, incarnation, count = applied.publication.origin
@@ -71,6 +73,8 @@ class Recovery:
                 self.given[client] = applied
             case record.Owing(count):
                 self.owing[count] = applied
+            case record.Claimed(client, claim):
+                self.claims[client] = claim
             case record.GivenUp(client):
                 self.given.pop(client, None)
 

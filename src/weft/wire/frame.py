@@ -101,6 +101,7 @@ class Owned:
     expiry: int  # seconds that it is kept without a connection; 0 is not persistent
     version: int  # of MQTT
     subscriptions: tuple[Subscribed, ...] = ()
+    claim: int = 0  # number of the claim by which the node has it (SessionAt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +166,18 @@ class FindWay(Frame):
 
 @dataclass(frozen=True, slots=True)
 class FindSession(Frame):
-    """Claims the session of a client: the asker owns it from now on, and is told (SessionAt) who did before."""
+    """Claims the session of a client: the asker owns it from now on, and is told (SessionAt) who has had it."""
 
     client: str
     token: int  # comes back in the answer
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGathered(Frame):
+    """The owner of a session has on its disk what a node had of it."""
+
+    client: str
+    node: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,13 +358,12 @@ class Removed(Frame):
 
 @dataclass(frozen=True, slots=True)
 class SessionAt(Frame):
-    """Owner of a session until it was claimed. Without one the client is new to the network."""
+    """Nodes that have a session, or parts of it, and are not its owner any more: the asker is (FindSession)."""
 
     token: int  # of FindSession
-    node: int  # NOBODY where there was none
-    ring_id: int = 0
-    is_up: bool = False
-    session: Owned | None = None  # as the directory has it
+    claim: int  # counts up: of two that claim a session, the one with the higher number has it
+    places: tuple[tuple[int, int, bool], ...] = ()  # nodes, their places on the ring, whether they are up
+    session: Owned | None = None  # as the directory has it; None where the client is new to the network
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,6 +452,7 @@ class FetchSession(Frame):
 
     client: str
     token: int
+    claim: int  # of the asking node (SessionAt)
     clean: bool  # the client wants none: end it
 
 

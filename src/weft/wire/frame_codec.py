@@ -114,7 +114,7 @@ MESSAGES = Kind(_read_messages, _write_messages)
 
 HELD = record_of(w.Held, TEXT, COUNT, FLAG)
 SUBSCRIBED = record_of(w.Subscribed, TEXT, BYTE, COUNT)
-OWNED = record_of(w.Owned, TEXT, COUNT, BYTE, many(SUBSCRIBED))
+OWNED = record_of(w.Owned, TEXT, COUNT, BYTE, many(SUBSCRIBED), NUMBER)
 PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
 TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
 HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
@@ -150,6 +150,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     20: _frame(w.Traced, NUMBER, NODE, BYTE, REAL, COUNT),
     21: _frame(w.Applied, NUMBER),
     22: _frame(w.Confirm, NUMBER),
+    23: _frame(w.SessionGathered, TEXT, COUNT),
     30: _frame(w.Welcome, COUNT, NUMBER, NUMBER, TEXT),
     31: _frame(w.Peers, NUMBER, NUMBER, NUMBER, many(PEER)),
     32: _frame(w.Tables, NUMBER, many(TABLE), FLAG),
@@ -159,7 +160,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     36: _frame(w.Down, COUNT, NUMBER, many(TEXT), many(TEXT)),
     37: _frame(w.Back, COUNT, NUMBER),
     38: _frame(w.Removed, COUNT),
-    39: _frame(w.SessionAt, NUMBER, NODE, NUMBER, FLAG, perhaps(OWNED)),
+    39: _frame(w.SessionAt, NUMBER, NUMBER, many(together(COUNT, NUMBER, FLAG)), perhaps(OWNED)),
     40: _frame(w.Leave),
     41: _frame(w.Trace, NUMBER, TEXT),
     42: _frame(w.InPlace, NUMBER),
@@ -169,7 +170,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
-    53: _frame(w.FetchSession, TEXT, NUMBER, FLAG),
+    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG),
     54: _frame(
         w.SessionMoved,
         TEXT,

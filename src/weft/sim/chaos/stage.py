@@ -164,7 +164,7 @@ class Stage:
         if node.node is not None and all(one.is_running for one in self.world.nodes):
             for client in self.world.clients:
                 if client.process is node or node.node.broker.session(client.name) is not None:
-                    client.losses.append(self.world.agenda.now)
+                    client.lose()
             node.crash()
             node.wipe()
             self._later(act, lambda: self._start(node))
@@ -211,7 +211,14 @@ class Stage:
         node = self._node(act.who)
         if node.is_running:
             node.stop()
-            self._later(act, lambda: self._start(node))
+            self._later(act, lambda starts=node.starts: self._return_to_work(node, starts))
+
+    def _return_to_work(self, node: NodeProcess, starts: int) -> None:
+        """A node that stops takes its time, if others do not take what it owes them."""
+        if node.is_running and node.starts == starts:
+            self.world.agenda.after(LOOK, lambda: self._return_to_work(node, starts))
+        else:
+            self._start(node)
 
     def _join(self, act: Act) -> None:
         self.world.add().start()

@@ -80,7 +80,7 @@ class Client:
         self.connected: list[tuple[float, float | None]] = []  # from when to when
         self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
         self.silent = False  # acknowledges nothing
-        self.sessions: list[float] = []  # when another session began: it left one out of reach, or wants none kept
+        self.sessions: list[float] = []  # when another session began: one was lost or out of reach, or is not kept
         self.losses: list[float] = []  # when its session was lost with a disk
         self._wire: Wire | None = None
         self._parser = Parser(version=version)
@@ -150,6 +150,11 @@ class Client:
             wire, self._wire = self._wire, None
             wire.close(self)
             self._part()
+
+    def lose(self) -> None:
+        """Its session is lost with a disk, and how far handshakes were: what follows is another."""
+        self.losses.append(self.now)
+        self.sessions.append(self.now)
 
     def session_at(self, at: float) -> int:
         """Which of its sessions a time is in."""
