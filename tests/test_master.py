@@ -252,7 +252,7 @@ def test_a_question_of_a_node_is_answered_with_others_and_what_ends_one_is_not_p
     one, two, three = world.nodes.values()
     world.say_together([(one, w.FindWay("a")), (two, w.FindSession("c", 7)), (three, w.Leaving())])
     assert one.ways["a"].is_held
-    assert w.SessionAt(7, w.NOBODY) in two.told
+    assert w.SessionAt(7, 1) in two.told
     assert three.connection in world.closed
 
 
@@ -299,14 +299,45 @@ def test_sessions_are_found_and_claimed():
     owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
     world.say(one, w.SessionOwned(owned))
     world.say(two, w.FindSession("client", 7))
-    assert two.told[-1] == w.SessionAt(7, one.number, one.ring_id, True, owned)
+    first, second, third = ((node.number, node.ring_id, True) for node in (one, two, three))
+    assert two.told[-1] == w.SessionAt(7, 1, (first,), owned)
+    world.say(two, w.SessionGathered("client", one.number))
     world.say(three, w.FindSession("client", 8))
-    assert three.told[-1] == w.SessionAt(8, two.number, two.ring_id, True, owned)
+    assert three.told[-1] == w.SessionAt(8, 2, (second,), owned)
     world.say(one, w.SessionEnded("client"))  # it is not its any more
     world.say(one, w.FindSession("client", 9))
-    assert one.told[-1].node == three.number
+    assert one.told[-1] == w.SessionAt(9, 3, (third, second), owned)
     world.say(one, w.FindSession("stranger", 10))
-    assert one.told[-1] == w.SessionAt(10, w.NOBODY)
+    assert one.told[-1] == w.SessionAt(10, 4)
+
+
+def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
+    """Its connection was lost, or its claim with its power."""
+    world = network(2)
+    one, two = world.nodes.values()
+    owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
+    world.say(one, w.SessionOwned(owned))
+    world.say(two, w.FindSession("client", 7))
+    world.reconnect(two)  # without the session
+    world.say(two, w.FindSession("client", 8))
+    assert two.told[-1] == w.SessionAt(8, 2, ((one.number, one.ring_id, True),), owned)
+    world.say(two, w.SessionGathered("client", one.number))
+    world.say(two, w.FindSession("client", 9))
+    assert two.told[-1] == w.SessionAt(9, 3, (), owned)
+
+
+def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():
+    """Its client came while the master was gone; so did the owner."""
+    world = network(2)
+    one, two = world.nodes.values()
+    owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
+    world.say(one, w.SessionOwned(owned))
+    place = (one.number, one.ring_id, False)
+    world.fail(one)
+    world.run(5.0)
+    world.say(two, w.SessionOwned(w.Owned("client", 100, 4, (w.Subscribed("b", 1),))))
+    world.say(two, w.FindSession("client", 7))
+    assert two.told[-1] == w.SessionAt(7, 1, (place,), owned)
 
 
 def test_a_change_of_a_session_leaves_its_other_subscriptions():

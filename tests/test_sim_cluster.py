@@ -307,6 +307,40 @@ def test_what_was_acknowledged_survives_the_crash_of_the_issuers_node(world):
     assert sorted(map(int, payloads(reader))) == list(range(50))
 
 
+def test_qos_2_said_again_to_a_node_that_has_lost_it_is_the_same():
+    """Nobody else had got it by then: it leaves its node when it is on the disk."""
+    world = Cluster(2, seed=1, sync_seconds=0.2)
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 1, clean=False)
+    world.subscribe(reader, "t", 2)
+    writer.publish("t", b"once", 2)
+    world.wait(0.1)
+    world.nodes[1].crash()
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.connect(writer, 1)
+    world.wait(5.0)
+    assert payloads(reader) == [b"once"]
+    assert [one.acknowledged is not None for one in writer.said] == [True]
+
+
+def test_who_subscribes_later_does_not_get_what_is_owed_to_a_node_that_was_away(world):
+    away, writer = world.client("away", 1, clean=False), world.client("writer", 0)
+    world.subscribe(away, "t", 1)
+    world.nodes[1].stop()
+    world.wait(1.0)
+    writer.publish("t", b"early", 1)
+    world.wait(1.0)
+    late = world.client("late", 0, clean=False)
+    world.subscribe(late, "t", 1)
+    world.nodes[1].start()
+    world.settle()
+    world.connect(away, 1)
+    world.wait(2.0)
+    assert payloads(away) == [b"early"]
+    assert payloads(late) == []
+
+
 def test_a_node_that_is_down_gets_later_what_its_sessions_hold(world):
     reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
     world.subscribe(reader, "t/#", 2)

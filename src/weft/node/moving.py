@@ -359,9 +359,8 @@ class Moving:
             self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:
             self._make(session, known, now)
-            self._deadlines.at(
-                now + self._parameters.moving, lambda then: self._happen(GatheredHere(arrival.client), then)
-            )
+            complete = GatheredHere(arrival.client)
+            self._deadlines.at(now + self._parameters.moving, lambda then: self._happen(complete, then))
         there = [self._fetches[arrival.client, node] for node, _, is_up in places if is_up]
         self._directory.wait(lambda then, _: self._fetch_all(there, then), now)
 

@@ -210,8 +210,9 @@ class Stage:
     def _leave(self, act: Act) -> None:
         node = self._node(act.who)
         if node.is_running:
+            starts = node.starts
             node.stop()
-            self._later(act, lambda starts=node.starts: self._return_to_work(node, starts))
+            self._later(act, lambda: self._return_to_work(node, starts))
 
     def _return_to_work(self, node: NodeProcess, starts: int) -> None:
         """A node that stops takes its time, if others do not take what it owes them."""
