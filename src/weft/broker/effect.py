@@ -114,6 +114,9 @@ class SessionClaimed(Event):
     client: str
 
 
+ALL = ""  # among filters: every one
+
+
 @dataclass(frozen=True, slots=True)
 class SessionArrived(Event):
     """The client's session was at another node: its records, as `Broker.export` gave them."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from zlib import crc32
 
-from weft.broker.effect import SessionArrived, SessionSubscribed
+from weft.broker.effect import ALL, SessionArrived, SessionSubscribed
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Origin
@@ -80,6 +80,8 @@ class Restoration:
                 self._subscriptions.remove(session, pattern)
                 self._outbox.append(Unsubscribed(session.client, pattern))
                 self._outbox.add(SessionSubscribed(session.client, pattern, None))
+        if known is not None and ALL in known:
+            return
         for pattern, one in kept.subscriptions.items():
             before = session.subscriptions.get(pattern)
             if (known is None and before != one) or (known is not None and before is None and pattern not in known):

@@ -36,7 +36,7 @@ from itertools import count
 from weft.broker import record as r
 from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Admitted, Close, Event, SessionArrived, SessionClaimed
+from weft.broker.effect import ALL, Admitted, Close, Event, SessionArrived, SessionClaimed
 from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
@@ -64,6 +64,7 @@ from weft.wire.frame import (
 from weft.wire.mqtt.topic import is_shared
 
 PART = 1 << 20  # bytes of records in a frame
+OLD = frozenset({ALL})  # known filters of a session at a node that it has been at before others: theirs count
 HELD = "moving"  # the reason for which a connection is not read
 
 Place = tuple[int, int]  # a node, and its place on the ring
@@ -354,8 +355,9 @@ class Moving:
         here = self._broker.session(arrival.client)
         is_in = here is not None and not here.unsure
         known = frozenset(here.subscriptions) if here is not None and is_in else None
-        for node, ring_id, _ in places:
-            fetch = self._fetches[arrival.client, node] = _Fetch(arrival.client, node, ring_id, known, arrival.clean)
+        for number, (node, ring_id, _) in enumerate(places):
+            filters = known if number == 0 else OLD
+            fetch = self._fetches[arrival.client, node] = _Fetch(arrival.client, node, ring_id, filters, arrival.clean)
             self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:
             self._make(session, known, now)
@@ -488,7 +490,8 @@ class Moving:
         session = self._broker.session(client)
         here = frozenset(session.subscriptions) if session is not None else frozenset()
         for node, ring_id, known in rest:
-            if node != self._atlas.node and (client, node) not in self._fetches:
+            before = self._fetches.get((client, node))
+            if node != self._atlas.node and (before is None or before.known == OLD):
                 one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(known))
                 self._keep(_fetching(one))
                 self._fetch(one, now)
