@@ -55,7 +55,7 @@ def defects() -> list[Defect]:
 def found_by(defect: Defect, seeds: int = SEEDS) -> tuple[int, str] | None:
     """The first seed that notices, and what it found; for a process of its own, which has not imported the module."""
     sys.meta_path.insert(0, Replacement(defect.module, defect.path, defect.tree()))
-    from weft.sim.chaos.case import drawn
+    from weft.sim.chaos.coincidence import drawn
     from weft.sim.chaos.stage import play
 
     for seed in range(FIRST, FIRST + seeds):

@@ -30,7 +30,7 @@ from weft.protocol.router import (
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
-from weft.wire.frame import Carry, Form, Message, topic_of
+from weft.wire.frame import EVERYBODY, Carry, Form, Message, topic_of
 
 DIRECT = "$weft/direct"
 SESSION = "$weft/session/"  # and the client: for a session that was at another node before
@@ -261,11 +261,18 @@ class Carrier:
         issuer, incarnation, count = message.issuer, message.incarnation, message.count
         if message.group not in ("", DIRECT):
             incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
+        elif is_for_all(message):
+            incarnation ^= EVERYBODY
         elif incarnation == self.own[1]:  # the number may be another than when it was issued, before this node had one
             return False
         if message.kept:
             return self._seen.take((issuer, incarnation, count), message.floor, now)
         return self._seen.is_first((issuer, incarnation, count), now)
+
+
+def is_for_all(message: Message) -> bool:
+    """Whether it is to be kept by all nodes, as retained; to clients it goes on other trees."""
+    return message.topic == EVERYBODY and not message.group
 
 
 def _undelivered(peer: int, message: Packet) -> Undelivered:

@@ -1,7 +1,8 @@
 """Publications of this node's clients, on their way into the network.
 
 A publication goes on the trees of all filters that match its name: the name itself, and wildcard filters. A retained
-one goes to everybody, on one tree. For each shared subscription that matches, one of the nodes with members is chosen
+one goes to everybody besides, on one tree, to be kept there: who subscribes gets it on the tree that those before and
+behind it come on, in order. For each shared subscription that matches, one of the nodes with members is chosen
 and sent to directly.
 
 Of QoS 1 and 2 this node keeps custody (debt.py): an attempt is a diffusing computation (protocol/custody.py), and what
@@ -217,6 +218,10 @@ class Issuing:
         while self._unwritten and self._unwritten[0][0] <= position:
             self._attempt(self._unwritten.popleft()[1], now)
 
+    def is_unwritten(self, client: str) -> bool:
+        """Whether something that a client has published waits for the journal."""
+        return any(debt.publication.publisher == client for _, debt in self._unwritten)
+
     def issue_run(self, trees: Trees, run: Run, now: float) -> None:
         """Publications of QoS 0 that go the same way."""
         self._figures.issued += run.count
@@ -377,7 +382,6 @@ class Issuing:
     def _to_trees(self, plan: Plan, message: Message, retain: bool, now: float) -> None:
         if retain:
             self._carrier.issue(_on(message, EVERYBODY), None, now)
-            return
         for filter_, topic in plan.trees:
             one = _on(message, topic)
             if not self._await_way(filter_, one, now):

@@ -129,6 +129,7 @@ class Moving:
         happen: Callable[[Event, float], None],  # an event of the broker
         keep: Callable[[record.Record], None],  # in the journal
         send: Callable[[int, int, Frame], None],  # to any node, by number and ring id
+        is_unwritten: Callable[[str], bool],  # whether something that a client has said is not in the journal yet
     ) -> None:
         self._broker = broker
         self._seen = seen
@@ -141,6 +142,7 @@ class Moving:
         self._happen = happen
         self._keep = keep
         self._send = send
+        self._is_unwritten = is_unwritten
         self._tokens = count(1)
         self._has_joined = False  # since this node started
         self._asked: dict[int, _Arrival] = {}  # by token
@@ -440,11 +442,13 @@ class Moving:
         self._happen(MovedAway(client, ended=True), now)
 
     def _answer_with_trail(self, source: int, ring_id: int, frame: FetchSession) -> None:
+        """Where the session knows a publication of QoS 2 from its client, the journal must know that too."""
+        say = self._promise if self._is_unwritten(frame.client) else self._send
         trail = self._trails.get(frame.client)
         given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), (), ())
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
-            self._promise(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
+            say(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
     def _lay(self, given: record.Given, now: float) -> None:
         """What comes for a session that leaves goes after it."""

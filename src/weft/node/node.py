@@ -21,7 +21,7 @@ from weft.broker.publication import Publication
 from weft.node import effect as n
 from weft.node import record
 from weft.node.atlas import Absence, Atlas, absence_of
-from weft.node.carrier import DIRECT, SESSION, Carrier, Key
+from weft.node.carrier import DIRECT, SESSION, Carrier, Key, is_for_all
 from weft.node.debt import Debts
 from weft.node.directory import Directory
 from weft.node.effect import MASTER
@@ -107,6 +107,7 @@ class Node:
             self._happen,
             self._keep,
             self._send,
+            self._issuing.is_unwritten,
         )
         assert self.broker.replica is not None
         self._retention = Retention(self.broker.replica, self.atlas, self._outbox, self._retain)
@@ -295,10 +296,13 @@ class Node:
             if message.kept:
                 key = (message.issuer, message.incarnation, message.count, message.attempt)
                 kept.append((key, b"" if message.group else content.name_of(message.content)))
+            if is_for_all(message):
+                if first:
+                    self._retain(_publication(message, now), now)
+                continue
             if not first:
                 if message.kept and message.attempt > 1 and message.group in ("", DIRECT):
-                    origin = (message.issuer, message.incarnation, message.count)
-                    self._offer(publication_of(content.decode(message.content), origin, now), now)
+                    self._offer(_publication(message, now), now)
                 continue
             self.traffic.arrived += content.count_of(message.content)
             if message.kept and message.group in ("", DIRECT):
@@ -311,8 +315,7 @@ class Node:
             elif content.is_run(message.content):
                 arrived.append(content.decode_run(message.content))
             elif content.is_retained(message.content) or self.broker.audience(content.name_of(message.content)):
-                origin = (message.issuer, message.incarnation, message.count)
-                arrived.append(publication_of(content.decode(message.content), origin, now))
+                arrived.append(_publication(message, now))
 
     def _arrive(self, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float) -> None:
         """What has come goes to the clients; what is in custody is done with when that is on the disk."""
@@ -715,6 +718,10 @@ class Node:
         w.Leave: _leave,
         w.Trace: _trace,
     }
+
+
+def _publication(message: w.Message, now: float) -> Publication:
+    return publication_of(content.decode(message.content), (message.issuer, message.incarnation, message.count), now)
 
 
 def _snapshot(debts: list[Publication], own: list[record.Record], broker: Iterator[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from weft.sim.chaos.case import Case, drawn
+from weft.sim.chaos.case import Case
+from weft.sim.chaos.coincidence import drawn
 from weft.sim.chaos.minimise import minimised
 from weft.sim.chaos.stage import play
 from weft.sim.chaos.verdict import Verdict

@@ -32,7 +32,9 @@ FAULTS = {
     "skew": 2,  # a node's clock jumps
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
-QUIET = frozenset({"leave", "join", "redesign", "move", "vanish"})  # nothing fails by these
+TROUBLES = frozenset({*FAULTS, "home", "split"})  # with those of coincidence.py
+OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home"})
+QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home"})  # nothing fails by these
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,15 @@ class Act:
     who: int = 0  # a client or a node
     other: int = 0
     seconds: float = 0.0  # how long a fault lasts
-    text: str = ""  # a filter or a name
+    text: str = ""  # a filter or a name; of a cut or a delay two places, or any
     qos: int = 0
     flag: bool = False
 
     def __str__(self) -> str:
         told = [f"{self.at:6.3f} s", self.kind, str(self.who)]
-        told += [f"with {self.other}"] if self.kind in ("cut", "delay", "move", "part") else []
-        told += [self.text, f"QoS {self.qos}"] if self.text else []
+        told += [f"with {self.other}"] if self.kind in ("cut", "delay", "move", "part", "split") else []
+        told += [self.text] if self.text else []
+        told += [f"QoS {self.qos}"] if self.kind in ("subscribe", "publish") else []
         told += [f"for {self.seconds:.1f} s"] if self.seconds else []
         return " ".join(told)
 
@@ -68,10 +71,11 @@ class Case:
 
     @property
     def faults(self) -> list[Act]:
-        return [act for act in self.acts if act.kind in FAULTS]
+        return [act for act in self.acts if act.kind in TROUBLES]
 
 
-def drawn(seed: int) -> Case:
+def plain(seed: int) -> Case:
+    """A case without coincidences."""
     random = Random(seed)
     nodes, clients = random.randint(2, 6), random.randint(3, 10)
     kinds = [kind for kind in FAULTS if random.random() < 0.3] if random.random() < 0.85 else []

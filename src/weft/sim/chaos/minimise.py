@@ -8,7 +8,7 @@ smaller story of another defect is as welcome.
 from collections.abc import Callable
 from dataclasses import replace
 
-from weft.sim.chaos.case import FAULTS, Act, Case
+from weft.sim.chaos.case import OF_CLIENTS, Act, Case
 
 MOST = 400  # trials
 
@@ -53,4 +53,4 @@ class _Search:
 
 
 def _is_of(act: Act, client: int) -> bool:
-    return act.who == client and (act.kind not in FAULTS or act.kind in ("move", "vanish"))
+    return act.who == client and act.kind in OF_CLIENTS

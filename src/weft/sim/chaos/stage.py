@@ -13,7 +13,7 @@ from random import Random
 
 from weft.broker.broker import Broker
 from weft.node.parameters import Parameters
-from weft.sim.chaos.case import FAULTS, QUIET, SPAN, Act, Case
+from weft.sim.chaos.case import QUIET, SPAN, TROUBLES, Act, Case
 from weft.sim.chaos.verdict import Verdict
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
@@ -76,7 +76,7 @@ class Stage:
         return found
 
     def tried(self) -> Counter[str]:
-        tried = Counter(act.kind for _, act in self._done if act.kind in FAULTS)
+        tried = Counter(act.kind for _, act in self._done if act.kind in TROUBLES)
         clients = self.world.clients
         tried["publications"] = sum(len(client.said) for client in clients)
         tried["acknowledged"] = sum(one.acknowledged is not None for client in clients for one in client.said)
@@ -121,6 +121,12 @@ class Stage:
         client = self.world.clients[act.who]
         self._back[client] = self.world.agenda.now, True
         client.drop()
+
+    def _home(self, act: Act) -> None:
+        """Go to the first node again."""
+        client, home = self.world.clients[act.who], self._node(act.who % self.case.nodes)
+        if home.is_running:
+            client.connect(home)
 
     def _vanish(self, act: Act) -> None:
         client = self.world.clients[act.who]
@@ -184,7 +190,13 @@ class Stage:
         self._later(act, lambda: self.world.wires.mend(one, other))
 
     def _part(self, act: Act) -> None:
-        random, names = Random(act.other), self._places()
+        self._part_at_random(act, self._places())
+
+    def _split(self, act: Act) -> None:
+        self._part_at_random(act, self._places()[:-1])
+
+    def _part_at_random(self, act: Act, names: list[str]) -> None:
+        random = Random(act.other)
         random.shuffle(names)
         middle = random.randint(1, len(names) - 1)
         self._later(act, self.world.part(names[:middle], names[middle:]))
@@ -206,6 +218,7 @@ class Stage:
 
     def _skew(self, act: Act) -> None:
         self._node(act.who).clock += Random(act.other).uniform(0.0, 600.0)
+        self._later(act, lambda: None)
 
     def _leave(self, act: Act) -> None:
         node = self._node(act.who)
@@ -261,6 +274,9 @@ class Stage:
 
     def _way(self, act: Act) -> tuple[str, str]:
         """The way between two nodes, a node and the master, or a client and its node."""
+        if act.text:
+            one, other = act.text.split()
+            return one, other
         random = Random(act.other)
         if random.random() < 0.25:
             client = random.choice(self.world.clients)

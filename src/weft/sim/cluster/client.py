@@ -103,7 +103,7 @@ class Client:
 
     def connect(self, process: "NodeProcess") -> None:
         self.drop()
-        if self.clean or (self.process is not None and self.process is not process and not self.process.is_reachable):
+        if self.clean or (self.process is not None and not self.process.is_reachable_from(process)):
             self.sessions.append(process.cluster.agenda.now)
         self.process = process
         self._parser = Parser(version=self.version)

@@ -42,6 +42,10 @@ class Terms:
                 at = mended + self.recovery
         return at + self.travel
 
+    def due_of(self, one: Said) -> float:
+        """When a publication must have come: nobody has promised anything before it was acknowledged."""
+        return self.due(max(one.at, one.acknowledged or one.at))
+
     def allows(self, one: Said) -> bool:
         """Whether nothing failed while it travelled."""
         return self.is_calm(one.at, one.at + self.travel)
@@ -143,7 +147,7 @@ def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
         return False
     if (terms.due(held.granted) if held.alone else held.granted) > one.at:
         return False  # before its node had reached the master again nobody promised anything
-    due = terms.due(one.at)
+    due = terms.due_of(one)
     if any(one.at <= loss for loss in client.losses) or any(held.asked <= loss for loss in client.losses):
         return False
     if held.dropped is not None and (held.dropped < due or not _was_connected(client, one, terms)):
@@ -172,4 +176,4 @@ def _was_accepted(one: Said, client: Client, terms: Terms) -> bool:
 
 def _was_connected(client: Client, one: Said, terms: Terms) -> bool:
     """All the time in which the publication may have come."""
-    return any(start <= one.at and (end is None or end >= terms.due(one.at)) for start, end in client.connected)
+    return any(start <= one.at and (end is None or end >= terms.due_of(one)) for start, end in client.connected)

@@ -202,10 +202,11 @@ class NodeProcess:
         self.node, self._log, self._timer = None, None, None
         self.clients, self.links, self.wanted = {}, {}, {}
 
-    @property
-    def is_reachable(self) -> bool:
-        """Whether the network can ask it for what it has."""
-        return self.is_running and n.MASTER in self.links
+    def is_reachable_from(self, other: "NodeProcess") -> bool:
+        """Whether another node can ask it for what it has."""
+        wires = self.cluster.wires
+        is_cut = wires.is_cut(self.name, other.name) or wires.is_cut(other.name, self.name)
+        return self is other or (self.is_running and n.MASTER in self.links and not is_cut)
 
     @property
     def now(self) -> float:
@@ -308,7 +309,7 @@ class NodeProcess:
                 if node in self.links:
                     self.later(lambda: self._end_link(node))
             case n.Left():
-                self.after(0.05, lambda: self.crash(power=False))
+                self.after(0.05, self._end_in_order)
             case n.Named(node):
                 self.number = node
             case n.Turned(reason):
@@ -318,6 +319,12 @@ class NodeProcess:
                 if event == "subscribed_alone" and number in self.clients:
                     self.cluster.leave_alone(self.clients[number].wire)
                 self.cluster.noted(self, effect)
+
+    def _end_in_order(self) -> None:
+        """The journal is closed before the process ends."""
+        if self._log is not None:
+            self._commit()
+        self.crash(power=False)
 
     def _end_link(self, node: int) -> None:
         end = self.links.get(node)

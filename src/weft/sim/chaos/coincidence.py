@@ -1,0 +1,90 @@
+"""Coincidences: what happens shortly before or after something else, and is rare where all times are drawn alone.
+
+Each seed draws which kinds it has. They come on top of a case (case.py), out of a generator of their own.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+from weft.sim.chaos.case import LEVELS, SPAN, Act, Case, plain
+from weft.wire.mqtt.topic import is_shared, split_shared
+
+MASTER = "master"
+
+
+def drawn(seed: int) -> Case:
+    """What happens in a run."""
+    case, random = plain(seed), Random(f"coincidences of {seed}")
+    kinds = [kind for kind in (_echoes, _company, _crossfire, _homecomings, _splits) if random.random() < 0.4]
+    more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
+    first = 1 + max(act.number for act in case.acts)
+    acts = [*case.acts, *(replace(act, number=first + place) for place, act in enumerate(more))]
+    return replace(case, acts=tuple(sorted(acts, key=lambda act: act.at)))
+
+
+def _echoes(case: Case, random: Random) -> Iterator[Act]:
+    """Somebody publishes what has just been subscribed to, and has before; the master's news are slow to reach them."""
+    for act in _some(case, random, lambda act: act.kind == "subscribe", 0.3):
+        who, name = random.randrange(case.clients), _name_for(act.text, random)
+        yield Act(0, act.at - random.uniform(0.5, 3.0), "publish", who, text=name, qos=1)
+        yield Act(0, act.at + random.uniform(0.0, 0.5), "publish", who, text=name, qos=random.randint(1, 2))
+        if _has(case, "delay", "cut") and random.random() < 0.5:
+            way = f"{MASTER} n{who % case.nodes}"
+            yield Act(
+                0, act.at - random.uniform(0.0, 0.5), "delay", other=random.randrange(10**6), seconds=2.0, text=way
+            )
+
+
+def _company(case: Case, random: Random) -> Iterator[Act]:
+    """Shared subscriptions have other members, who are away at times; somebody publishes what they wait for."""
+    for act in _some(case, random, lambda act: act.kind == "subscribe" and is_shared(act.text), 0.8):
+        for _ in range(random.randint(1, 2)):
+            other, at = random.randrange(case.clients), act.at + random.uniform(0.0, 1.0)
+            yield Act(0, at, "subscribe", other, text=act.text, qos=random.randint(1, 2))
+            away = at + random.uniform(0.1, 4.0)
+            yield Act(0, away, "vanish", other, seconds=random.uniform(0.5, 3.0), flag=random.random() < 0.7)
+            publisher, name = random.randrange(case.clients), _name_for(act.text, random)
+            yield Act(0, away + random.uniform(0.0, 0.5), "publish", publisher, text=name, qos=random.randint(1, 2))
+
+
+def _crossfire(case: Case, random: Random) -> Iterator[Act]:
+    """While a publication is on its way a link is cut, and then its node ends, and comes back at once."""
+    if not _has(case, "cut", "crash", "part"):
+        return
+    for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
+        node, seconds = act.who % case.nodes, random.uniform(0.1, 1.0)
+        one, other = random.sample(range(case.nodes), 2)
+        yield Act(0, act.at - random.uniform(0.0, 4.0), "cut", seconds=5.0, text=f"n{one} n{other}", flag=True)
+        yield Act(0, act.at + random.uniform(0.0, 2.0), "crash", node, 0, seconds, flag=random.random() < 0.5)
+
+
+def _homecomings(case: Case, random: Random) -> Iterator[Act]:
+    """Clients of a node that goes are elsewhere for a while, and go home when it is back, or a little later."""
+    for act in _some(case, random, lambda act: act.kind in ("crash", "leave", "cut", "part"), 0.7):
+        node = act.who % case.nodes
+        for client in range(node, case.clients, case.nodes):
+            yield Act(0, act.at + random.uniform(0.0, 0.5), "move", client)
+            yield Act(0, act.at + act.seconds + random.uniform(0.0, 1.0), "home", client)
+
+
+def _splits(case: Case, random: Random) -> Iterator[Act]:
+    """The nodes are in two parts, and the master reaches all of them."""
+    if _has(case, "cut", "part"):
+        at, seconds = random.uniform(0.0, SPAN), random.uniform(3.0, 10.0)
+        yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
+
+
+def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float) -> list[Act]:
+    return [act for act in case.acts if such(act) and random.random() < share]
+
+
+def _has(case: Case, *kinds: str) -> bool:
+    return any(act.kind in kinds for act in case.acts)
+
+
+def _name_for(pattern: str, random: Random) -> str:
+    """A name that a filter matches."""
+    parts = split_shared(pattern) if is_shared(pattern) else None
+    levels = (parts[1] if parts is not None else pattern).removesuffix("/#").split("/")
+    return "/".join(random.choice(LEVELS) if level == "+" else level for level in levels)
