@@ -300,13 +300,13 @@ def test_sessions_are_found_and_claimed():
     world.say(one, w.SessionOwned(owned))
     world.say(two, w.FindSession("client", 7))
     first, second, third = ((node.number, node.ring_id, True) for node in (one, two, three))
-    assert two.told[-1] == w.SessionAt(7, 1, (first,), owned)
+    assert two.told[-1] == w.SessionAt(7, 1, one.number, (first,), owned)
     world.say(two, w.SessionGathered("client", one.number))
     world.say(three, w.FindSession("client", 8))
-    assert three.told[-1] == w.SessionAt(8, 2, (second,), owned)
+    assert three.told[-1] == w.SessionAt(8, 2, two.number, (second,), owned)
     world.say(one, w.SessionEnded("client"))  # it is not its any more
     world.say(one, w.FindSession("client", 9))
-    assert one.told[-1] == w.SessionAt(9, 3, (third, second), owned)
+    assert one.told[-1] == w.SessionAt(9, 3, three.number, (third, second), owned)
     world.say(one, w.FindSession("stranger", 10))
     assert one.told[-1] == w.SessionAt(10, 4)
 
@@ -320,10 +320,10 @@ def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
     world.say(two, w.FindSession("client", 7))
     world.reconnect(two)  # without the session
     world.say(two, w.FindSession("client", 8))
-    assert two.told[-1] == w.SessionAt(8, 2, ((one.number, one.ring_id, True),), owned)
+    assert two.told[-1] == w.SessionAt(8, 2, w.NOBODY, ((one.number, one.ring_id, True),), owned)
     world.say(two, w.SessionGathered("client", one.number))
     world.say(two, w.FindSession("client", 9))
-    assert two.told[-1] == w.SessionAt(9, 3, (), owned)
+    assert two.told[-1] == w.SessionAt(9, 3, two.number, (), owned)
 
 
 def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():
@@ -337,7 +337,7 @@ def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():
     world.run(5.0)
     world.say(two, w.SessionOwned(w.Owned("client", 100, 4, (w.Subscribed("b", 1),))))
     world.say(two, w.FindSession("client", 7))
-    assert two.told[-1] == w.SessionAt(7, 1, (place,), owned)
+    assert two.told[-1] == w.SessionAt(7, 1, one.number, (place,), owned)
 
 
 def test_a_change_of_a_session_leaves_its_other_subscriptions():

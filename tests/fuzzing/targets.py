@@ -134,7 +134,7 @@ MASTERS_WORDS: list[w.Frame] = [
     w.NeighbourInterests(2, (1, 2), (3,)),
     w.Down(2, 9, ("a",)),
     w.Back(2, 9),
-    w.SessionAt(1, 4, ((2, 9, True),), OWNED),
+    w.SessionAt(1, 4, 2, ((2, 9, True),), OWNED),
     w.InPlace(4),
 ]
 NODES_WORDS: list[w.Frame] = [

@@ -181,8 +181,9 @@ class Master:
         session = self.network.directory.sessions.get(frame.client)
         members = [self.network.roster[one] for one in self.network.claim(node, frame.client)]
         places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
-        owned = None if session is None else session.owned
-        self.network.changes.tell(node, w.SessionAt(frame.token, self.network.directory.claims, places, owned))
+        owner, owned = (w.NOBODY, None) if session is None else (session.node, session.owned)
+        at = w.SessionAt(frame.token, self.network.directory.claims, owner, places, owned)
+        self.network.changes.tell(node, at)
 
     def _session_gathered(self, node: int, frame: w.SessionGathered) -> None:
         self.network.gather(node, frame.client, frame.node)

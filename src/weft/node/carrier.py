@@ -11,6 +11,7 @@ the node that it is for takes it.
 
 from dataclasses import dataclass, replace
 
+from weft.broker.publication import Origin
 from weft.node.atlas import Atlas
 from weft.node.figure import Figures
 from weft.node.parameters import Parameters
@@ -257,17 +258,27 @@ class Carrier:
         if publication.kept and self._custody.is_engaged(publication.key):
             self._custody.fail(publication.key)
 
+    def forget(self, message: Message) -> None:
+        """It was for somebody who is elsewhere, and has been sent there: another attempt is to go there too."""
+        self._seen.forget(_origin(message))
+
     def _is_first(self, message: Message, now: float) -> bool:
-        issuer, incarnation, count = message.issuer, message.incarnation, message.count
-        if message.group not in ("", DIRECT):
-            incarnation ^= topic_of(message.group)  # a session of its own, as far as this is concerned
-        elif is_for_all(message):
-            incarnation ^= EVERYBODY
-        elif incarnation == self.own[1]:  # the number may be another than when it was issued, before this node had one
+        is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one
+        if is_own and message.group in ("", DIRECT) and not is_for_all(message):
             return False
         if message.kept:
-            return self._seen.take((issuer, incarnation, count), message.floor, now)
-        return self._seen.is_first((issuer, incarnation, count), now)
+            return self._seen.take(_origin(message), message.floor, now)
+        return self._seen.is_first(_origin(message), now)
+
+
+def _origin(message: Message) -> Origin:
+    """Number of a publication, for this node to know it again: one for a group or a session is another."""
+    incarnation = message.incarnation
+    if message.group not in ("", DIRECT):
+        incarnation ^= topic_of(message.group)
+    elif is_for_all(message):
+        incarnation ^= EVERYBODY
+    return message.issuer, incarnation, message.count
 
 
 def is_for_all(message: Message) -> bool:

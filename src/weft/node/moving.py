@@ -189,7 +189,7 @@ class Moving:
         session = news.session if news.session is not None and news.session.expiry else None
         places = [place for place in news.places if place[2] or session is not None]
         if places:
-            self._claim(arrival, places, session, now)
+            self._claim(arrival, news.owner, places, session, now)
         if (here := self._broker.session(arrival.client)) is not None:
             self._directory.note_session(arrival.client, here)
         self._welcome(arrival.client, now)
@@ -352,13 +352,14 @@ class Moving:
             self._keep(record.Fetching(arrival.client, NOBODY, 0, ()))
         self._admit(connection, now)
 
-    def _claim(self, arrival: _Arrival, places: list[Standing], session: Owned | None, now: float) -> None:
+    def _claim(self, arrival: _Arrival, owner: int, places: list[Standing], session: Owned | None, now: float) -> None:
         """The session is this node's, and what waits for it is at others."""
         here = self._broker.session(arrival.client)
         is_in = here is not None and not here.unsure
         known = frozenset(here.subscriptions) if here is not None and is_in else None
-        for number, (node, ring_id, _) in enumerate(places):
-            filters = known if number == 0 else OLD
+        for node, ring_id, _ in places:
+            before = self._fetches.get((arrival.client, node))
+            filters = known if node == owner else OLD if before is None else before.known
             fetch = self._fetches[arrival.client, node] = _Fetch(arrival.client, node, ring_id, filters, arrival.clean)
             self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:

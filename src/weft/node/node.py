@@ -300,14 +300,14 @@ class Node:
                 if first:
                     self._retain(_publication(message, now), now)
                 continue
+            if message.kept and message.group in ("", DIRECT):
+                for trail in self._moving.trails(content.name_of(message.content).decode()):
+                    self._issuing.send_after(message, trail)
             if not first:
                 if message.kept and message.attempt > 1 and message.group in ("", DIRECT):
                     self._offer(_publication(message, now), now)
                 continue
             self.traffic.arrived += content.count_of(message.content)
-            if message.kept and message.group in ("", DIRECT):
-                for trail in self._moving.trails(content.name_of(message.content).decode()):
-                    self._issuing.send_after(message, trail)
             if message.group.startswith(SESSION):
                 self._take_for_session(message, now)
             elif message.group not in ("", DIRECT):
@@ -334,8 +334,8 @@ class Node:
         if message.group in self.broker.groups(one.name.decode()):
             origin = (message.issuer, message.incarnation, message.count)
             self._happen(e.ArrivedForGroup(publication_of(one, origin, now), message.group), now)
-        else:
-            self._issuing.pass_on(message)
+        elif self._issuing.pass_on(message):
+            self._carrier.forget(message)
 
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
@@ -345,6 +345,7 @@ class Node:
             self._happen(e.ArrivedForSession(publication, client), now)
         elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
             self._issuing.send_after(message, trail)
+            self._carrier.forget(message)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
         name = content.name_of(message.content)
@@ -576,9 +577,8 @@ class Node:
 
     def _await_network(self, connection: int, now: float) -> None:
         """The answer to SUBSCRIBE waits until what was subscribed to is in place."""
-        if self.atlas.node != w.NOBODY:
-            gate = self._outbox.shut(connection)
-            self._directory.wait(lambda _, alone: self._open_gate(connection, gate, alone), now)
+        gate = self._outbox.shut(connection)
+        self._directory.wait(lambda _, alone: self._open_gate(connection, gate, alone), now)
 
     def _open_gate(self, connection: int, gate: Gate, alone: bool) -> None:
         if alone:

@@ -54,6 +54,11 @@ class Seen:
         taken.counts.add(origin[2])
         return True
 
+    def forget(self, origin: Origin) -> None:
+        taken = self._taken.get(origin[:2])
+        if taken is not None:
+            taken.counts.discard(origin[2])
+
     def raise_floor(self, issuer: Issuer, floor: int, now: float) -> None:
         """This node's own, which it does not receive."""
         self._taken.setdefault(issuer, _Taken(now)).floor = floor

@@ -160,7 +160,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     36: _frame(w.Down, COUNT, NUMBER, many(TEXT), many(TEXT)),
     37: _frame(w.Back, COUNT, NUMBER),
     38: _frame(w.Removed, COUNT),
-    39: _frame(w.SessionAt, NUMBER, NUMBER, many(together(COUNT, NUMBER, FLAG)), perhaps(OWNED)),
+    39: _frame(w.SessionAt, NUMBER, NUMBER, NODE, many(together(COUNT, NUMBER, FLAG)), perhaps(OWNED)),
     40: _frame(w.Leave),
     41: _frame(w.Trace, NUMBER, TEXT),
     42: _frame(w.InPlace, NUMBER),
