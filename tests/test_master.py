@@ -318,6 +318,7 @@ def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
     owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
     world.say(one, w.SessionOwned(owned))
     world.say(two, w.FindSession("client", 7))
+    world.say(two, w.SessionOwned(w.Owned("client", 100, 4)))  # it has let the client in alone
     world.reconnect(two)  # without the session
     world.say(two, w.FindSession("client", 8))
     assert two.told[-1] == w.SessionAt(8, 2, w.NOBODY, ((one.number, one.ring_id, True),), owned)

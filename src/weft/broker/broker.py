@@ -199,6 +199,10 @@ class Broker:
         """Shared filters with members here that match a name."""
         return self._distribution.groups(name)
 
+    def has_taker(self, filter_: str, name: bytes, qos: int) -> bool:
+        """Whether a member of a shared subscription here would get a publication."""
+        return self._distribution.has_taker(filter_, name, qos)
+
     def audience(self, name: bytes) -> int:
         """Sessions and groups that would get a publication."""
         route = self._subscriptions.routes.route(name)

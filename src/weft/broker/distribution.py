@@ -106,6 +106,10 @@ class Distribution:
         """Shared filters with members here that match a name."""
         return [group.whole for holders in self._index.match(name) for group in holders.groups.values()]
 
+    def has_taker(self, filter_: str, name: bytes, qos: int) -> bool:
+        """Whether a member of a shared subscription here would get a publication, now or when its client is back."""
+        return any(one.whole == filter_ and one.has_taker(qos) for one in self._routes.route(name).groups)
+
     def bequeath(self, group: Group, publication: Publication, now: float) -> None:
         """A member's session has ended before it took this."""
         if group.members:

@@ -1,7 +1,8 @@
 """Shared subscriptions: of the members of a group with a filter, one gets each publication.
 
-Members take turns. One whose client is connected and keeps up comes before one that is away; with QoS 0 there is no
-use in a member that is away. A publication that a member has not taken when its session ends goes to another.
+Members take turns. One whose client is connected and keeps up comes before one that is away; with QoS 0, said or
+subscribed, there is no use in a member that is away. A publication that a member has not taken when its session ends
+goes to another.
 """
 
 from weft.broker.session import Session
@@ -21,10 +22,15 @@ class Group:
 
     def choose(self, qos: int) -> tuple[Session, Subscription] | None:
         """The member whose turn it is."""
-        able = [one for one in self.members.items() if one[0].is_ready()]
-        if not able and qos:
-            able = list(self.members.items())
+        able = self._able(qos)
         if not able:
             return None
         self.turn += 1
         return able[self.turn % len(able)]
+
+    def has_taker(self, qos: int) -> bool:
+        return bool(self._able(qos))
+
+    def _able(self, qos: int) -> list[tuple[Session, Subscription]]:
+        ready = [one for one in self.members.items() if one[0].is_ready()]
+        return ready or [one for one in self.members.items() if min(qos, one[1].qos)]

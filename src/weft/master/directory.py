@@ -4,7 +4,8 @@ A topic of the overlay is a filter that somebody holds, under the number that ev
 may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have
 no tree and are no topics: who has members is told to all nodes.
 
-A session has one owner, the node that claimed it last, and nobody else changes what is known of it. What other nodes
+A session has one owner, the node that claimed it last, and nobody else changes what is known of it; nor does the owner
+before it has heard the answer to its claim. What other nodes
 still have of it (`rest`) is known until the owner has it on its disk: whoever claims it next, or claims it again since
 it has not heard, is told of all of them.
 """
@@ -26,6 +27,7 @@ class Session:
     node: int  # NOBODY where its owner has lost it, and others have parts of it
     owned: Owned
     rest: tuple[int, ...] = ()  # nodes that have parts of it, those who had it last first
+    claim: int = 0  # number of the claim by which its owner has it
 
 
 @dataclass
@@ -81,26 +83,30 @@ class Directory:
         return [client for client, session in self.sessions.items() if session.node == node]
 
     def is_owner(self, node: int, client: str) -> bool:
-        """Whether a node may say what a session is like: it is its own, or nobody's."""
         session = self.sessions.get(client)
         return session is None or session.node in (node, NOBODY)
+
+    def may_change(self, node: int, owned: Owned) -> bool:
+        """Whether a node may say what a session is like: it is its own, and it knows."""
+        session = self.sessions.get(owned.client)
+        return self.is_owner(node, owned.client) and (session is None or session.claim <= owned.claim)
 
     def own(self, node: int, owned: Owned) -> None:
         session = self.sessions.get(owned.client)
         self.claims = max(self.claims, owned.claim)  # of a master that has forgotten some
         rest = () if session is None else _without(session.rest, node)
-        self.sessions[owned.client] = Session(node, owned, rest)
+        self.sessions[owned.client] = Session(node, owned, rest, owned.claim)
 
     def claim(self, node: int, client: str) -> tuple[int, ...]:
         """Make a node the owner. Who else has parts of the session."""
         session = self.sessions.get(client)
         self.claims += 1
         if session is None:
-            self.sessions[client] = Session(node, Owned(client, 0, 4))
+            self.sessions[client] = Session(node, Owned(client, 0, 4), (), self.claims)
             return ()
         before = (session.node,) if session.node != NOBODY else ()
         rest = _without(tuple(dict.fromkeys(before + session.rest)), node)
-        self.sessions[client] = Session(node, session.owned, rest)
+        self.sessions[client] = Session(node, session.owned, rest, self.claims)
         return rest
 
     def gather(self, node: int, client: str, other: int) -> None:
@@ -165,10 +171,11 @@ def session_value(session: Session) -> dict[str, Any]:
         "version": owned.version,
         "subscriptions": subscriptions,
         "rest": list(session.rest),
+        "claim": session.claim,
     }
 
 
 def session_of(client: str, value: dict[str, Any]) -> Session:
     subscriptions = tuple(Subscribed(*row) for row in value["subscriptions"])
     owned = Owned(client, value["expiry"], value["version"], subscriptions)
-    return Session(value["node"], owned, tuple(value.get("rest", ())))
+    return Session(value["node"], owned, tuple(value.get("rest", ())), value.get("claim", 0))

@@ -164,8 +164,8 @@ class Master:
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
-        if not self.network.directory.is_owner(node, owned.client):
-            return  # another node has claimed it since, or this one has yet to
+        if not self.network.directory.may_change(node, owned):
+            return  # another node has claimed it since, or this one has yet to hear that it has
         if not frame.whole and known is not None:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
             kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)

@@ -166,7 +166,7 @@ class Membership:
             if client not in here:
                 self._network.lose_session(client)
         for one in owned:
-            if directory.is_owner(node, one.client):
+            if directory.may_change(node, one):
                 self._network.own(node, one)
 
     def _take_up(self, node: int) -> None:

@@ -46,6 +46,12 @@ class SharedGroup:
         self.holders = holders
         self._given = {one.node: 0 for one in holders}
 
+    def next_to(self, node: int) -> Holder | None:
+        """The node behind one, by number and round again; who asks one after the other has asked all."""
+        others = sorted((one for one in self.holders if one.node != node), key=lambda one: one.node)
+        behind = [one for one in others if one.node > node]
+        return next(iter(behind or others), None)
+
     def choose(self, preferred: int | None = None, but: int | None = None) -> Holder | None:
         """The node that has been given least for its members, unless there is a preferred one."""
         able = [one for one in self.holders if one.node != but]

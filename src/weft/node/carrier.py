@@ -258,6 +258,10 @@ class Carrier:
         if publication.kept and self._custody.is_engaged(publication.key):
             self._custody.fail(publication.key)
 
+    def give_up(self, message: Message) -> None:
+        """Leave it to another attempt."""
+        self._fail(_carried(message))
+
     def forget(self, message: Message) -> None:
         """It was for somebody who is elsewhere, and has been sent there: another attempt is to go there too."""
         self._seen.forget(_origin(message))

@@ -41,6 +41,7 @@ WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master,
 SLICE = 100  # publications that a node that is back is sent at a time
 ATTEMPTS = 256  # of one publication that one run of a node has to itself
 MOST_ATTEMPTS = 0xFFFF
+MOST_PASSES = 32  # hops of a message that no node has members for any more, until it is left to another attempt
 ROOM = "window"  # the reason for which publishers wait
 
 
@@ -71,6 +72,7 @@ class Issuing:
         figures: Figures,
         parameters: Parameters,
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
+        has_own_taker: Callable[[str, bytes, int], bool],  # whether a member at this node would get it, by name and QoS
         choose_own: Callable[[str, Publication, float], None],  # gives it to a member at this node
         reroute: Callable[[], None],  # routes of names may lead elsewhere
         numbered: Callable[[Publication], Publication],  # as another one
@@ -86,6 +88,7 @@ class Issuing:
         self._figures = figures
         self._parameters = parameters
         self._own_groups = own_groups
+        self._has_own_taker = has_own_taker
         self._choose_own = choose_own
         self._reroute = reroute
         self._numbered = numbered
@@ -399,6 +402,9 @@ class Issuing:
         if chosen is None and debt is not None and (absent := self._absent(filter_, publication)):
             self._custody.owe(_debt_key(message), absent)
             return
+        is_own = chosen is None or chosen.node == self._atlas.node
+        if is_own and not self._has_own_taker(filter_, publication.topic, publication.qos) and group is not None:
+            chosen = group.next_to(self._atlas.node)
         if chosen is None or chosen.node == self._atlas.node:
             self._choose_own(filter_, publication, now)
         else:
@@ -412,8 +418,18 @@ class Issuing:
             return []
         return self._atlas.absent_holders(filter_)
 
+    def pass_round(self, message: Message) -> None:
+        """A message for a shared subscription whose members here are away, and would miss it: to the next node."""
+        group = self._atlas.group(message.group)
+        chosen = group.next_to(self._atlas.node) if group is not None else None
+        if chosen is not None:
+            self._carrier.direct(self._for_one(message, chosen.ring_id, message.group))
+
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""
+        if message.hops > MOST_PASSES:
+            self._carrier.give_up(message)
+            return False
         group = self._atlas.group(message.group)
         chosen = group.choose(but=self._atlas.node) if group is not None else None
         if chosen is not None:

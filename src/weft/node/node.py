@@ -87,6 +87,7 @@ class Node:
             self.traffic,
             network,
             self.broker.groups,
+            self.broker.has_taker,
             self._choose_own,
             self.broker.reroute,
             self._issuer.numbered,
@@ -330,10 +331,11 @@ class Node:
         kept.clear()
 
     def _take_for_group(self, message: w.Message, now: float) -> None:
-        one = content.decode(message.content)
-        if message.group in self.broker.groups(one.name.decode()):
-            origin = (message.issuer, message.incarnation, message.count)
-            self._happen(e.ArrivedForGroup(publication_of(one, origin, now), message.group), now)
+        publication = _publication(message, now)
+        if self.broker.has_taker(message.group, publication.topic, publication.qos):
+            self._happen(e.ArrivedForGroup(publication, message.group), now)
+        elif message.group in self.broker.groups(publication.topic.decode()):
+            self._issuing.pass_round(message)
         elif self._issuing.pass_on(message):
             self._carrier.forget(message)
 
