@@ -78,12 +78,15 @@ class Distribution:
         """Give it to one member of a shared subscription at this node; in a network only."""
         route = self._routes.route(publication.topic)
         found = [group for group in route.groups if group.whole == filter_]
-        if not found:
+        if not found or any(publication.origin in session.had for session in found[0].members):
             return
         owed: Owed = []
-        copy = replace(publication, number=0, origin=None)
+        copy = replace(publication, number=0)
         self.to_group(found[0], copy, owed, now)
         self._commit(copy, owed, now)
+        for session, _ in owed:
+            if publication.origin is not None and session.persistent:
+                session.had[publication.origin] = inf
 
     def to_client(self, client: str, publication: Publication, now: float) -> None:
         """Give it to the session of one client, if that still wants it, and is owed it; in a network only."""

@@ -264,25 +264,29 @@ class Carrier:
 
     def forget(self, message: Message) -> None:
         """It was for somebody who is elsewhere, and has been sent there: another attempt is to go there too."""
-        self._seen.forget(_origin(message))
+        self._seen.forget(origin_of(message))
 
     def _is_first(self, message: Message, now: float) -> bool:
         is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one
         if is_own and message.group in ("", DIRECT) and not is_for_all(message):
             return False
         if message.kept:
-            return self._seen.take(_origin(message), message.floor, now)
-        return self._seen.is_first(_origin(message), now)
+            return self._seen.take(origin_of(message), message.floor, now)
+        return self._seen.is_first(origin_of(message), now)
 
 
-def _origin(message: Message) -> Origin:
-    """Number of a publication, for this node to know it again: one for a group or a session is another."""
-    incarnation = message.incarnation
+def origin_of(message: Message) -> Origin:
+    """Number of a publication, for nodes and sessions to know it again: one for a group or a session is another."""
     if message.group not in ("", DIRECT):
-        incarnation ^= topic_of(message.group)
-    elif is_for_all(message):
-        incarnation ^= EVERYBODY
-    return message.issuer, incarnation, message.count
+        count = message.topic if is_for_group(message) else message.count
+        return message.issuer, message.incarnation ^ topic_of(message.group), count
+    if is_for_all(message):
+        return message.issuer, message.incarnation ^ EVERYBODY, message.count
+    return message.issuer, message.incarnation, message.count
+
+
+def is_for_group(message: Message) -> bool:
+    return message.group not in ("", DIRECT) and not message.group.startswith(SESSION)
 
 
 def is_for_all(message: Message) -> bool:

@@ -22,7 +22,7 @@ from weft.broker.publication import Publication
 from weft.broker.route import UNSURE, Lead
 from weft.node import record
 from weft.node.atlas import Atlas
-from weft.node.carrier import DIRECT, SESSION, Carrier, Key
+from weft.node.carrier import DIRECT, SESSION, Carrier, Key, is_for_group, origin_of
 from weft.node.debt import Debt, Debts
 from weft.node.effect import MASTER
 from weft.node.entry import Entries, Entry
@@ -219,7 +219,9 @@ class Issuing:
     def sync(self, position: int, now: float) -> None:
         """The journal has been written."""
         while self._unwritten and self._unwritten[0][0] <= position:
-            self._attempt(self._unwritten.popleft()[1], now)
+            debt = self._unwritten.popleft()[1]
+            self._offer(debt.publication, now)
+            self._attempt(debt, now)
 
     def is_unwritten(self, client: str) -> bool:
         """Whether something that a client has published waits for the journal."""
@@ -402,13 +404,14 @@ class Issuing:
         if chosen is None and debt is not None and (absent := self._absent(filter_, publication)):
             self._custody.owe(_debt_key(message), absent)
             return
+        part = _part_of(message, filter_, debt)
         is_own = chosen is None or chosen.node == self._atlas.node
         if is_own and not self._has_own_taker(filter_, publication.topic, publication.qos) and group is not None:
             chosen = group.next_to(self._atlas.node)
         if chosen is None or chosen.node == self._atlas.node:
-            self._choose_own(filter_, publication, now)
+            self._choose_own(filter_, replace(publication, origin=origin_of(part)), now)
         else:
-            self._carrier.direct(self._for_one(message, chosen.ring_id, filter_))
+            self._carrier.direct(self._for_one(part, chosen.ring_id, filter_))
         if debt is not None:
             debt.chosen = chosen.node if chosen is not None else self._atlas.node
 
@@ -437,7 +440,7 @@ class Issuing:
         return chosen is not None
 
     def _for_one(self, message: Message, ring_id: int, group: str) -> Message:
-        one = _on(message, EVERYBODY)
+        one = _on(message, message.topic if is_for_group(message) else EVERYBODY)
         one.form, one.low, one.high = Form.RANGED, ring_id, (ring_id + 1) % self._atlas.ring_size
         one.group = group
         return one
@@ -569,6 +572,16 @@ class Issuing:
             self._attempt(debt, now)
         if self._debts.under_way:
             self._tick(now)
+
+
+def _part_of(message: Message, filter_: str, debt: Debt | None) -> Message:
+    """A message for a group, which has the count of the publication that it is part of in the place of a topic.
+
+    Issued again by a node that was restarted it has another number, and is the same to who has got it.
+    """
+    part = _on(message, message.count if debt is None or debt.parent is None else debt.parent.count)
+    part.group = filter_
+    return part
 
 
 def _debt_key(message: Message) -> Key:

@@ -21,7 +21,7 @@ from weft.broker.publication import Publication
 from weft.node import effect as n
 from weft.node import record
 from weft.node.atlas import Absence, Atlas, absence_of
-from weft.node.carrier import DIRECT, SESSION, Carrier, Key, is_for_all
+from weft.node.carrier import DIRECT, SESSION, Carrier, Key, is_for_all, origin_of
 from weft.node.debt import Debts
 from weft.node.directory import Directory
 from weft.node.effect import MASTER
@@ -331,7 +331,7 @@ class Node:
         kept.clear()
 
     def _take_for_group(self, message: w.Message, now: float) -> None:
-        publication = _publication(message, now)
+        publication = publication_of(content.decode(message.content), origin_of(message), now)
         if self.broker.has_taker(message.group, publication.topic, publication.qos):
             self._happen(e.ArrivedForGroup(publication, message.group), now)
         elif message.group in self.broker.groups(publication.topic.decode()):
