@@ -135,6 +135,7 @@ MASTERS_WORDS: list[w.Frame] = [
     w.Down(2, 9, ("a",)),
     w.Back(2, 9),
     w.SessionAt(1, 4, 2, ((2, 9, True),), OWNED),
+    w.SessionClaimed("client"),
     w.InPlace(4),
 ]
 NODES_WORDS: list[w.Frame] = [

@@ -48,6 +48,8 @@ def _value_of_number(network: Network, kind: str, number: int) -> object:
     if kind == "fingers":
         fingers = network.plan.fingers.get(number)
         return None if fingers is None else sorted(fingers)
+    if kind == "others":
+        return list(network.others.get(number, ())) or None
     tables = network.loom.tree(number)
     return {str(node): sorted(peers) for node, peers in sorted(tables.items())} or None
 
@@ -90,6 +92,8 @@ def _recall(network: Network, memory: Memory, record: Record) -> None:
             network.directory.hold(number, Held(pattern, *value))
         case "session":
             network.directory.sessions[record.key] = session_of(record.key, value)
+        case "others":
+            network.others[int(record.key)] = tuple(value)
         case "fingers":
             memory.fingers[int(record.key)] = value
         case "tree":

@@ -184,6 +184,9 @@ class Master:
         owner, owned = (w.NOBODY, None) if session is None else (session.node, session.owned)
         at = w.SessionAt(frame.token, self.network.directory.claims, owner, places, owned)
         self.network.changes.tell(node, at)
+        for one in members:
+            if one.number in self.network.woven:
+                self.network.changes.tell(one.number, w.SessionClaimed(frame.client))
 
     def _session_gathered(self, node: int, frame: w.SessionGathered) -> None:
         self.network.gather(node, frame.client, frame.node)

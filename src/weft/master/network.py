@@ -115,6 +115,7 @@ class Network:
             member = self.roster.change(number, state=State.DOWN)
             self.keep(member)
             self.others[number] = others
+            self.changes.records.add(("others", number))
             self._announce(self._down(member))
         else:
             self.forget(number)
@@ -141,7 +142,7 @@ class Network:
         self.others.pop(number, None)
         self.traffic.forget(number)
         member = self.roster.remove(number)
-        self.changes.records |= {("node", member.name), ("fingers", number), ("cluster", "")}
+        self.changes.records |= {("node", member.name), ("fingers", number), ("others", number), ("cluster", "")}
         self._announce(w.Removed(number))
 
     # Links
@@ -320,7 +321,8 @@ class Network:
                 self.changes.assign(self.loom.subscribe(node, topic))
             member = self.roster.change(node, state=State.UP)
             self.keep(member)
-            self.others.pop(node, None)
+            if self.others.pop(node, None) is not None:
+                self.changes.records.add(("others", node))
             self.changes.woven_in.add(node)
             self.changes.filters |= set(self.directory.held[node])
             self.changes.ways |= set(self.directory.held[node])

@@ -210,7 +210,7 @@ class Issuing:
             if after:
                 self._unwritten.append((after, debt))
             else:
-                self._attempt(debt, now)
+                self._attempt(debt, now, is_new=True)
             if source is not None and self._debts.is_full():
                 self._outbox.hold(source, ROOM)
         else:
@@ -219,9 +219,7 @@ class Issuing:
     def sync(self, position: int, now: float) -> None:
         """The journal has been written."""
         while self._unwritten and self._unwritten[0][0] <= position:
-            debt = self._unwritten.popleft()[1]
-            self._offer(debt.publication, now)
-            self._attempt(debt, now)
+            self._attempt(self._unwritten.popleft()[1], now)
 
     def is_unwritten(self, client: str) -> bool:
         """Whether something that a client has published waits for the journal."""
@@ -329,7 +327,8 @@ class Issuing:
         for group in plan.groups:
             self._to_group(group, message, publication, now)
 
-    def _attempt(self, debt: Debt, now: float) -> None:
+    def _attempt(self, debt: Debt, now: float, is_new: bool = False) -> None:
+        """Issue a publication, to sessions that have come to this node since as well, if it is not new."""
         publication = debt.publication
         if publication.expires is not None and publication.expires <= now:
             self._debts.settle(debt)
@@ -341,7 +340,7 @@ class Issuing:
             debt.due = now + self._parameters.retry
             self._tick(now)
             return
-        if debt.attempt and not debt.group:
+        if not is_new and not debt.group:
             self._offer(publication, now)
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)

@@ -232,7 +232,7 @@ class Moving:
     def give(self, source: int, ring_id: int, frame: FetchSession, now: float) -> None:
         """Another node asks for a session."""
         client = frame.client
-        if any(arrival.client == client and arrival.is_sent for arrival in self._asked.values()):
+        if self._is_to_claim(client):
             return  # it is not known yet where it was; the other asks again
         if frame.claim < self._directory.claims.get(client, 0):
             return  # it has been claimed by this node since, which asks the other in its turn
@@ -246,6 +246,21 @@ class Moving:
         else:
             self._give_away(client, (source, ring_id), rest, frame.claim, now)
         self._answer_with_trail(source, ring_id, frame)
+
+    def _is_to_claim(self, client: str) -> bool:
+        """Whether this node is about to claim a session: it has asked, or will, and the client is here.
+
+        Where the client has left since, who asks has it, and there is nothing to claim.
+        """
+        session = self._broker.session(client)
+        is_here = session is not None and session.connection is not None
+        for token, arrival in list(self._asked.items()):
+            if arrival.client == client and (arrival.is_sent or is_here):
+                return True
+            if arrival.client == client and arrival.connection is None:
+                del self._asked[token]
+                self._keep(record.Fetched(client, NOBODY))
+        return False
 
     def take(self, source: int, ring_id: int, frame: SessionMoved, now: float) -> None:
         fetch = self._fetches.get((frame.client, source))
@@ -355,7 +370,7 @@ class Moving:
     def _claim(self, arrival: _Arrival, owner: int, places: list[Standing], session: Owned | None, now: float) -> None:
         """The session is this node's, and what waits for it is at others."""
         here = self._broker.session(arrival.client)
-        is_in = here is not None and not here.unsure
+        is_in = here is not None and (arrival.is_kept or not here.unsure)
         known = frozenset(here.subscriptions) if here is not None and is_in else None
         for node, ring_id, _ in places:
             before = self._fetches.get((arrival.client, node))

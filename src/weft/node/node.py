@@ -493,6 +493,11 @@ class Node:
     def _session_at(self, peer: int, frame: w.SessionAt, now: float) -> None:
         self._moving.answer(frame, now)
 
+    def _session_claimed(self, peer: int, frame: w.SessionClaimed, now: float) -> None:
+        session = self.broker.session(frame.client)
+        if session is not None and session.connection is None:
+            session.unsure = True
+
     def _in_place(self, peer: int, frame: w.InPlace, now: float) -> None:
         self._directory.in_place(frame.sequence, now)
 
@@ -713,6 +718,7 @@ class Node:
         w.Back: _back,
         w.Removed: _removed,
         w.SessionAt: _session_at,
+        w.SessionClaimed: _session_claimed,
         w.InPlace: _in_place,
         w.Confirmed: _confirmed,
         w.Parted: _parted,

@@ -368,6 +368,13 @@ class SessionAt(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionClaimed(Frame):
+    """Another node owns the session of a client now, and will ask for what is here."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leave(Frame):
     """The node is to leave the network in order."""
 

@@ -167,6 +167,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     43: _frame(w.Confirmed, NUMBER),
     44: _frame(w.Parted),
     45: _frame(w.Places, many(together(COUNT, NUMBER))),
+    46: _frame(w.SessionClaimed, TEXT),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),

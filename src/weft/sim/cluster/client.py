@@ -80,7 +80,7 @@ class Client:
         self.connected: list[tuple[float, float | None]] = []  # from when to when
         self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
         self.silent = False  # acknowledges nothing
-        self.sessions: list[float] = []  # when another session began: one was lost or out of reach, or is not kept
+        self.sessions: list[float] = []  # when another began: CONNACK says so, or one was out of reach or lost
         self.losses: list[float] = []  # when its session was lost with a disk
         self._wire: Wire | None = None
         self._parser = Parser(version=version)
@@ -228,6 +228,8 @@ class Client:
     def _welcome(self, present: bool) -> None:
         self.is_connected = True
         self.present.append(present)
+        if not present and self.connected:
+            self.sessions.append(self.now)
         self.connected.append((self.now, None))
         if not present:
             self._received.clear()

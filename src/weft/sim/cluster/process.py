@@ -204,9 +204,10 @@ class NodeProcess:
 
     def is_reachable_from(self, other: "NodeProcess") -> bool:
         """Whether another node can ask it for what it has."""
-        wires = self.cluster.wires
+        wires, master = self.cluster.wires, self.cluster.direction.master
         is_cut = wires.is_cut(self.name, other.name) or wires.is_cut(other.name, self.name)
-        return self is other or (self.is_running and n.MASTER in self.links and not is_cut)
+        is_known = n.MASTER in self.links and (master is None or self.number in master.network.woven)
+        return self is other or (self.is_running and is_known and not is_cut)
 
     @property
     def now(self) -> float:
