@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
+from weft.model.storage import kept_beside
 from weft.overlays.arcs import need
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -79,6 +81,7 @@ def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, 
     for name, arc in (("divided", options.arc), *((("exact", 0),) if exact else ())):
         overlay, trees = scratch / f"{name}-{nodes}", scratch / f"{name}-{nodes}-trees.parquet"
         engine = ("--engine", "spark", "--master", MASTER) if arc else ("--engine", "local")
+        shutil.rmtree(kept_beside(overlay), ignore_errors=True)  # a run that was killed would go on
         how = ("--overlay", "swico-even", "--arc", arc, "--force", "--out", overlay)
         design = run(scratch, "design", instance, *how, *engine)
         meta = json.loads((overlay / "meta.json").read_text())

@@ -1,5 +1,6 @@
 """Fixtures that several test modules share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,11 @@ settings.register_profile("weft", deadline=None)  # a property is right or wrong
 settings.load_profile("weft")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than cores: tests of processes and links wait for a good part of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")

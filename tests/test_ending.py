@@ -123,7 +123,7 @@ def test_while_spark_starts(folder: Path) -> None:
     assert names(folder) == ["e.txt"]
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT] * 3, [signal.SIGINT, signal.SIGTERM]], ids=str)
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT, signal.SIGTERM]], ids=str)
 def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
     started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", *SPARK)
     started.wait_for(lambda: list((folder / "r").glob(".instance.partial-*/_scratch/rows")))

@@ -4,7 +4,7 @@ measurements.csv has a row a command that was run (benchmarks/scale.py writes it
 instance, the processor seconds of its tasks and those of all else in the command, which no further core helps, the
 memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by a + b S + c n
 log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors
-count in proportion.
+count in proportion; a few seconds, which what is started takes more than what is counted, count as ten.
 """
 
 import csv
@@ -19,6 +19,7 @@ from weft.arrays import Floats
 from weft.errors import WeftError
 
 COMMANDS = ("design", "weave", "evaluate")
+LEAST = {"task_seconds": 10.0, "driver_seconds": 10.0}
 BUSY = 0.85  # share of their time that cores work while a job runs: its last tasks leave some without
 
 
@@ -45,7 +46,8 @@ def need_of(command: str, nodes: int, subscriptions: int) -> Need:
     def fitted(column: str) -> float:
         values = np.array([float(row[column]) for row in rows])
         shape = _held if column == "memory_bytes" else _counted
-        coefficients, _ = nnls(shape(measured) / values[:, None], np.ones(len(values)))
+        weights = 1 / np.maximum(values, LEAST.get(column, 0.0))
+        coefficients, _ = nnls(shape(measured) * weights[:, None], values * weights)
         return float(shape(asked)[0] @ coefficients)
 
     return Need(
