@@ -67,6 +67,8 @@ class Restoration:
                 self._await_return(session, now)
             else:
                 self._merge_subscriptions(session, kept, event.known)
+                if event.known is None:
+                    self._give_way(session, event.had)
                 self._merge(session, kept, event.had)
             session.had |= dict.fromkeys(event.had, inf)
             session.gathering |= event.partial
@@ -87,6 +89,17 @@ class Restoration:
             if (known is None and before != one) or (known is not None and before is None and pattern not in known):
                 self._subscriptions.add(session, one)
                 self._outbox.add(SessionSubscribed(session.client, pattern, one))
+
+    def _give_way(self, session: Session, there: frozenset[Origin]) -> None:
+        """What was under way here, and the client was given at the other node since, is not sent again."""
+        for packet_id, delivery in list(session.inflight.items()):
+            if delivery.publication.origin in there:
+                session.had.pop(delivery.publication.origin, None)
+                if delivery.qos == 2:
+                    delivery.released = True  # it may know it by this identifier
+                else:
+                    del session.inflight[packet_id]
+                    self._outbox.append(Done(session.client, delivery.publication.number))
 
     def _merge(self, session: Session, kept: Kept, there: frozenset[Origin]) -> None:
         """What waits here has come while the session was on its way, some of it perhaps to both nodes."""

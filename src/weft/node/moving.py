@@ -496,6 +496,9 @@ class Moving:
         self._lingering[session.client] = now + self._parameters.linger
         records = tuple(map(r.encode, [*made, *subscribed]))
         self._happen(SessionArrived(records, known=known, partial=known is not None), now)
+        made_here = self._broker.session(session.client)
+        if made_here is not None and known is None:
+            made_here.unsure = True  # who comes before it is gathered waits too
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""

@@ -49,7 +49,7 @@ def _company(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _crossfire(case: Case, random: Random) -> Iterator[Act]:
-    """While a publication is on its way a link is cut, and then its node ends, and comes back at once."""
+    """A link is cut while a publication is on its way, and then its node ends, and comes back at once."""
     if not _has(case, "cut", "crash", "part"):
         return
     for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
