@@ -42,6 +42,7 @@ WIDTHS = {  # bits of integer fields that are not a number of 64
     "had": 31,
     "rest": 31,
     "places": 31,
+    "owner": 31,
     "rates": 64,
 }
 
