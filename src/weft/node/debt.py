@@ -150,7 +150,7 @@ class Debts:
             self.owed_bytes -= self._owed.pop(debt.count).size()
             for other in debt.owed:
                 self._by_node[other].pop(debt.count, None)
-            debt.owed.discard(node)
+            debt.owed = debt.owed - {node} if not debt.group else set()  # one member is enough
             debt.targets = {node} if not debt.group else set()
             self._open[debt.count] = debt
             self.open_bytes += debt.size()

@@ -457,15 +457,19 @@ class Node:
         self.atlas.places[frame.node] = frame.ring_id
         self._issuing.replan()
         if frame.others:
-            self._deadlines.at(now + self.network.absence, lambda _: self._miss(frame, brief))
+            self._deadlines.at(now + 1.0, lambda then: self._miss(frame, brief, self.network.absence, then))
 
-    def _miss(self, frame: w.Down, brief: Absence) -> None:
-        """A node has been gone for so long that only what outlives connections is owed to it."""
-        if self.atlas.down.get(frame.node) is brief:
-            absence = absence_of(frame.ring_id, frame.filters)
-            self.atlas.down[frame.node] = absence
-            self._issuing.replan()
-            self.debts.forgive(frame.node, absence.wants)
+    def _miss(self, frame: w.Down, brief: Absence, seconds: float, now: float) -> None:
+        """A node that has been gone for so long is owed only what outlives connections; a jump of the clock is one step."""
+        if self.atlas.down.get(frame.node) is not brief:
+            return
+        if seconds > 1.0:
+            self._deadlines.at(now + 1.0, lambda then: self._miss(frame, brief, seconds - 1.0, then))
+            return
+        absence = absence_of(frame.ring_id, frame.filters)
+        self.atlas.down[frame.node] = absence
+        self._issuing.replan()
+        self.debts.forgive(frame.node, absence.wants)
 
     def _back(self, peer: int, frame: w.Back, now: float) -> None:
         self.atlas.down.pop(frame.node, None)

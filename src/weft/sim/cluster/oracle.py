@@ -11,7 +11,7 @@ a client has left at a node out of reach and taken up at another counts as two: 
 has had.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
-all of them have sessions that are kept: what a member without one was given, and had not seen, is lost with its node.
+all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
 Where nothing failed no two may.
 
 Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
@@ -120,8 +120,9 @@ def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
     if terms.allows(one):
         return any(_was_connected(client, one, terms) for client, _ in sure)
     kept = all(client.expiry and not client.losses for client in able)
-    stayed = all(held.dropped is None for client in able for held in client.held if held.filter == group)
-    return kept and stayed and any(min(one.qos, held.qos) for _, held in sure)
+    members = [held for client in able for held in client.held if held.filter == group]
+    is_sure = all(held.dropped is None and min(one.qos, held.qos) for held in members)
+    return kept and is_sure and bool(sure)
 
 
 def _groups_of(one: Said, clients: list[Client]) -> int:
