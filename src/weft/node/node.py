@@ -460,7 +460,7 @@ class Node:
             self._deadlines.at(now + 1.0, lambda then: self._miss(frame, brief, self.network.absence, then))
 
     def _miss(self, frame: w.Down, brief: Absence, seconds: float, now: float) -> None:
-        """A node that has been gone for so long is owed only what outlives connections; a jump of the clock is one step."""
+        """A node gone for so long is owed only what outlives connections; a jump of the clock is one step."""
         if self.atlas.down.get(frame.node) is not brief:
             return
         if seconds > 1.0:
