@@ -1,7 +1,8 @@
 """What this node tells the master of its clients: the filters that they hold, and their sessions.
 
 A client whose SUBSCRIBE brings a filter that nobody here held is answered when the filter is in place in the whole
-network, which the master says. Without the master it is answered after some patience, and the filter is this node's
+network, which the master says; one whose session is kept in any case, for the master must know what the session holds
+wherever the client goes. Without the master it is answered after some patience, and the filter is this node's
 alone until the master is back; by then no other node relies on what it knew of before (lease.py), if the master was
 gone for all.
 """
@@ -50,6 +51,7 @@ class Directory:
         self._changed: dict[str, Held] = {}  # in this event
         self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
+        self._is_awaited = False  # somebody waits until the master has what this event has changed of sessions
         self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
         self.claims: dict[str, int] = {}  # by client: number of the claim by which this node has its session
         atlas.held.add(EVERYBODY)
@@ -82,13 +84,13 @@ class Directory:
 
     def flush(self) -> None:
         """Tell the master what this event has changed."""
-        if not (self._changed or self._sessions or self._subscriptions):
+        if not (self._changed or self._sessions or self._subscriptions or self._is_awaited):
             return
         sessions, self._sessions = self._sessions, {}
         subscriptions, self._subscriptions = self._subscriptions, {}
         changed, self._changed = self._changed, {}
-        if changed:
-            self.sequence += 1
+        is_news, self._is_awaited = bool(changed) or self._is_awaited, False
+        self.sequence += is_news
         if MASTER not in self._atlas.up:
             return
         for client, session in sessions.items():
@@ -96,7 +98,7 @@ class Directory:
         for client, changes in subscriptions.items():
             if client not in sessions:
                 self._tell_subscriptions(client, changes)
-        if changed:
+        if is_news:
             added = tuple(one for one in changed.values() if one.members)
             removed = tuple(one.filter for one in changed.values() if not one.members)
             self._outbox.tell(MASTER, Interest(self.sequence, added, removed))
@@ -110,7 +112,8 @@ class Directory:
 
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
-        entry = (self.sequence + bool(self._changed), action)
+        self._is_awaited |= bool(self._subscriptions)
+        entry = (self.sequence + (bool(self._changed) or self._is_awaited), action)
         if entry[0] <= self._placed:
             action(now, False)
             return

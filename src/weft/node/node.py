@@ -540,6 +540,9 @@ class Node:
             elif kind is e.FilterHeld:
                 self._directory.note_filter(effect)  # type: ignore[arg-type]
                 self._issuing.replan()
+            elif kind is e.SessionSubscribed:
+                self._directory.note_subscription(effect)  # type: ignore[arg-type]
+                news |= effect.subscription is not None  # type: ignore[attr-defined]
             elif kind is e.FilterAsked:
                 news |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
             else:
@@ -579,8 +582,6 @@ class Node:
             case e.SessionGone(client):
                 self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
-            case e.SessionSubscribed():
-                self._directory.note_subscription(effect)
             case e.Declined(publication, filter_):
                 self._issuing.reissue(filter_, publication, now)
             case _:
