@@ -258,13 +258,11 @@ class Carrier:
         if publication.kept and self._custody.is_engaged(publication.key):
             self._custody.fail(publication.key)
 
-    def give_up(self, message: Message) -> None:
-        """Leave it to another attempt."""
-        self._fail(_carried(message))
-
-    def forget(self, message: Message) -> None:
-        """It was for somebody who is elsewhere, and has been sent there: another attempt is to go there too."""
-        self._seen.forget(origin_of(message))
+    def is_to_pass(self, message: Message, now: float) -> bool:
+        """Whether a message for somebody who is elsewhere is to go there: by every attempt, and once by each."""
+        origin = origin_of(message)
+        self._seen.forget(origin)
+        return self._seen.is_first((origin[0], origin[1] ^ message.attempt << 64, origin[2]), now)
 
     def _is_first(self, message: Message, now: float) -> bool:
         is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one

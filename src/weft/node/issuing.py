@@ -41,7 +41,6 @@ WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master,
 SLICE = 100  # publications that a node that is back is sent at a time
 ATTEMPTS = 256  # of one publication that one run of a node has to itself
 MOST_ATTEMPTS = 0xFFFF
-MOST_PASSES = 32  # hops of a message that no node has members for any more, until it is left to another attempt
 ROOM = "window"  # the reason for which publishers wait
 
 
@@ -429,9 +428,6 @@ class Issuing:
 
     def pass_on(self, message: Message) -> bool:
         """A message for a shared subscription that has no member here any more: to another node."""
-        if message.hops > MOST_PASSES:
-            self._carrier.give_up(message)
-            return False
         group = self._atlas.group(message.group)
         chosen = group.choose(but=self._atlas.node) if group is not None else None
         if chosen is not None:

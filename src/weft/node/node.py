@@ -336,8 +336,8 @@ class Node:
             self._happen(e.ArrivedForGroup(publication, message.group), now)
         elif message.group in self.broker.groups(publication.topic.decode()):
             self._issuing.pass_round(message)
-        elif self._issuing.pass_on(message):
-            self._carrier.forget(message)
+        elif self._carrier.is_to_pass(message, now):
+            self._issuing.pass_on(message)
 
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
@@ -345,9 +345,10 @@ class Node:
         if self.broker.session(client) is not None:
             publication = publication_of(content.decode(message.content), origin, now)
             self._happen(e.ArrivedForSession(publication, client), now)
-        elif (trail := self._moving.trail(client)) is not None and origin not in trail.had:
+            return
+        trail = self._moving.trail(client)
+        if trail is not None and origin not in trail.had and self._carrier.is_to_pass(message, now):
             self._issuing.send_after(message, trail)
-            self._carrier.forget(message)
 
     def _trace_here(self, peer: int, message: w.Message, now: float) -> None:
         name = content.name_of(message.content)

@@ -53,7 +53,7 @@ class _Ledger:
 
     sent: int = 0
     received: int = 0
-    open: dict[int, tuple[Key, object]] = field(default_factory=dict)  # by sequence: not acknowledged
+    open: dict[int, tuple[Key, object, _Hop]] = field(default_factory=dict)  # by sequence: not acknowledged
     done: list[int] = field(default_factory=list)  # to acknowledge
     troubles: list[tuple[int, frozenset[int], bool]] = field(default_factory=list)
 
@@ -94,8 +94,9 @@ class Custody:
     def send(self, peer: int, key: Key, message: object) -> None:
         link = self._links[peer]
         link.sent += 1
-        link.open[link.sent] = key, message
-        self._hops[key].sent += 1
+        hop = self._hops[key]
+        link.open[link.sent] = key, message, hop
+        hop.sent += 1
 
     def hold(self, key: Key) -> None:
         """There is a message more to come."""
@@ -118,7 +119,10 @@ class Custody:
         self._hops[key].failed = True
 
     def forget(self, key: Key) -> None:
-        """An attempt of this node's own is given up; what comes of it still is nobody's concern."""
+        """An attempt of this node's own is given up; what comes of it still is nobody's concern.
+
+        It may come back to this node, which is then engaged in it as any other: acknowledgements are not for that.
+        """
         self._hops.pop(key, None)
 
     def acknowledge(self, peer: int, ranges: Ranges, troubles: Iterable[tuple[int, tuple[int, ...], bool]]) -> None:
@@ -140,7 +144,7 @@ class Custody:
         lost = list(link.open.values())
         for sequence in list(link.open):
             self._close(link, sequence, (), failed=True)
-        return [(key, message) for key, message in lost if key in self._hops]
+        return [(key, message) for key, message, hop in lost if self._hops.get(key) is hop]
 
     def sync(self, position: int) -> None:
         self._synced = position
@@ -179,20 +183,19 @@ class Custody:
     def check_invariants(self) -> None:
         open_by_key: dict[Key, int] = {}
         for link in self._links.values():
-            for key, _ in link.open.values():
-                open_by_key[key] = open_by_key.get(key, 0) + 1
+            for key, _, hop in link.open.values():
+                open_by_key[key] = open_by_key.get(key, 0) + (self._hops.get(key) is hop)
         for key, hop in self._hops.items():
             assert hop.sent == open_by_key.get(key, 0), f"{key} waits for {hop.sent} and has {open_by_key.get(key, 0)}"
 
     def _close(self, link: _Ledger, sequence: int, owed: tuple[int, ...], failed: bool) -> None:
-        found = link.open.pop(sequence, None)
-        hop = self._hops.get(found[0]) if found is not None else None
-        if found is None or hop is None:
+        key, _, hop = link.open.pop(sequence, (None, None, None))
+        if hop is None or self._hops.get(key) is not hop:
             return
         hop.sent -= 1
         hop.owed.update(owed)
         hop.failed |= failed
-        self._touched[found[0]] = None
+        self._touched[key] = None
 
     def _answer(self, hop: _Hop, peer: int, sequence: int) -> None:
         link = self._links[peer]
