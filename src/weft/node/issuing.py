@@ -130,9 +130,9 @@ class Issuing:
             self._reroute()
 
     def lead(self, name: bytes) -> Lead:
-        """Trees that publications of QoS 0 go on, if that is all there is to say."""
+        """Trees that publications go on, if that is all there is to say; none where they stay here."""
         plan = self.plan(name)
-        if plan.groups or not self._is_sure:
+        if plan.groups or plan.owed or not self._is_sure:
             return UNSURE
         for filter_, topic in plan.trees:
             entry = self.entries.get(filter_)
