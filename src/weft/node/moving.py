@@ -383,10 +383,13 @@ class Moving:
             self._deadlines.at(now + self._parameters.moving, lambda then: self._happen(complete, then))
         there = [self._fetches[arrival.client, node] for node, _, is_up in places if is_up]
         self._directory.wait(lambda then, _: self._fetch_all(there, then), now)
+        self._deadlines.at(now + self._parameters.patience, lambda then: self._fetch_all(there, then))
 
     def _fetch_all(self, fetches: list[_Fetch], now: float) -> None:
+        """Ask for what waits elsewhere, when what it is for is in place here, or has been waited for long enough."""
         for fetch in fetches:
-            self._fetch(fetch, now)
+            if not fetch.token:
+                self._fetch(fetch, now)
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
@@ -399,10 +402,18 @@ class Moving:
 
         def lose_patience(then: float) -> None:
             if self._guests.get(client) == connection:
+                self._hold_back(client, then)
                 self._open_door(client, then)
 
         self._guests[client] = connection
         self._deadlines.at(now + self._parameters.moving, lose_patience)
+
+    def _hold_back(self, client: str, now: float) -> None:
+        """The client is let in before its session is whole: what comes for it waits for the rest, for as long again."""
+        session = self._broker.session(client)
+        if session is not None and session.persistent:
+            session.gathering = True
+            self._deadlines.at(now + self._parameters.moving, lambda then: self._happen(GatheredHere(client), then))
 
     def _open_door(self, client: str, now: float) -> None:
         connection = self._guests.pop(client, None)

@@ -222,6 +222,7 @@ class Node:
             return
         self._carrier.rewire(now)
         self._carrier.lose(event.peer, now)
+        self._deadlines.at(now + self.network.settling, lambda _: self._retention.compare_with_all())
         self._drain(n.LinkDrained(event.peer), now)
         if MASTER in self.atlas.up:
             self._outbox.tell(MASTER, w.LinkLost(event.peer))

@@ -33,6 +33,11 @@ class Retention:
             self._turn += 1
             self.compare_with(peers[self._turn % len(peers)])
 
+    def compare_with_all(self) -> None:
+        """A link was lost, and perhaps what was to be retained with it."""
+        for peer in sorted(node for node in self._atlas.up if node >= 0):
+            self.compare_with(peer)
+
     def compare_with(self, peer: int) -> None:
         self._outbox.tell(peer, RetainedDigest(tuple(self._replica.digests)))
 
