@@ -21,7 +21,7 @@ from weft.broker.enforcement import Enforcement
 from weft.broker.figure import Figures
 from weft.broker.inbound import Inbound
 from weft.broker.issuer import Issuer
-from weft.broker.lane import PUBLISH, Lane
+from weft.broker.lane import PUBLISH, Lane, Lone
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
@@ -111,7 +111,7 @@ class Broker:
             self.figures,
             self._next_number,
         )
-        self._lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters.packet_bytes)
+        self.lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters)
         self._window_lane = window_lane.WindowLane(
             self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
         )
@@ -204,6 +204,25 @@ class Broker:
         route = self._subscriptions.routes.route(name)
         return len(route.targets) + len(route.groups)
 
+    def lone(self, event: e.Received) -> Lone | None:
+        """What a read brings, if it is one publication that the lane is sure of, and nobody has to wait for it."""
+        connection = self._connections.get(event.connection)
+        if connection is None or connection.session is None or connection.closing or connection.pieces is not None:
+            return None
+        lone = self.lane.find(event.data, connection.version is p.Version.V5)
+        if lone is None or (connection.allowed is not None and lone.name not in connection.allowed):
+            return None
+        return None if any(one.congested for one in lone.route.receivers) else lone
+
+    def take_lone(self, event: e.Received, lone: Lone, now: float) -> tuple[str, list[e.Effect]]:
+        """The client that has published it, and what that leads to here."""
+        connection = self._connections[event.connection]
+        assert connection.session is not None
+        connection.heard = now
+        self.figures.bytes_received += len(event.data)
+        self.lane.count_received(1, lone.payload)
+        return connection.session.client, self.lane.give(lone)
+
     def check_invariants(self) -> None:
         connected = [one for one in self._sessions if one.connection is not None]
         assert self.figures.connected == len(connected)
@@ -278,7 +297,7 @@ class Broker:
     def _arrive_run(self, run: Run, now: float) -> None:
         """What the lane is not sure of goes the long way."""
         data, at, end = run.packets, 0, len(run.packets)
-        while (at := self._lane.pass_in(data, at)) < end:
+        while (at := self.lane.pass_in(data, at)) < end:
             try:
                 framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
                 if framed is None or framed[1] > end:
@@ -423,7 +442,7 @@ class Broker:
             if connection.session is not None:
                 head = data[at]
                 if head == PUBLISH:
-                    at = self._lane.pass_on(connection, data, at)
+                    at = self.lane.pass_on(connection, data, at)
                 elif head == window_lane.PUBLISH and not self._inbound.journal.full:
                     at = self._window_lane.pass_on(connection, data, at, now)
                 elif head == window_lane.PUBACK:
