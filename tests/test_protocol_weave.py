@@ -198,7 +198,15 @@ def test_publications_are_forgotten_in_time():
     router = node(3, {3, 5}, {5})
     for number in range(50):
         router.handle(Received(5, Woven(Publication(9, number, 0), 1)), 100.0 * number)
-    assert len(router._recall) <= 2 * 11
+    assert len(router._recall) <= 2 * 2 * 11  # two steps each, for at most twice as long
+
+
+def test_publications_are_remembered_for_as_long_as_they_may_travel():
+    router = node(3, {3, 5}, {5})
+    for number in range(50):
+        said = Received(5, Woven(Publication(9, number, 0), 1))
+        assert deliveries(router.handle(said, 700.0 * number)) == [1]
+        assert router.handle(said, 700.0 * number + 1000.0) == []
 
 
 def test_subscriptions_are_the_concern_of_the_master():

@@ -27,7 +27,7 @@ class Opened(Event):
     visitor: Visitor = HERE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # made for every read, so not frozen
 class Received(Event):
     connection: int
     data: bytes
@@ -166,7 +166,7 @@ class Effect:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # made for every read, so not frozen
 class Send(Effect):
     connection: int
     data: bytes

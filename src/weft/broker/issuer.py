@@ -6,7 +6,7 @@ messages do not go back on a topic, even where clocks do: who publishes has seen
 
 from collections.abc import Callable
 
-from weft.broker.publication import Publication
+from weft.broker.publication import Origin, Publication
 from weft.broker.route import UNSURE, Lead
 
 TICK = 1e-6  # seconds
@@ -33,6 +33,9 @@ class Issuer:
             self.numbered(publication)
 
     def numbered(self, publication: Publication) -> Publication:
-        self.count += 1
-        publication.origin = self.node, self.incarnation, self.count
+        publication.origin = self.next_origin()
         return publication
+
+    def next_origin(self) -> Origin:
+        self.count += 1
+        return self.node, self.incarnation, self.count

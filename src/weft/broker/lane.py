@@ -9,30 +9,47 @@ The lane leaves to the long way what it is not sure of: topics whose receivers a
 receivers that need a PUBLISH of their own, names of which
 it is not known that the client may publish on them, packets of 16 KiB or more. It stops at the first such packet.
 
-In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes.
+In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes. What comes
+alone need not be made a run of: `find` and `give` are for the network's lane (node/lane.py).
 """
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 
 from weft.broker.connection import Connection
-from weft.broker.effect import AcceptedRun
+from weft.broker.effect import AcceptedRun, Effect, Send
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
 from weft.broker.route import Route, Routes
 from weft.wire.content import Run
-from weft.wire.mqtt.field import varint
+from weft.wire.mqtt.field import binary, read_string, varint
 from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.reason import PacketError
+from weft.wire.mqtt.topic import is_name
 
 PUBLISH = 0x30
 NOWHERE = Route([], [], 0)
 
 
+@dataclass(slots=True)
+class Lone:
+    """A publication that is all that a read has brought."""
+
+    route: Route
+    name: bytes
+    packet: bytes  # PUBLISH of MQTT 3.1.1
+    payload: int  # bytes
+
+
 class Lane:
-    def __init__(self, outbox: Outbox, routes: Routes, figures: Figures, packet_bytes: int) -> None:
+    def __init__(self, outbox: Outbox, routes: Routes, figures: Figures, parameters: Parameters) -> None:
         self._outbox = outbox
+        self._routes = routes
         self._by_name = routes.by_name
         self._figures = figures
-        self._packet_bytes = packet_bytes
+        self._packet_bytes = parameters.packet_bytes
+        self._levels = parameters.topic_levels
         self._runs: dict[Hashable, list[tuple[bytes, int]]] = {}  # in a network: what goes where, of one read
 
     def pass_on(self, connection: Connection, data: bytes, at: int) -> int:
@@ -45,6 +62,48 @@ class Lane:
     def pass_in(self, data: bytes, at: int) -> int:
         """The same for a run that has come from another node."""
         return self._pass_on(None, False, data, at)
+
+    def find(self, packet: bytes, is5: bool = False) -> Lone | None:
+        """A publication that comes alone, if the lane is sure of its receivers."""
+        end = len(packet)
+        if end < 5 or packet[0] != PUBLISH:
+            return None
+        body, length = 2, packet[1]
+        if length > 127:
+            more, body = packet[2], 3
+            length = length & 127 | more << 7
+            if more > 127 or not more or length > self._packet_bytes:
+                return None
+        name_end = body + 2 + (packet[body] << 8 | packet[body + 1])
+        if body + length != end or name_end > end or (is5 and (name_end == end or packet[name_end])):
+            return None
+        name = packet[body + 2 : name_end]
+        route = self._by_name.get(name) or self._learned(name)
+        if route is None or not route.is_plain:
+            return None
+        return Lone(route, name, _without_properties(packet) if is5 else packet, end - name_end - is5)
+
+    def _learned(self, name: bytes) -> Route | None:
+        try:
+            text, _ = read_string(binary(name), 0, len(name) + 2)
+        except PacketError:
+            return None
+        return self._routes.route(name) if is_name(text) and text.count("/") < self._levels else None
+
+    def give(self, lone: Lone) -> list[Effect]:
+        """Send a publication to its receivers."""
+        figures, route, packet = self._figures, lone.route, lone.packet
+        packet5 = _with_properties(packet) if route.put5 else packet
+        sends: list[Effect] = []
+        for connection in route.receivers:
+            if connection.stuck or connection.closing:
+                figures.dropped += 1
+                continue
+            data = packet5 if connection.version is Version.V5 else packet
+            sends.append(Send(connection.number, data))
+            figures.bytes_sent += len(data)
+        self._count(len(route.receivers), 1, lone.payload)
+        return sends
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
         known, allowed = self._by_name.get, source.allowed if source is not None else None
@@ -97,13 +156,16 @@ class Lane:
 
     def _receive(self, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
         """What a client of this node has said; other nodes may want it too."""
+        self.count_received(packets, payload)
+        if route.lead is not None:
+            parts = self._runs.setdefault(route.lead, [])
+            parts.append((_without_properties(run) if is5 else run, packets))
+
+    def count_received(self, packets: int, payload: int) -> None:
         figures = self._figures
         figures.packets_received += packets
         figures.publications_received += packets
         figures.publication_bytes_received += payload
-        if route.lead is not None:
-            parts = self._runs.setdefault(route.lead, [])
-            parts.append((_without_properties(run) if is5 else run, packets))
 
     def _hand_over(self, source: Connection) -> None:
         """What goes the same way in the network goes together, also where other publications came between."""

@@ -93,7 +93,8 @@ class Wire(asyncio.Protocol):
         except FrameError as error:
             self.refuse(str(error))
             return
-        frames = [frame for frame in frames if type(frame) not in PULSES or not self._is_pulse(frame)]
+        if len(frames) != 1 or type(frames[0]) in PULSES:
+            frames = [frame for frame in frames if not self._is_pulse(frame)]
         if frames:
             self.owner.heard(self, frames)
 

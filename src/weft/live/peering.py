@@ -168,9 +168,16 @@ class Peering:
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         bond = _bond(wire)
-        if not bond.is_open:
-            return
-        if bond.hello is None and frames:
+        number = bond.peer_number
+        if bond.linked and number is not None:
+            if number == MASTER:
+                self._listen_in(frames)
+            self._handle(Heard(number, tuple(frames)))
+        elif bond.is_open:
+            self._hear_early(bond, frames)
+
+    def _hear_early(self, bond: Bond, frames: Sequence[Frame]) -> None:
+        if bond.hello is None:
             self._greet(bond, frames[0])
             frames = frames[1:]
         if not bond.linked:

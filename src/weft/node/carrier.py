@@ -15,7 +15,7 @@ from weft.broker.publication import Origin
 from weft.node.atlas import Atlas
 from weft.node.figure import Figures
 from weft.node.parameters import Parameters
-from weft.node.seen import Seen
+from weft.node.seen import ORIGIN, Seen
 from weft.protocol.convey import Ranged
 from weft.protocol.custody import Custody
 from weft.protocol.router import (
@@ -32,6 +32,7 @@ from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
 from weft.wire.frame import EVERYBODY, Carry, Form, Message, topic_of
+from weft.wire.frame_codec import PLACE
 
 DIRECT = "$weft/direct"
 SESSION = "$weft/session/"  # and the client: for a session that was at another node before
@@ -56,6 +57,16 @@ class Carried(Publication):
     def key(self) -> Key:
         return self.issuer, self.incarnation, self.count, self.attempt
 
+    @property
+    def identity(self) -> bytes:
+        return _identity(self.topic, self.issuer, self.incarnation, self.count, self.attempt)
+
+
+def _identity(topic: int, issuer: int, incarnation: int, count: int, attempt: int) -> bytes:
+    """The bytes by which a message in custody of nobody begins, and the attempt where it is."""
+    place = PLACE.pack(topic, issuer, incarnation, count)
+    return place + attempt.to_bytes(2) if attempt else place
+
 
 def _carried(message: Message) -> Carried:
     return Carried(
@@ -77,6 +88,10 @@ def _number(message: Message) -> int:
     return message.incarnation << 80 | message.count << 16 | message.attempt
 
 
+def _identity_of(message: Message) -> bytes:
+    return _identity(message.topic, message.issuer, message.incarnation, message.count, message.attempt)
+
+
 class Carrier:
     def __init__(self, atlas: Atlas, custody: Custody, seen: Seen, figures: Figures, parameters: Parameters) -> None:
         self._atlas = atlas
@@ -86,13 +101,14 @@ class Carrier:
         self._patience = Patience(parameters.settling * 1000, parameters.memory * 1000)
         self.router = Weave(atlas.node, atlas, atlas.fingers, patience=self._patience)
         self.own: tuple[int, int] = (atlas.node, 0)  # number and incarnation
+        self.own_bytes = bytes(8)  # the incarnation
         self.stuck: set[int] = set()  # peers that have not kept up for too long
         self._out: dict[int, list[Message]] = {}
 
     def name(self, node: int, incarnation: int) -> None:
         """This node has got its number."""
         if self.own != (node, incarnation):
-            self.own = node, incarnation
+            self.own, self.own_bytes = (node, incarnation), incarnation.to_bytes(8)
             self.router = Weave(node, self._atlas, self._atlas.fingers, patience=self._patience)
 
     def rewire(self, now: float) -> None:
@@ -102,7 +118,7 @@ class Carrier:
     def issue(self, message: Message, way: tuple[int, ...] | None, now: float) -> None:
         """Send a publication of this node's on one topic; without a way and a table, over the whole ring."""
         if self._is_plain(message, None, now):
-            self.router.own(message.issuer, _number(message), message.topic, now * 1000)
+            self.router.own(_identity_of(message), now * 1000)
             self._spread(message, None, now)
             return
         publication = _carried(message)
@@ -167,18 +183,20 @@ class Carrier:
 
     def _is_plain(self, message: Message, sender: int | None, now: float) -> bool:
         """Whether it is of QoS 0, within its tree, and the table alone says where it goes."""
-        if message.form is not Form.WOVEN or message.kept or message.token or self.stuck:
+        if message.form is not Form.WOVEN or message.kept or message.token:
             return False
-        table = self.router.tables.get(message.topic)
-        return (
-            table is not None
-            and table <= self._atlas.up
-            and self.router.relies_on_table(message.topic, sender, now * 1000)
-        )
+        return self.relied_on(message.topic, sender, now) is not None
+
+    def relied_on(self, topic: int, sender: int | None, now: float) -> tuple[int, ...] | None:
+        """Where the table says that what comes from a sender goes; None if there is more to it than the table."""
+        table = self.router.tables.get(topic)
+        if table is None or self.stuck or not table <= self._atlas.up:
+            return None
+        return tuple(sorted(table - {sender})) if self.router.relies_on_table(topic, sender, now * 1000) else None
 
     def _spread(self, message: Message, sender: int | None, now: float) -> None:
         """The short way of what is plain, which most messages are: one message for all neighbours."""
-        found = self.router.spread(message.issuer, _number(message), message.topic, sender, now * 1000)
+        found = self.router.spread(_identity_of(message), message.topic, sender, now * 1000)
         if found is None:
             return
         peers, is_delivered = found
@@ -262,7 +280,7 @@ class Carrier:
         """Whether a message for somebody who is elsewhere is to go there: by every attempt, and once by each."""
         origin = origin_of(message)
         self._seen.forget(origin)
-        return self._seen.is_first((origin[0], origin[1] ^ message.attempt << 64, origin[2]), now)
+        return self._seen.is_first(ORIGIN.pack(*origin) + message.attempt.to_bytes(2), now)
 
     def _is_first(self, message: Message, now: float) -> bool:
         is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one
@@ -270,7 +288,7 @@ class Carrier:
             return False
         if message.kept:
             return self._seen.take(origin_of(message), message.floor, now)
-        return self._seen.is_first(origin_of(message), now)
+        return self._seen.is_first(ORIGIN.pack(*origin_of(message)), now)
 
 
 def origin_of(message: Message) -> Origin:

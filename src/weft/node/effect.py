@@ -25,7 +25,7 @@ class Unlinked(Event):
     peer: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # made for every read, so not frozen
 class Heard(Event):
     """Frames of a peer, all that one read brought."""
 
@@ -52,7 +52,7 @@ class Synced(Event):
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # made for every read, so not frozen
 class Tell(Effect):
     """Send a frame. What is told to one peer in one event is best written at once."""
 

@@ -226,21 +226,24 @@ class Issuing:
 
     def issue_run(self, trees: Trees, run: Run, now: float) -> None:
         """Publications of QoS 0 that go the same way."""
-        self._figures.issued += run.count
-        rate = self.rates.setdefault(run.name.decode(), [0, 0])
-        rate[0] += run.count
-        rate[1] += len(run.packets)
+        self.count(run)
         publication = self._numbered(Publication(run.name, b""))
         assert publication.origin is not None
         message = Message(Form.WOVEN, 0, *publication.origin, 0, content.encode_run(run, now))
         for filter_, topic in trees:
-            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+            self._carrier.issue(_on(message, topic), self.way(filter_), now)
+
+    def count(self, run: Run) -> None:
+        self._figures.issued += run.count
+        rate = self.rates.setdefault(run.name.decode(), [0, 0])
+        rate[0] += run.count
+        rate[1] += len(run.packets)
 
     def trace(self, name: str, token: int, now: float) -> None:
         message = self._message(Publication(name.encode(), b"", issued=now, origin=(*self._carrier.own, 0)), now)
         message.token = token
         for filter_, topic in self.plan(name.encode()).trees:
-            self._carrier.issue(_on(message, topic), self._way(filter_), now)
+            self._carrier.issue(_on(message, topic), self.way(filter_), now)
 
     def restore(self, publication: Publication, owing: record.Owing | None, run: int, now: float) -> None:
         """What was owed when this node ended, to everybody or to some. Runs number the starts of this node."""
@@ -289,7 +292,7 @@ class Issuing:
             if message.kept and not self._custody.is_engaged(key):
                 continue  # another attempt has been made
             if leads_on:
-                self._carrier.issue(message, self._way(filter_), now)
+                self._carrier.issue(message, self.way(filter_), now)
             if message.kept:
                 self._custody.release(key)
 
@@ -388,7 +391,7 @@ class Issuing:
         for filter_, topic in plan.trees:
             one = _on(message, topic)
             if not self._await_way(filter_, one, now):
-                self._carrier.issue(one, self._way(filter_), now)
+                self._carrier.issue(one, self.way(filter_), now)
 
     def _to_group(
         self, filter_: str, message: Message, publication: Publication, now: float, debt: Debt | None = None
@@ -440,7 +443,7 @@ class Issuing:
         one.group = group
         return one
 
-    def _way(self, filter_: str) -> tuple[int, ...] | None:
+    def way(self, filter_: str) -> tuple[int, ...] | None:
         entry = self.entries.get(filter_)
         return entry.way if entry is not None else None
 

@@ -28,18 +28,19 @@ from weft.node.effect import MASTER
 from weft.node.figure import Figures
 from weft.node.identity import Identity
 from weft.node.issuing import Issuing
+from weft.node.lane import Lane
 from weft.node.moving import Moving
 from weft.node.outbox import Gate, Outbox
 from weft.node.parameters import DEFAULT, Parameters
 from weft.node.recovery import Recovery
 from weft.node.retention import Retention, publication_of
-from weft.node.seen import Seen
+from weft.node.seen import ORIGIN, Seen
 from weft.protocol.custody import Custody, ranges_of
 from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.content import Run
-from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body
+from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body, message_of
 from weft.wire.frame_field import FrameError
 
 BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
@@ -112,6 +113,16 @@ class Node:
         )
         assert self.broker.replica is not None
         self._retention = Retention(self.broker.replica, self.atlas, self._outbox, self._retain)
+        self._lane = Lane(
+            self.atlas,
+            self._carrier,
+            self._issuing,
+            self._issuer,
+            self._seen,
+            self._outbox,
+            self.traffic,
+            self.broker,
+        )
         self._source: int | None = None  # the connection that this event came from
         self._synced = position
         self._ready = 0  # the position from which on this node may speak
@@ -140,6 +151,9 @@ class Node:
     # Events
 
     def handle(self, event: e.Event, now: float) -> list[e.Effect]:
+        effects = self._in_lane(event, now)
+        if effects is not None:
+            return effects
         self._issuing.look_at_lease(now)
         handler = self._EVENTS.get(type(event))
         if handler is not None:
@@ -154,9 +168,20 @@ class Node:
         self._source = None
         return effects
 
+    def _in_lane(self, event: e.Event, now: float) -> list[e.Effect] | None:
+        """What an event leads to, if the lane takes it."""
+        if type(event) is n.Heard:
+            frame = event.frames[0] if len(event.frames) == 1 else None
+            if type(frame) is w.Passing and event.peer in self.atlas.up:
+                return self._lane.pass_on(event.peer, frame, now)
+        elif type(event) is e.Received and not self._congested:
+            self._issuing.look_at_lease(now)
+            return self._lane.publish(event, now)
+        return None
+
     def next_deadline(self) -> float | None:
-        deadlines = [one for one in (self.broker.next_deadline(), self._deadlines.next()) if one is not None]
-        return min(deadlines, default=None)
+        own, broker = self._deadlines.next(), self.broker.next_deadline()
+        return own if broker is None or (own is not None and own < broker) else broker
 
     def on_timer(self, now: float) -> list[e.Effect]:
         due = self.broker.next_deadline()
@@ -215,6 +240,7 @@ class Node:
         if event.peer not in self.atlas.up:
             return
         self.atlas.up.discard(event.peer)
+        self._lane.forget()
         if event.peer == MASTER:
             self._issuing.lose_lease(now)
             self._directory.lose_master(now)
@@ -234,6 +260,7 @@ class Node:
     def _lose_patience(self, peer: int) -> None:
         if peer in self._congested:
             self._carrier.stuck.add(peer)
+            self._lane.forget()
             self._outbox.release(("link", peer))
 
     def _drain(self, event: n.LinkDrained, now: float) -> None:
@@ -272,10 +299,11 @@ class Node:
         for frame in event.frames:
             if type(frame) in (NODES_WORDS if event.peer == MASTER else MASTERS_WORDS):
                 continue  # tables are the master's, and publications other nodes'
-            if type(frame) is w.Carry:
+            if isinstance(frame, w.Carry | w.Passing):
                 with suppress(FrameError):  # of a peer that does not speak as agreed
                     if event.peer in self.atlas.up:
-                        self._take(event.peer, frame, arrived, kept, now)
+                        messages = (message_of(frame),) if isinstance(frame, w.Passing) else frame.messages
+                        self._take(event.peer, messages, arrived, kept, now)
                 continue
             self._arrive(arrived, kept, now)
             handler = self._FRAMES.get(type(frame))
@@ -287,9 +315,14 @@ class Node:
             self._outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _take(
-        self, peer: int, frame: w.Carry, arrived: list[Publication | Run], kept: list[tuple[Key, bytes]], now: float
+        self,
+        peer: int,
+        messages: tuple[w.Message, ...],
+        arrived: list[Publication | Run],
+        kept: list[tuple[Key, bytes]],
+        now: float,
     ) -> None:
-        for message in frame.messages:
+        for message in messages:
             content.check(message.content)
             first = self._carrier.receive(peer, message, now)
             if message.token:
@@ -393,6 +426,7 @@ class Node:
             self._become(frame.node)
             self._outbox.add(n.Named(frame.node))
         self._carrier.rewire(now)
+        self._lane.forget()
         self._issuing.replan()
         self._issuing.ask_again()
         for session in self.broker.sessions():
@@ -439,6 +473,7 @@ class Node:
 
     def _directed(self, peer: int, frame: w.Way, now: float) -> None:
         self.atlas.version = max(self.atlas.version, frame.version)
+        self._lane.forget()
         self._issuing.answer(frame.filter, frame.is_held, frame.peers, now)
 
     def _listed(self, peer: int, frame: w.Filters, now: float) -> None:
@@ -517,6 +552,7 @@ class Node:
 
     def _changed(self, version: int, now: float) -> None:
         self.atlas.version = max(self.atlas.version, version)
+        self._lane.forget()
         self._issuing.replan()
         self._issuing.hurry(now)
 
@@ -552,7 +588,7 @@ class Node:
 
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
-        self._seen.is_first(publication.origin, now)
+        self._seen.is_first(ORIGIN.pack(*publication.origin), now)
         answer, after = self._answer_to(publication), self._position_of(publication)
         self._issuing.issue(publication, self._source, now, answer, after)
 

@@ -26,7 +26,7 @@ class Outbox:
     def __init__(self) -> None:
         self._effects: list[Effect] = []
         self._holds: dict[int, set[Hashable]] = {}  # connection -> reasons
-        self._gates: dict[int, deque[Gate]] = {}  # by connection, those that are shut, in order
+        self.gates: dict[int, deque[Gate]] = {}  # by connection, those that are shut, in order
 
     def add(self, effect: Effect) -> None:
         self._effects.append(effect)
@@ -38,7 +38,7 @@ class Outbox:
         self._effects.append(Note(event, 0, client, detail))
 
     def send(self, effect: Send | Close) -> None:
-        gates = self._gates.get(effect.connection)
+        gates = self.gates.get(effect.connection)
         (gates[-1].waiting if gates else self._effects).append(effect)
 
     def hold(self, connection: int, reason: Hashable) -> None:
@@ -64,21 +64,21 @@ class Outbox:
     def shut(self, connection: int) -> Gate:
         """Keep what the connection is sent from now on, until the gate is opened, and those before it are."""
         gate = Gate()
-        self._gates.setdefault(connection, deque()).append(gate)
+        self.gates.setdefault(connection, deque()).append(gate)
         return gate
 
     def open(self, connection: int, gate: Gate) -> None:
         gate.is_open = True
-        gates = self._gates.get(connection)
+        gates = self.gates.get(connection)
         while gates and gates[0].is_open:
             self._effects += gates.popleft().waiting
         if not gates:
-            self._gates.pop(connection, None)
+            self.gates.pop(connection, None)
 
     def drop(self, connection: int) -> None:
         """The connection is gone."""
         self._holds.pop(connection, None)
-        self._gates.pop(connection, None)
+        self.gates.pop(connection, None)
 
     def flush(self) -> list[Effect]:
         effects, self._effects = self._effects, []

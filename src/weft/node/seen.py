@@ -8,10 +8,12 @@ Across a crash a node remembers by session (Session.had), which is what counts: 
 """
 
 from math import inf
+from struct import Struct
 
 from weft.broker.publication import Origin
 
 Issuer = tuple[int, int]  # node and incarnation
+ORIGIN = Struct(">IQQ")  # a publication's number, as it is on the wire
 
 
 class _Taken:
@@ -26,13 +28,13 @@ class _Taken:
 class Seen:
     def __init__(self, memory: float) -> None:
         self._memory = memory  # seconds
-        self._new: set[Origin] = set()
-        self._old: set[Origin] = set()
+        self._new: set[bytes] = set()
+        self._old: set[bytes] = set()
         self._turned = 0.0
         self._taken: dict[Issuer, _Taken] = {}
 
-    def is_first(self, origin: Origin, now: float) -> bool:
-        """Whether it is the first time; QoS 0, and this node's own."""
+    def is_first(self, origin: bytes, now: float) -> bool:
+        """Whether it is the first time, by the bytes of its number; QoS 0, and this node's own."""
         if now - self._turned > self._memory / 2:
             self._old, self._new, self._turned = self._new, set(), now
         if origin in self._new or origin in self._old:

@@ -7,6 +7,7 @@ The issuer of a publication has it already: a router delivers to every other sub
 whether it subscribes or not. Messages that carry a publication count their hops from the issuer.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +20,11 @@ class Publication:
     number: int  # distinguishes the publications of an issuer
     topic: int
     content: bytes = b""
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells it from all others, on its topic."""
+        return self.issuer, self.number, self.topic
 
 
 class Packet:

@@ -29,9 +29,9 @@ away lately keeps silent where somebody has not heard of it yet.
 Without a ring there is no fallback, and only members can publish.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from math import inf
 
 from weft.protocol.convey import Pie, Ranged
 from weft.protocol.finger import FingerTable
@@ -53,7 +53,7 @@ from weft.protocol.router import (
 )
 
 NOBODY: frozenset[int] = frozenset()
-Step = Literal["delivered", "passed on", "fallen back"]
+DELIVERED, PASSED_ON, FALLEN_BACK = 1, 2, 4  # steps that are taken once with each publication
 
 
 @dataclass(frozen=True)
@@ -81,28 +81,31 @@ class Entering(Message):
     way: tuple[int, ...] = ()  # the peers that are left of it; by the ring where none are
 
 
-@dataclass
 class Recall:
-    """Which steps a node has taken with the publications of late."""
+    """Which steps a node has taken with the publications of late.
 
-    memory: float  # milliseconds
-    _taken: dict[tuple[Step, int, int, int], float] = field(default_factory=dict)  # when, the oldest first
+    Two generations, so that nothing is taken out one by one: to look for the oldest at the front of a dict costs more
+    the more have been taken from there.
+    """
 
-    def is_first(self, step: Step, publication: Publication, now: float) -> bool:
+    def __init__(self, memory: float) -> None:
+        self._memory = memory  # milliseconds that a step is remembered at least, and at most twice as long
+        self._new: dict[Hashable, int] = {}  # steps by publication
+        self._old: dict[Hashable, int] = {}
+        self._turned = -inf
+
+    def is_first(self, step: int, identity: Hashable, now: float) -> bool:
         """True once for each step and publication."""
-        return self.is_first_of(step, publication.issuer, publication.number, publication.topic, now)
-
-    def is_first_of(self, step: Step, issuer: int, number: int, topic: int, now: float) -> bool:
-        while self._taken and next(iter(self._taken.values())) < now - self.memory:
-            del self._taken[next(iter(self._taken))]
-        key = step, issuer, number, topic
-        if key in self._taken:
-            return False
-        self._taken[key] = now
-        return True
+        if now - self._turned > self._memory:
+            self._old, self._new, self._turned = self._new, {}, now
+        taken = self._new.get(identity)
+        if taken is None:
+            taken = self._old.get(identity, 0)
+        self._new[identity] = taken | step
+        return not taken & step
 
     def __len__(self) -> int:
-        return len(self._taken)
+        return len(self._new) + len(self._old)
 
 
 class Weave(Router):
@@ -128,7 +131,7 @@ class Weave(Router):
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
             case Published(publication):
-                self.own(publication.issuer, publication.number, publication.topic, now)
+                self.own(publication.identity, now)
                 return self._enter(publication, 0, self.ways.get(publication.topic, ()), now)
             case Received(sender, Woven(publication, hops)):
                 return self._pass_on(publication, hops, sender, now)
@@ -177,7 +180,7 @@ class Weave(Router):
 
     def _pass_on(self, publication: Publication, hops: int, sender: int | None, now: float) -> list[Effect]:
         """Deliver and forward to all neighbours but the sender, which is None where the publication enters the tree."""
-        found = self.spread(publication.issuer, publication.number, publication.topic, sender, now)
+        found = self.spread(publication.identity, publication.topic, sender, now)
         if found is None:
             return []
         peers, is_delivered = found
@@ -187,23 +190,26 @@ class Weave(Router):
             return effects
         return effects + self._fall_back(publication, hops, now)
 
-    def own(self, issuer: int, number: int, topic: int, now: float) -> None:
+    def own(self, identity: Hashable, now: float) -> None:
         """Note a publication of this node's: it is not delivered here."""
-        self._recall.is_first_of("delivered", issuer, number, topic, now)
+        self._recall.is_first(DELIVERED, identity, now)
 
     def spread(
-        self, issuer: int, number: int, topic: int, sender: int | None, now: float
+        self, identity: Hashable, topic: int, sender: int | None, now: float
     ) -> tuple[frozenset[int], bool] | None:
         """The neighbours that a publication goes on to, and whether it is delivered here; None if it came before.
 
         Where the table is relied on this is all that there is to do. Who carries many publications asks for it
         directly, and spares the events and effects.
         """
-        if not self._recall.is_first_of("passed on", issuer, number, topic, now):
+        is_delivered = self.take(identity, topic, now)
+        return None if is_delivered is None else (self.tables.get(topic, NOBODY) - {sender}, is_delivered)
+
+    def take(self, identity: Hashable, topic: int, now: float) -> bool | None:
+        """Note that a publication is passed on. Whether it is delivered here; None if it came before."""
+        if not self._recall.is_first(PASSED_ON, identity, now):
             return None
-        subscribes = self.membership.subscribes(self.node, topic)
-        is_delivered = subscribes and self._recall.is_first_of("delivered", issuer, number, topic, now)
-        return self.tables.get(topic, NOBODY) - {sender}, is_delivered
+        return self.membership.subscribes(self.node, topic) and self._recall.is_first(DELIVERED, identity, now)
 
     def relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
         if topic not in self.tables:
@@ -212,7 +218,7 @@ class Weave(Router):
         return known and now >= self._settled.get(topic, now)
 
     def _fall_back(self, publication: Publication, hops: int, now: float) -> list[Effect]:
-        if not self._recall.is_first("fallen back", publication, now):
+        if not self._recall.is_first(FALLEN_BACK, publication.identity, now):
             return []
         if self.pie is None:
             return self._deliver(publication, hops, now)
@@ -231,4 +237,4 @@ class Weave(Router):
     def _deliver(self, publication: Publication, hops: int, now: float) -> list[Effect]:
         if not self.membership.subscribes(self.node, publication.topic):
             return []
-        return [Deliver(publication, hops)] if self._recall.is_first("delivered", publication, now) else []
+        return [Deliver(publication, hops)] if self._recall.is_first(DELIVERED, publication.identity, now) else []

@@ -19,6 +19,7 @@ _HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and
 _LIFE = Struct(">d")
 _RETAIN, _EXPIRES, _PROPERTIES, _RUN = 4, 8, 16, 32
 _COUNT = Struct(">I")
+_LENGTH = Struct(">H")
 
 
 @dataclass(slots=True)
@@ -120,6 +121,21 @@ def decode_run(data: bytes) -> Run:
         return Run(data[at + 4 :], count, data[17:name_end], data[name_end:at].decode())
     except (error, UnicodeDecodeError) as cause:
         raise FrameError("A run of another node cannot be read.") from cause
+
+
+def content_of(data: bytes, at: int) -> bytes:
+    """The content of one publication of QoS 0, where its publisher and its PUBLISH stand in some bytes."""
+    try:
+        packet_at = at + 2 + _LENGTH.unpack_from(data, at)[0]
+        packet = data[packet_at:]
+        body = 3 if packet[1] > 127 else 2
+        name_end = body + 2 + _LENGTH.unpack_from(packet, body)[0]
+    except (error, IndexError) as cause:
+        raise FrameError("A publication of another node ends within its head.") from cause
+    if name_end > len(packet):
+        raise FrameError("A publication of another node ends within its name.")
+    head = _HEAD.pack(_RUN, 0.0, name_end - body - 2, packet_at - at - 2, 4 + len(packet))
+    return b"".join((head, packet[body + 2 : name_end], data[at + 2 : packet_at], _COUNT.pack(1), packet))
 
 
 def count_of(data: bytes) -> int:

@@ -422,6 +422,18 @@ class Carry(Frame):
     messages: tuple[Message, ...]
 
 
+@dataclass(slots=True)
+class Passing(Frame):
+    """A message of QoS 0 that comes alone, within its tree or into it, as most do: bytes that go on as they are.
+
+    Made for every publication and node, so not frozen.
+    """
+
+    hops: int  # this one included
+    enters: bool  # it comes from outside the tree
+    rest: bytes  # topic, issuer, incarnation and count of the message, who has published it, and its PUBLISH of 3.1.1
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Comes with an acknowledgement: not everybody has it."""

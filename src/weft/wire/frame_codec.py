@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from struct import Struct, error
 
 from weft.wire import frame as w
+from weft.wire.content import content_of
 from weft.wire.frame_field import (
     BLOB,
     BYTE,
@@ -38,6 +39,8 @@ _HEAD = Struct(">BBQIQQ")  # form and flags, hops, topic, issuer, incarnation, c
 _CUSTODY = Struct(">HQ")  # attempt, floor
 _RANGE = Struct(">QQ")
 _TOKEN = Struct(">Q")
+PLACE = Struct(">QIQQ")  # topic, issuer, incarnation, count
+_PASSING = Struct(">IBB?I")  # length, kind, hops, whether it enters, length of the rest
 _SAME, _KEPT, _GROUP, _TRACED = 4, 8, 16, 32
 
 
@@ -106,6 +109,15 @@ def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message
         raise FrameError("The first message of a frame has no content.")
     one.content = content
     return one, content, at
+
+
+def message_of(passing: w.Passing) -> w.Message:
+    """A message that came alone, as others are."""
+    rest, form = passing.rest, w.Form.ENTERING if passing.enters else w.Form.WOVEN
+    if len(rest) < PLACE.size:
+        raise FrameError("A frame ends within a message.")
+    topic, issuer, incarnation, count = PLACE.unpack_from(rest)
+    return w.Message(form, topic, issuer, incarnation, count, passing.hops, content_of(rest, PLACE.size))
 
 
 _FORMS = list(w.Form)
@@ -185,7 +197,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     55: _frame(w.SessionTaken, TEXT, NUMBER),
     56: _frame(w.RetainedDigest, many(NUMBER)),
     57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),
+    58: _frame(w.Passing, BYTE, FLAG, BLOB),
 }
+PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
 
 
@@ -196,6 +210,8 @@ def encode_body(frame: w.Frame) -> bytes:
 
 
 def encode(frame: w.Frame) -> bytes:
+    if type(frame) is w.Passing and (length := len(frame.rest)) <= FRAME_BYTES - 7:
+        return _PASSING.pack(length + 7, PASSING, frame.hops, frame.enters, length) + frame.rest
     body = encode_body(frame)
     if len(body) > FRAME_BYTES:
         raise ValueError(f"A {type(frame).__name__} of {len(body):,} bytes is longer than {FRAME_BYTES:,}.")
@@ -239,8 +255,12 @@ class FrameReader:
         self._greeted = kinds is None
         self._rest = bytearray()
         self._need = 4
+        self._passes = kinds is None or PASSING in kinds
 
     def feed(self, data: bytes) -> list[w.Frame]:
+        size = len(data)
+        if size >= 11 and data[4] == PASSING and int.from_bytes(data[7:11]) == size - 11 and self._may_pass(size, data):
+            return [w.Passing(data[5], data[6] != 0, data[11:])]  # alone in a read: the case that must be fast
         self._rest += data
         frames: list[w.Frame] = []
         at = 0
@@ -258,6 +278,10 @@ class FrameReader:
             at, self._need = end, 4
         del self._rest[:at]
         return frames
+
+    def _may_pass(self, size: int, data: bytes) -> bool:
+        is_whole = size <= self._limit and int.from_bytes(data[:4]) == size - 4
+        return is_whole and not self._rest and self._greeted and self._passes
 
     def _require_kind(self, kind: int, kinds: frozenset[int]) -> None:
         if kind == HELLO:
