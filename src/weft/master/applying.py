@@ -76,8 +76,10 @@ class Applying:
                     asking.waits_for = None
                     self._new.append((other, asking))
 
-    def deadlines(self) -> list[float]:
-        return [one.until for askings in self._asked.values() for one in askings[:1] if one.waits_for == {}]
+    def deadlines(self, present: Set[int]) -> list[float]:
+        """When what waits for leases alone is in place."""
+        waiting = [self._asked[node][0] for node in self._asked.keys() & present]
+        return [one.until for one in waiting if one.waits_for == {}]
 
     def in_place(self, present: Set[int], now: float) -> list[tuple[int, int]]:
         """Nodes, and the sequence up to which their interest is in place now; a node that is not woven in waits."""

@@ -71,7 +71,8 @@ class Master:
         return self._turn.finish(records, told, self.membership.connection_of)
 
     def next_deadline(self) -> float | None:
-        times = [*self.membership.deadlines(), *self._operating.deadlines(), *self._applying.deadlines()]
+        times = [*self.membership.deadlines(), *self._operating.deadlines()]
+        times += self._applying.deadlines(self.network.woven)
         if self.designing.redesign.until is not None:
             times.append(self.designing.redesign.until)
         if self.network.parameters.automatic:

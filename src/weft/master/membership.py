@@ -108,6 +108,7 @@ class Membership:
         self._replace_connection(node, connection)
         stays = node in network.placed and known is not None and known.incarnation == join.incarnation
         if node in network.placed and not stays:
+            self._applying.forget(node, self._turn.now, in_order=False)
             network.remove(node, self._turn.now, expected=True)
         self._enter(node, join, known)
         if stays:

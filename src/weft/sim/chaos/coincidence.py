@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
-from weft.sim.chaos.case import LEVELS, SPAN, Act, Case, plain
+from weft.sim.chaos.case import LEVELS, QUIET, SPAN, Act, Case, plain
 from weft.wire.mqtt.topic import is_shared, split_shared
 
 MASTER = "master"
@@ -28,8 +28,8 @@ def _echoes(case: Case, random: Random) -> Iterator[Act]:
     for act in _some(case, random, lambda act: act.kind == "subscribe", 0.3):
         who, name = random.randrange(case.clients), _name_for(act.text, random)
         yield Act(0, act.at - random.uniform(0.5, 3.0), "publish", who, text=name, qos=1)
-        yield Act(0, act.at + random.uniform(0.0, 0.5), "publish", who, text=name, qos=random.randint(1, 2))
-        if _has(case, "delay", "cut") and random.random() < 0.5:
+        yield Act(0, act.at + random.uniform(0.0, 0.7), "publish", who, text=name, qos=random.randint(1, 2))
+        if _is_troubled(case) and random.random() < 0.7:
             way = f"{MASTER} n{who % case.nodes}"
             yield Act(
                 0, act.at - random.uniform(0.0, 0.5), "delay", other=random.randrange(10**6), seconds=2.0, text=way
@@ -81,6 +81,10 @@ def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float)
 
 def _has(case: Case, *kinds: str) -> bool:
     return any(act.kind in kinds for act in case.acts)
+
+
+def _is_troubled(case: Case) -> bool:
+    return any(act.kind not in QUIET for act in case.faults)
 
 
 def _name_for(pattern: str, random: Random) -> str:
