@@ -44,6 +44,12 @@ class Entries:
         waiting, entry.waiting = entry.waiting, []
         return waiting
 
+    def renew(self) -> list[str]:
+        """All that was asked is to be asked again, and nothing is known until it is answered."""
+        for entry in self._entries.values():
+            entry.is_held, entry.gave_up = None, False
+        return list(self._entries)
+
     def give_up(self, filter_: str) -> list[Message]:
         entry = self._entries.get(filter_)
         if entry is None or entry.is_held is not None:
@@ -51,6 +57,3 @@ class Entries:
         entry.gave_up = True
         waiting, entry.waiting = entry.waiting, []
         return waiting
-
-    def known(self) -> list[str]:
-        return list(self._entries)

@@ -54,9 +54,10 @@ class Plan:
     trees: Trees
     groups: tuple[str, ...]  # shared filters
     owed: tuple[int, ...]  # nodes that are down and will want it
+    trails: tuple[Trail, ...] = ()  # of sessions that have gone from here
 
     def is_wanted(self) -> bool:
-        return bool(self.trees or self.groups or self.owed)
+        return bool(self.trees or self.groups or self.owed or self.trails)
 
 
 class Issuing:
@@ -77,6 +78,7 @@ class Issuing:
         numbered: Callable[[Publication], Publication],  # as another one
         keep: Callable[[record.Record], None],  # in the journal
         offer: Callable[[Publication, float], None],  # again, to sessions that have come to this node since
+        trails: Callable[[str], list[Trail]],  # of sessions that have gone from here, and want a name
     ) -> None:
         self._atlas = atlas
         self._carrier = carrier
@@ -93,6 +95,7 @@ class Issuing:
         self._numbered = numbered
         self._keep = keep
         self._offer = offer
+        self._trails = trails
         self.entries = Entries(carrier.router.tables)
         self._plans: dict[bytes, Plan] = {}
         self.is_informed = False  # the master has told this node, since it started, who wants what
@@ -132,7 +135,7 @@ class Issuing:
     def lead(self, name: bytes) -> Lead:
         """Trees that publications go on, if that is all there is to say; none where they stay here."""
         plan = self.plan(name)
-        if plan.groups or plan.owed or not self._is_sure:
+        if plan.groups or plan.owed or plan.trails or not self._is_sure:
             return UNSURE
         for filter_, topic in plan.trees:
             entry = self.entries.get(filter_)
@@ -147,7 +150,7 @@ class Issuing:
         filters = [name, *self._atlas.wild.match(name)]
         trees = tuple((one, topic_of(one)) for one in filters)
         wanted = tuple((one, topic) for one, topic in trees if self._leads_on(one, topic))
-        return Plan(wanted, groups, tuple(self._atlas.owed(name)))
+        return Plan(wanted, groups, tuple(self._atlas.owed(name)), tuple(self._trails(name)))
 
     def _leads_on(self, filter_: str, topic: int) -> bool:
         """Whether another node holds the filter, as far as this one knows."""
@@ -267,10 +270,16 @@ class Issuing:
         self.replan()
         self._go_on(filter_, waiting, now)
 
-    def ask_again(self) -> None:
+    def ask_again(self, now: float) -> None:
         """The master is there again, and may not remember who asked what."""
-        for filter_ in self.entries.known():
+        asked = self.entries.renew()
+        for filter_ in asked:
             self._outbox.tell(MASTER, FindWay(filter_))
+        self._deadlines.at(now + self._parameters.patience, lambda then: self._give_all_up(asked, then))
+
+    def _give_all_up(self, filters: list[str], now: float) -> None:
+        for filter_ in filters:
+            self.give_up(filter_, now)
 
     def reissue(self, filter_: str, publication: Publication, now: float) -> None:
         """Issue it for one member of a shared subscription alone."""
@@ -354,6 +363,8 @@ class Issuing:
         else:
             self._custody.owe(_debt_key(message), plan.owed)
             self._to_trees(plan, message, publication.retain, now)
+            for trail in plan.trails:
+                self.send_after(message, trail)
             self._to_groups(debt, plan, now)
 
     def _to_groups(self, debt: Debt, plan: Plan, now: float) -> None:

@@ -130,6 +130,7 @@ class Moving:
         keep: Callable[[record.Record], None],  # in the journal
         send: Callable[[int, int, Frame], None],  # to any node, by number and ring id
         is_unwritten: Callable[[str], bool],  # whether something that a client has said is not in the journal yet
+        replan: Callable[[], None],  # publications may go elsewhere
     ) -> None:
         self._broker = broker
         self._seen = seen
@@ -143,6 +144,7 @@ class Moving:
         self._keep = keep
         self._send = send
         self._is_unwritten = is_unwritten
+        self._replan = replan
         self._tokens = count(1)
         self._has_joined = False  # since this node started
         self._asked: dict[int, _Arrival] = {}  # by token
@@ -487,6 +489,7 @@ class Moving:
                 if subscription.qos and not is_shared(pattern):
                     filters.setdefault(pattern, lambda: True)
         trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had))
+        self._replan()
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
     def _end(self, trail: Trail) -> None:
@@ -496,6 +499,7 @@ class Moving:
 
     def _erase(self, client: str) -> None:
         if self._trails.pop(client, None) is not None:
+            self._replan()
             self._keep(record.GivenUp(client))
 
     # Taking

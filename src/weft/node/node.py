@@ -94,6 +94,7 @@ class Node:
             self._issuer.numbered,
             self._keep,
             self._offer,
+            lambda name: self._moving.trails(name),
         )
         alone = network.lease * 1.2  # seconds; the leases of others have ended by then
         self._directory = Directory(self.atlas, self._outbox, self._deadlines, alone, self.broker.session)
@@ -110,6 +111,7 @@ class Node:
             self._keep,
             self._send,
             self._issuing.is_unwritten,
+            self._issuing.replan,
         )
         assert self.broker.replica is not None
         self._retention = Retention(self.broker.replica, self.atlas, self._outbox, self._retain)
@@ -428,7 +430,7 @@ class Node:
         self._carrier.rewire(now)
         self._lane.forget()
         self._issuing.replan()
-        self._issuing.ask_again()
+        self._issuing.ask_again(now)
         for session in self.broker.sessions():
             session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))

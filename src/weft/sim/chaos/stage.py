@@ -12,6 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from weft.broker.broker import Broker
+from weft.node.node import Node
 from weft.node.parameters import Parameters
 from weft.sim.chaos.case import QUIET, SPAN, TROUBLES, Act, Case
 from weft.sim.chaos.verdict import Verdict
@@ -167,7 +168,9 @@ class Stage:
     def _wipe(self, act: Act) -> None:
         """One at a time, and while the others are there: what only this disk has is gone."""
         node = self._node(act.who)
-        if node.node is not None and all(one.is_running for one in self.world.nodes):
+        if node.node is None or _keeps_for_others(node.node):
+            return
+        if all(one.is_running for one in self.world.nodes):
             for client in self.world.clients:
                 if client.process is node or node.node.broker.session(client.name) is not None:
                     client.lose()
@@ -315,6 +318,11 @@ class Stage:
 def without(case: Case, numbers: frozenset[int]) -> Case:
     """The case without some of its acts."""
     return replace(case, acts=tuple(act for act in case.acts if act.number not in numbers))
+
+
+def _keeps_for_others(node: Node) -> bool:
+    """Whether it has publications of clients that have gone, and have been acknowledged elsewhere."""
+    return any(node.broker.session(debt.publication.publisher) is None for debt in node.debts)
 
 
 def _owed_by(node: NodeProcess) -> int:

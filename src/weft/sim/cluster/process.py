@@ -206,7 +206,7 @@ class NodeProcess:
         """Whether another node can ask it for what it has."""
         wires, master = self.cluster.wires, self.cluster.direction.master
         is_cut = wires.is_cut(self.name, other.name) or wires.is_cut(other.name, self.name)
-        is_known = n.MASTER in self.links and (master is None or self.number in master.network.woven)
+        is_known = n.MASTER in self.links and master is not None and self.number in master.network.woven
         return self is other or (self.is_running and is_known and not is_cut)
 
     @property
