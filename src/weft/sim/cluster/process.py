@@ -204,10 +204,15 @@ class NodeProcess:
 
     def is_reachable_from(self, other: "NodeProcess") -> bool:
         """Whether another node can ask it for what it has."""
-        wires, master = self.cluster.wires, self.cluster.direction.master
+        wires = self.cluster.wires
         is_cut = wires.is_cut(self.name, other.name) or wires.is_cut(other.name, self.name)
-        is_known = n.MASTER in self.links and master is not None and self.number in master.network.woven
-        return self is other or (self.is_running and is_known and not is_cut)
+        return self is other or (self.is_known and other.is_known and not is_cut)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is part of the network."""
+        master = self.cluster.direction.master
+        return n.MASTER in self.links and master is not None and self.number in master.network.woven
 
     @property
     def now(self) -> float:
