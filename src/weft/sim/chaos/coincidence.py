@@ -16,7 +16,7 @@ MASTER = "master"
 def drawn(seed: int) -> Case:
     """What happens in a run."""
     case, random = plain(seed), Random(f"coincidences of {seed}")
-    kinds = [kind for kind in (_echoes, _company, _crossfire, _homecomings, _splits) if random.random() < 0.4]
+    kinds = [kind for kind in KINDS if random.random() < 0.4]
     more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
     first = 1 + max(act.number for act in case.acts)
     acts = [*case.acts, *(replace(act, number=first + place) for place, act in enumerate(more))]
@@ -59,6 +59,15 @@ def _crossfire(case: Case, random: Random) -> Iterator[Act]:
         yield Act(0, act.at + random.uniform(0.0, 2.0), "crash", node, 0, seconds, flag=random.random() < 0.5)
 
 
+def _outages(case: Case, random: Random) -> Iterator[Act]:
+    """A node loses its power when something has just come to it, or is about to."""
+    if not _has(case, "crash"):
+        return
+    for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
+        at, node = act.at + random.uniform(0.0, 0.4), random.randrange(case.nodes)
+        yield Act(0, at, "crash", node, random.randrange(3), random.uniform(0.1, 3.0), flag=True)
+
+
 def _homecomings(case: Case, random: Random) -> Iterator[Act]:
     """Clients of a node that goes are elsewhere for a while, and go home when it is back, or a little later."""
     for act in _some(case, random, lambda act: act.kind in ("crash", "leave", "cut", "part"), 0.7):
@@ -73,6 +82,9 @@ def _splits(case: Case, random: Random) -> Iterator[Act]:
     if _has(case, "cut", "part"):
         at, seconds = random.uniform(0.0, SPAN), random.uniform(3.0, 10.0)
         yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
+
+
+KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits)
 
 
 def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float) -> list[Act]:
