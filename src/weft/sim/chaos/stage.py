@@ -321,8 +321,9 @@ def without(case: Case, numbers: frozenset[int]) -> Case:
 
 
 def _keeps_for_others(node: Node) -> bool:
-    """Whether it has publications of clients that have gone, and have been acknowledged elsewhere."""
-    return any(node.broker.session(debt.publication.publisher) is None for debt in node.debts)
+    """Whether it has what was acknowledged and others do not have: they were not there, or its publisher has gone."""
+    session = node.broker.session
+    return any(debt.owed or debt.targets or session(debt.publication.publisher) is None for debt in node.debts)
 
 
 def _owed_by(node: NodeProcess) -> int:
