@@ -6,8 +6,8 @@ of their topics, and nothing else; a run of packets with the same receivers is o
 families a byte is put in or taken out: MQTT 5 has the length of its properties there.
 
 The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
-receivers that need a PUBLISH of their own, names of which
-it is not known that the client may publish on them, packets of 16 KiB or more. It stops at the first such packet.
+receivers that need a PUBLISH of their own, names of which it is not known that the client may publish on them, packets
+of 16 KiB or more. It stops at the first such packet.
 
 In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes. What comes
 alone need not be made a run of: `find` and `give` are for the network's lane (node/lane.py).
@@ -23,9 +23,8 @@ from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.route import Route, Routes
 from weft.wire.content import Run
-from weft.wire.mqtt.field import binary, read_string, varint
+from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Version
-from weft.wire.mqtt.reason import PacketError
 from weft.wire.mqtt.topic import is_name
 
 PUBLISH = 0x30
@@ -64,7 +63,9 @@ class Lane:
         """The same for a run that has come from another node."""
         return self._pass_on(None, False, data, at)
 
-    def find(self, packet: bytes, is5: bool = False, arrives: bool = False) -> Lone | None:
+    def find(
+        self, packet: bytes, is5: bool = False, allowed: set[bytes] | None = None, arrives: bool = False
+    ) -> Lone | None:
         """A publication of a client, or of another node, that comes alone, if the lane is sure of its receivers."""
         end = len(packet)
         if end < 5 or packet[0] != PUBLISH:
@@ -79,15 +80,18 @@ class Lane:
         if body + length != end or name_end > end or (is5 and (name_end == end or packet[name_end])):
             return None
         name = packet[body + 2 : name_end]
+        if allowed is not None and name not in allowed:
+            return None
         route = (self._arriving if arrives else self._by_name).get(name) or self._learned(name, arrives)
         if route is None or not route.is_plain:
             return None
         return Lone(route, name, _without_properties(packet) if is5 else packet, end - name_end - is5)
 
     def _learned(self, name: bytes, arrives: bool) -> Route | None:
+        """The receivers of a name that has not been looked up, if it is one."""
         try:
-            text, _ = read_string(binary(name), 0, len(name) + 2)
-        except PacketError:
+            text = name.decode()
+        except UnicodeDecodeError:
             return None
         if not is_name(text) or text.count("/") >= self._levels:
             return None
