@@ -18,6 +18,7 @@ settings.load_profile("weft")
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
+@pytest.hookimpl(optionalhook=True)  # who runs tests without xdist has no such hook
 def pytest_xdist_auto_num_workers() -> int:
     """A worker more than cores: tests of processes and links wait for a good part of their time."""
     return (os.cpu_count() or 1) + 1

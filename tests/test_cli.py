@@ -1,6 +1,7 @@
 """The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -637,6 +638,7 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path)
     (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
     killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
+    killed.send_signal(signal.SIGSTOP)  # it is to be at work still when the second has started
     second = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
     assert f"r is being written by process {killed.pid} (weft run e.txt" in second.communicate()[1].decode()
     assert second.returncode == 2

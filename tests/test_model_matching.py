@@ -1,3 +1,5 @@
+from sys import maxunicode
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 
 from test_model_content import contents, filters
 from weft.model import matching
-from weft.model.content import Content, Filter, Range, matches
+from weft.model.content import Content, Filter, Prefix, Range, matches
 from weft.model.matching import Index, Matcher
 
 
@@ -33,6 +35,18 @@ def test_many_filters_share_words_and_buckets(monkeypatch, buckets):
     points = index.boxes.points(said)
     for indexed, compared in zip(index.match_points(points), index.compare_points(points), strict=True):
         np.testing.assert_array_equal(indexed, compared)
+
+
+def test_texts_are_found_by_their_beginnings():
+    last = chr(maxunicode)
+    beginnings = ["", "a", "ab", f"a{last}", last]
+    wanted = [Filter("c", {"x": Prefix(text)}) for text in beginnings]
+    said = [
+        Content("c", {"x": text}) for text in ("", "a", "aa", "ab", "abz", "ac", "b", f"a{last}", f"a{last}b", last)
+    ]
+    found = [sorted(positions) for positions in Index(wanted).match(said)]
+    assert found == [expected(dict(enumerate(wanted)), content) for content in said]
+    assert found[4] == [0, 1, 2]
 
 
 def interval_filter(rng):
