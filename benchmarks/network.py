@@ -281,7 +281,7 @@ def fail(fleet: Fleet, number: signal.Signals, size: argparse.Namespace) -> tupl
     others = [n for n in range(len(fleet.targets)) if n != victim]
     say = connected([(f"say-{n}", fleet.targets[n]) for n in others], Manner())
     everybody = Everybody(hear, say, [topics[n] for n in others])
-    everybody.publish(2.0, lambda: False)
+    everybody.publish(size.before, lambda: False)
     os.kill(fleet.pids[victim], number)
     ended, found = time.monotonic(), list[float]()
 
@@ -291,7 +291,7 @@ def fail(fleet: Fleet, number: signal.Signals, size: argparse.Namespace) -> tupl
         return bool(found) and time.monotonic() > ended + found[0] + size.after
 
     everybody.publish(60.0, noticed)
-    missed = everybody.missed()
+    missed = everybody.missed(size.late)
     stays.close()
     with contextlib.suppress(ProcessLookupError):
         os.kill(fleet.pids[victim], signal.SIGKILL)
@@ -328,9 +328,9 @@ class Everybody:
             self._sent.append(time.monotonic())
             self._gather(time.monotonic() + 0.05)
 
-    def missed(self) -> list[float]:
-        """When each delivery was published that somebody did not get."""
-        self._gather(time.monotonic() + 3.0)
+    def missed(self, late: float) -> list[float]:
+        """When each delivery was published that somebody did not get, however late."""
+        self._gather(time.monotonic() + late)
         whole = {(n, at) for n in range(len(self._say)) for at in range(len(self._sent))}
         return [self._sent[at] for one in self._heard for _, at in whole - one]
 
@@ -465,6 +465,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--trials", type=int, default=30, help="subscriptions")
     parser.add_argument("--failures", type=int, default=3)
+    parser.add_argument("--before", type=float, default=2.0, help="seconds that all publish before a failure")
+    parser.add_argument("--late", type=float, default=3.0, help="seconds that the last deliveries have to come")
     parser.add_argument("--after", type=float, default=5.0, help="seconds that others publish after a failure is found")
     parser.add_argument("--burst", type=int, default=2000, help="clients that subscribe at once")
     parser.add_argument("--joining", type=int, default=500, help="nodes that join at once")
