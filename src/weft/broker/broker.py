@@ -25,6 +25,7 @@ from weft.broker.lane import PUBLISH, Lane, Lone
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
+from weft.broker.parting import Parting
 from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery, records, session_records
 from weft.broker.replica import Replica
@@ -39,15 +40,13 @@ from weft.broker.will import Wills
 from weft.wire.content import Run
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import decode, frame
-from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
 NEVER = 2**62  # bytes: no read is worth another look
 CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
-LOGIN = 60.0  # seconds between two looks whether a log-in is still valid
-CONNECT5 = b"\0\x04MQTT\x05"
 
 
 class Broker:
@@ -98,6 +97,9 @@ class Broker:
         self._admission = Admission(
             self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard
         )
+        self._parting = Parting(
+            self._outbox, self._deadlines, self._sessions, self._wills, self._admission, self.figures, parameters
+        )
         self._subscribing = Subscribing(
             self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters, self._guard
         )
@@ -116,8 +118,6 @@ class Broker:
             self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
         )
         self._connections: dict[int, Connection] = {}
-        self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
-        self._mute_timer = False  # one is set for them
         self._stopping = False
         self._sys = SysTopics(
             self._deadlines, self._distribution, self._retained, self.figures, parameters.sys_interval, version
@@ -246,11 +246,11 @@ class Broker:
         welcome = self._guard.open(event.visitor, now)
         self.figures.connections += 1
         if self._stopping:
-            self._end(connection, now, will=False)
+            self._parting.end(connection, now, will=False)
         elif self.figures.connections > self.parameters.connections * 2 or not welcome:
-            self._refuse_silently(connection, now)
+            self._parting.refuse_silently(connection, now)
         else:
-            self._await_greeting(connection, now)
+            self._parting.await_greeting(connection, now)
 
     def _close(self, event: e.Closed, now: float) -> None:
         connection = self._connections.pop(event.connection, None)
@@ -258,13 +258,7 @@ class Broker:
             return
         self.figures.connections -= 1
         self._guard.close(connection.visitor)
-        self._mute.pop(connection, None)
-        connection.congested = False
-        if not connection.closing:
-            connection.closing = True
-            self._outbox.note("disconnected", connection, _client(connection), "connection lost")
-            self._part(connection, now, will=True)
-        self._outbox.let_go(connection)
+        self._parting.lose(connection, now)
 
     def _congest(self, event: e.Congested, now: float) -> None:
         connection = self._connections.get(event.connection)
@@ -333,7 +327,7 @@ class Broker:
         try:
             self._read(connection, data, now)
         except PacketError as error:
-            self._give_up(connection, error, data, now)
+            self._parting.give_up(connection, error, data, now)
 
     def _hear_password(self, event: e.PasswordChecked, now: float) -> None:
         connection = self._connections.get(event.connection)
@@ -347,7 +341,7 @@ class Broker:
             known = self._guard.answer(question, event.right, connection.visitor, now)
             self._let_in(connection, packet, known, now)
         except PacketError as error:
-            self._refuse(connection, packet.version, error, now)
+            self._parting.refuse(connection, packet.version, error, now)
             return
         if connection.waiting is None:
             self._read_on(connection, now)
@@ -362,14 +356,12 @@ class Broker:
         """End what may not be any more. The standard's only way to tell a client is DISCONNECT."""
         for session, reason in self._enforcement.enforce(sessions, now, changed):
             if session.connection is not None:
-                self._outbox.note("disconnected", session.connection, session.client, reason)
-                self._say_goodbye(session.connection, Reason.NOT_AUTHORIZED, reason)
-                self._end(session.connection, now, will=True)
+                self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
 
     def _be_claimed(self, event: e.SessionClaimed, now: float) -> None:
         session = self._sessions.get(event.client)
         if session is not None and session.connection is not None:
-            self._take_over(session.connection, now)
+            self._parting.take_over(session.connection, now)
 
     def _take_in(self, event: e.SessionArrived, now: float) -> None:
         taken = self._restoration.take_in(event, now)
@@ -384,8 +376,8 @@ class Broker:
         if not event.ended:
             self._wills.set(session, None)
         if session.connection is not None:
-            self._say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
-            self._end(session.connection, now, will=False)
+            self._parting.say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
+            self._parting.end(session.connection, now, will=False)
         if self._sessions.get(event.client) is session:
             self._sessions.end(session, now, bequeath=event.ended)
 
@@ -393,8 +385,8 @@ class Broker:
         self._stopping = True
         for connection in list(self._connections.values()):
             if not connection.closing:
-                self._say_goodbye(connection, Reason.SERVER_SHUTTING_DOWN, "")
-                self._end(connection, now, will=False)
+                self._parting.say_goodbye(connection, Reason.SERVER_SHUTTING_DOWN, "")
+                self._parting.end(connection, now, will=False)
 
     _EVENTS: ClassVar[dict[type[e.Event], Callable[["Broker", Any, float], None]]] = {
         e.Opened: _open,
@@ -431,7 +423,7 @@ class Broker:
         try:
             self._read(connection, data, now)
         except PacketError as error:
-            self._give_up(connection, error, data, now)
+            self._parting.give_up(connection, error, data, now)
 
     def _read(self, connection: Connection, data: bytes, now: float) -> None:
         """All packets of a read; what is left waits for more."""
@@ -471,7 +463,7 @@ class Broker:
         if connection.version is None:
             if not isinstance(packet, p.Connect):
                 raise protocol_error("The first packet is not CONNECT.")
-            self._mute.pop(connection, None)
+            self._parting.greeted(connection)
             self._connect(connection, packet, now)
             return
         handler = self._PACKETS.get(type(packet))
@@ -489,7 +481,7 @@ class Broker:
                 self._let_in(connection, packet, known, now)
                 return
         except PacketError as error:
-            self._refuse(connection, packet.version, error, now)
+            self._parting.refuse(connection, packet.version, error, now)
             return
         connection.waiting, connection.question = packet, known
         self._outbox.hold(connection)
@@ -500,7 +492,7 @@ class Broker:
         self._guard.check(known, packet)
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
-            self._check_login(connection, known.until, now)
+            self._parting.await_expiry(connection, known.until, now)
         if self.parameters.linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
             connection.waiting = packet
             self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
@@ -511,38 +503,17 @@ class Broker:
         session = self._sessions.get(client)
         return session is None or session.unsure
 
-    def _check_login(self, connection: Connection, until: float, now: float) -> None:
-        """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""
-        if connection.number not in self._connections or connection.closing:
-            return
-        if now < until:
-            due = min(until, now + LOGIN)
-            self._deadlines.at(due, lambda then: self._check_login(connection, until, then))
-        else:
-            self._outbox.note("disconnected", connection, _client(connection), "the token has expired")
-            self._say_goodbye(connection, Reason.MAXIMUM_CONNECT_TIME, "The token has expired.")
-            self._end(connection, now, will=True)
-
     def _enter(self, connection: Connection, packet: p.Connect, now: float) -> None:
         former = self._sessions.get(packet.client) if packet.client else None
         if former is not None and former.connection is not None:
-            self._take_over(former.connection, now)
+            self._parting.take_over(former.connection, now)
         present = self._admission.admit(connection, packet, now)
         session = connection.session
         assert session is not None
         self._outbox.note("connected", connection, session.client, f"MQTT {_named(packet.version)}")
-        if connection.keep_alive:
-            self._deadlines.at(now + connection.keep_alive, lambda then: self._check_silence(connection, then))
+        self._parting.await_silence(connection, now)
         if present:
             self._outbound.resume(session, now)
-
-    def _take_over(self, connection: Connection, now: float) -> None:
-        """The client has connected a second time: the first connection ends."""
-        session = connection.session
-        assert session is not None
-        self._outbox.note("taken_over", connection, session.client)
-        self._say_goodbye(connection, Reason.SESSION_TAKEN_OVER, "")
-        self._end(connection, now, will=True)
 
     def _publish(self, connection: Connection, packet: p.Publish, now: float) -> None:
         self._inbound.publish(connection, packet, now)
@@ -581,7 +552,7 @@ class Broker:
                 raise protocol_error("DISCONNECT asks to keep a session that CONNECT did not.")
             session.expiry = min(expiry, self.parameters.session_expiry)
         self._outbox.note("disconnected", connection, session.client, "by the client")
-        self._end(connection, now, will=packet.reason != Reason.SUCCESS)
+        self._parting.end(connection, now, will=packet.reason != Reason.SUCCESS)
 
     def _auth(self, connection: Connection, packet: p.Auth, now: float) -> None:
         raise protocol_error("AUTH without an authentication method in CONNECT.")
@@ -598,91 +569,6 @@ class Broker:
         p.Disconnect: _disconnect,
         p.Auth: _auth,
     }
-
-    # Ends
-
-    def _give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
-        """The client has broken the standard."""
-        if connection.closing:
-            return
-        if connection.version is None:
-            known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
-            self._refuse(connection, known, error, now)
-            return
-        self._outbox.note("disconnected", connection, _client(connection), error.text)
-        self._say_goodbye(connection, error.reason, error.text)
-        self._end(connection, now, will=True)
-
-    def _refuse(self, connection: Connection, version: p.Version | None, error: PacketError, now: float) -> None:
-        self.figures.refused += 1
-        self._outbox.note("refused", connection, "", error.text)
-        self._admission.refuse(connection, version, error)
-        self._end(connection, now, will=False)
-
-    def _refuse_silently(self, connection: Connection, now: float) -> None:
-        self.figures.refused += 1
-        self._end(connection, now, will=False)
-
-    def _say_goodbye(self, connection: Connection, reason: Reason, text: str) -> None:
-        """DISCONNECT of the server, which is MQTT 5's."""
-        if connection.version is not p.Version.V5:
-            return
-        properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
-        data = encode(p.Disconnect(reason, properties), p.Version.V5)
-        if len(data) > connection.largest:
-            data = encode(p.Disconnect(reason), p.Version.V5)
-        self._outbox.send(connection, data)
-
-    def _end(self, connection: Connection, now: float, will: bool) -> None:
-        self._mute.pop(connection, None)
-        self._outbox.close(connection)
-        self._part(connection, now, will)
-        self._outbox.let_go(connection)
-
-    def _part(self, connection: Connection, now: float, will: bool) -> None:
-        """The client's session goes on without the connection."""
-        session = connection.session
-        if session is None:
-            return
-        if not will:
-            self._wills.set(session, None)
-        self._sessions.detach(session, now)
-        if session.persistent:
-            self._wills.arm(session, now)
-
-    def _await_greeting(self, connection: Connection, now: float) -> None:
-        """One timer for all who have not said CONNECT, the one who has waited longest first."""
-        if not self._mute_timer:
-            self._mute_timer = True
-            self._deadlines.at(now + self.parameters.connect_timeout, self._check_greetings)
-        self._mute[connection] = now
-
-    def _check_greetings(self, now: float) -> None:
-        self._mute_timer = False
-        while self._mute:
-            connection, since = next(iter(self._mute.items()))
-            if since + self.parameters.connect_timeout > now:
-                self._mute_timer = True
-                self._deadlines.at(since + self.parameters.connect_timeout, self._check_greetings)
-                return
-            self._refuse_silently(connection, now)
-
-    def _check_silence(self, connection: Connection, now: float) -> None:
-        if connection.closing or connection.number not in self._connections:
-            return
-        due = connection.heard + connection.keep_alive
-        if due > now or connection.held_for:
-            self._deadlines.at(
-                max(due, now + connection.keep_alive / 2), lambda then: self._check_silence(connection, then)
-            )
-            return
-        self._outbox.note("disconnected", connection, _client(connection), "keep-alive timeout")
-        self._say_goodbye(connection, Reason.KEEP_ALIVE_TIMEOUT, "")
-        self._end(connection, now, will=True)
-
-
-def _client(connection: Connection) -> str:
-    return connection.session.client if connection.session is not None else ""
 
 
 def _named(version: p.Version) -> str:

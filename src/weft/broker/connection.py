@@ -74,6 +74,11 @@ class Connection:
         self.holding: set[Connection] | None = None  # publishers that wait for it
         self.held_for = 0  # of how many it waits for
 
+    @property
+    def client(self) -> str:
+        """Name of the client's session; empty until it has one."""
+        return self.session.client if self.session is not None else ""
+
     def is_plain(self, packet_bytes: int) -> bool:
         """Whether it takes publications as the bytes that another client sent."""
         return self.largest >= packet_bytes and self.outbound_aliases is None

@@ -8,36 +8,32 @@ clients subscribe.
 """
 
 import asyncio
-import json
 import os
 import signal
 import ssl
-from base64 import urlsafe_b64decode
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from multiprocessing import get_context
-from pathlib import Path
 from time import thread_time
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from weft.access.badge import Badge, Role, ask_refusal, stranger
+from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.clock import Clock
-from weft.live.http import METHODS, Call, HttpCall, Response
+from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.log import Log
-from weft.live.master_metrics import metrics
+from weft.live.master_certificates import Certificates
+from weft.live.master_http import Requests
 from weft.live.master_settings import MasterSettings
 from weft.live.store import SqliteStore
-from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
@@ -46,9 +42,6 @@ from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire.frame import Frame
 from weft.wire.frame_codec import TO_MASTER
-
-if TYPE_CHECKING:
-    from weft.live.authority import AuthorityFolder
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
@@ -127,7 +120,7 @@ class Door(asyncio.Protocol):
         self._timer.cancel()
         badge = self._driver.badge_of(self._transport)
         behind: asyncio.Protocol = (
-            HttpCall(self._driver.answer, badge)
+            HttpCall(self._driver.requests.answer, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -146,8 +139,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
-        self.authority = None if settings.authority is None else _authority(settings.authority)
-        self._revoked = frozenset() if self.authority is None else self.authority.revoked_serials()
+        self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self._log = log
         self._store = store
         self._engine = engine
@@ -166,6 +158,7 @@ class MasterDriver:
         self._excused = False  # for being late, until the deadline is handled
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
+        self.requests = Requests(self.master, self.ask, self.certificates, log)
         records = [] if store is None else list(store.records())
         if settings.cluster:
             _require_cluster(records, settings.cluster)
@@ -174,15 +167,8 @@ class MasterDriver:
             store.keep([cluster_record(self.master.network)])
 
     def context(self, watch: Watch) -> ssl.SSLContext | None:
-        """TLS of the port, where there is an authority; its files are watched."""
-        if self.authority is None:
-            return None
-        credentials = credentials_in(self.authority.folder / "master")
-        context = server_context(credentials)
-        log_refusals(context, self._log.write, self.clock.now)
-        watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
-        watch.add([self.authority.revoked], self.read_revoked)
-        return context
+        """TLS of the port, where there is an authority."""
+        return None if self.certificates is None else self.certificates.context(watch, self._send_revoked_away)
 
     async def stop(self) -> None:
         for design in self._designs:
@@ -199,25 +185,17 @@ class MasterDriver:
 
     def badge_of(self, transport: asyncio.Transport) -> Badge | None:
         """Badge of who has called; None where there are no certificates."""
-        if self.authority is None:
-            return None
-        badge = peer_badge(transport)
-        if badge.serial in self._revoked:
-            self._log.write("revoked", detail=f"{peer_host(transport)} has shown a certificate of {badge.name}")
-            return Badge()
-        return badge
+        return None if self.certificates is None else self.certificates.badge_of(transport)
 
-    def read_revoked(self) -> None:
-        """Some certificates may not be taken any more: who has shown one is sent away."""
-        assert self.authority is not None
-        self._revoked = self.authority.revoked_serials()
+    def _send_revoked_away(self) -> None:
+        assert self.certificates is not None
         for wire in list(self._wires.values()):
-            if wire.badge is not None and wire.badge.serial in self._revoked:
+            if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""
-        return self.authority is not None and self.authority.renew_master()
+        return self.certificates is not None and self.certificates.authority.renew_master()
 
     def opened(self, wire: Wire) -> None:
         wire.number = next(self._numbers)
@@ -253,29 +231,6 @@ class MasterDriver:
 
     # Operators
 
-    async def answer(self, request: Call) -> Response:
-        match request.method, request.path:
-            case "GET" | "HEAD", "/authority" if self.authority is not None:
-                return _json({"authority": self.authority.certificate.decode()})
-            case "POST", "/join" if self.authority is not None:
-                return _json(self._join(self.authority, request))
-            case "POST", "/renew" if self.authority is not None and request.badge is not None:
-                return _json(self._renew(self.authority, request, request.badge))
-            case "GET" | "HEAD", "/health":
-                return Response("200 OK", "ok\n")
-        problem = ask_refusal(request.badge, "status")
-        if problem:
-            self._log.write("not_authorized", peer=request.host, detail=f"{request.method} {request.path}")
-            return Response("403 Forbidden", json.dumps({"error": problem}) + "\n", "application/json")
-        match request.method, request.path:
-            case "GET" | "HEAD", "/metrics":
-                return Response("200 OK", metrics(self.master.status()), "text/plain; version=0.0.4")
-            case "GET" | "HEAD", "/status":
-                return _json(await self.ask("status", {}))
-            case "POST", "/ask":
-                return await self._ask(request)
-        return Response("404 Not Found", "There are /metrics, /health, /status, and POST /ask.\n")
-
     async def ask(self, request: str, options: dict[str, Any]) -> dict[str, Any]:
         ticket = next(self._tickets)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -285,50 +240,6 @@ class MasterDriver:
             return await future
         finally:
             self._answers.pop(ticket, None)
-
-    def _join(self, authority: "AuthorityFolder", request: Call) -> dict[str, Any]:
-        """A new node asks for its certificate."""
-        try:
-            asked = json.loads(request.body)
-            name, secret, wanted = str(asked["name"]), urlsafe_b64decode(asked["secret"]), asked["request"].encode()
-            signed = authority.accept(secret, name, wanted, request.host)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {"error": "The request to join cannot be read."}
-        except (WeftError, OSError) as error:
-            self._log.write("join_refused", peer=request.host, detail=str(error))
-            return {"error": str(error)}
-        self._log.write("certificate_issued", node=name, peer=request.host)
-        return {"certificate": signed.decode()}
-
-    def _renew(self, authority: "AuthorityFolder", request: Call, badge: Badge) -> dict[str, Any]:
-        """A node asks for another certificate, by that which it has."""
-        problem = stranger(badge, Role.NODE)
-        if problem:
-            self._log.write("not_authorized", peer=request.host, detail=f"renewal: {problem}")
-            return {"error": problem}
-        try:
-            wanted = json.loads(request.body)["request"].encode()
-            signed = authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {"error": "The request for a certificate cannot be read."}
-        except (WeftError, OSError) as error:
-            return {"error": str(error)}
-        self._log.write("certificate_renewed", node=badge.name, peer=request.host)
-        return {"certificate": signed.decode()}
-
-    async def _ask(self, call: Call) -> Response:
-        try:
-            asked = json.loads(call.body)
-            request, options = asked["request"], asked.get("options", {})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return Response("400 Bad Request", 'Give JSON: {"request": "status", "options": {}}.\n')
-        if request not in self.master.requests or not isinstance(options, dict):
-            return Response("400 Bad Request", f"There are {', '.join(self.master.requests)}.\n")
-        problem = ask_refusal(call.badge, request)
-        if problem:
-            self._log.write("not_authorized", peer=call.host, detail=problem)
-            return Response("403 Forbidden", json.dumps({"error": problem}) + "\n", "application/json")
-        return _json(await self.ask(request, options))
 
     # What nodes say
 
@@ -431,17 +342,6 @@ class MasterDriver:
         self._timer, self._excused = None, True
         self._events.append(None)
         self._work_soon()
-
-
-def _authority(folder: Path) -> "AuthorityFolder":
-    from weft.live.authority import AuthorityFolder  # with a library that a master without certificates does not need
-
-    return AuthorityFolder(folder)
-
-
-def _json(reply: dict[str, Any]) -> Response:
-    status_line = "409 Conflict" if "error" in reply else "200 OK"
-    return Response(status_line, json.dumps(reply) + "\n", "application/json")
 
 
 def _require_cluster(records: list[Record], wanted: str) -> None:

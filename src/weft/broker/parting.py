@@ -1,0 +1,156 @@
+"""How connections end: refused, silent, expired, taken over, or for a mistake; and what becomes of their sessions."""
+
+from weft.broker.admission import Admission
+from weft.broker.connection import Connection
+from weft.broker.deadline import Deadlines
+from weft.broker.figure import Figures
+from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
+from weft.broker.sessions import Sessions
+from weft.broker.will import Wills
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.property import Properties, Property
+from weft.wire.mqtt.reason import PacketError, Reason
+from weft.wire.mqtt.writer import encode
+
+LOGIN = 60.0  # seconds between two looks whether a log-in is still valid
+CONNECT5 = b"\0\x04MQTT\x05"
+
+
+class Parting:
+    def __init__(
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        sessions: Sessions,
+        wills: Wills,
+        admission: Admission,
+        figures: Figures,
+        parameters: Parameters,
+    ) -> None:
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._sessions = sessions
+        self._wills = wills
+        self._admission = admission
+        self._figures = figures
+        self._parameters = parameters
+        self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
+        self._mute_timer = False  # one is set for them
+
+    # At once
+
+    def end(self, connection: Connection, now: float, will: bool) -> None:
+        self._mute.pop(connection, None)
+        self._outbox.close(connection)
+        self._leave_session(connection, now, will)
+        self._outbox.let_go(connection)
+
+    def lose(self, connection: Connection, now: float) -> None:
+        """The connection is gone; the client has not said goodbye, if we have not."""
+        self._mute.pop(connection, None)
+        connection.congested = False
+        if not connection.closing:
+            connection.closing = True
+            self._outbox.note("disconnected", connection, connection.client, "connection lost")
+            self._leave_session(connection, now, will=True)
+        self._outbox.let_go(connection)
+
+    def dismiss(self, connection: Connection, reason: Reason, text: str, now: float, told: str = "") -> None:
+        """End a client's connection for a reason; `told` is for the log, where it says more."""
+        self._outbox.note("disconnected", connection, connection.client, told or text)
+        self.say_goodbye(connection, reason, text)
+        self.end(connection, now, will=True)
+
+    def take_over(self, connection: Connection, now: float) -> None:
+        """The client has connected a second time: the first connection ends."""
+        self._outbox.note("taken_over", connection, connection.client)
+        self.say_goodbye(connection, Reason.SESSION_TAKEN_OVER, "")
+        self.end(connection, now, will=True)
+
+    def give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
+        """The client has broken the standard."""
+        if connection.closing:
+            return
+        if connection.version is None:
+            known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
+            self.refuse(connection, known, error, now)
+        else:
+            self.dismiss(connection, error.reason, error.text, now)
+
+    def refuse(self, connection: Connection, version: p.Version | None, error: PacketError, now: float) -> None:
+        self._outbox.note("refused", connection, "", error.text)
+        self._admission.refuse(connection, version, error)
+        self.refuse_silently(connection, now)
+
+    def refuse_silently(self, connection: Connection, now: float) -> None:
+        self._figures.refused += 1
+        self.end(connection, now, will=False)
+
+    def say_goodbye(self, connection: Connection, reason: Reason, text: str) -> None:
+        """DISCONNECT of the server, which is MQTT 5's."""
+        if connection.version is not p.Version.V5:
+            return
+        properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
+        data = encode(p.Disconnect(reason, properties), p.Version.V5)
+        if len(data) > connection.largest:
+            data = encode(p.Disconnect(reason), p.Version.V5)
+        self._outbox.send(connection, data)
+
+    def _leave_session(self, connection: Connection, now: float, will: bool) -> None:
+        """The client's session goes on without the connection."""
+        session = connection.session
+        if session is None:
+            return
+        if not will:
+            self._wills.set(session, None)
+        self._sessions.detach(session, now)
+        if session.persistent:
+            self._wills.arm(session, now)
+
+    # In time
+
+    def await_greeting(self, connection: Connection, now: float) -> None:
+        """One timer for all who have not said CONNECT, the one who has waited longest first."""
+        if not self._mute_timer:
+            self._mute_timer = True
+            self._deadlines.at(now + self._parameters.connect_timeout, self._check_greetings)
+        self._mute[connection] = now
+
+    def greeted(self, connection: Connection) -> None:
+        self._mute.pop(connection, None)
+
+    def _check_greetings(self, now: float) -> None:
+        self._mute_timer = False
+        while self._mute:
+            connection, since = next(iter(self._mute.items()))
+            if since + self._parameters.connect_timeout > now:
+                self._mute_timer = True
+                self._deadlines.at(since + self._parameters.connect_timeout, self._check_greetings)
+                return
+            self.refuse_silently(connection, now)
+
+    def await_silence(self, connection: Connection, now: float) -> None:
+        """End the connection when its client says nothing for too long."""
+        if connection.keep_alive:
+            self._deadlines.at(now + connection.keep_alive, lambda then: self._check_silence(connection, then))
+
+    def _check_silence(self, connection: Connection, now: float) -> None:
+        if connection.closing:
+            return
+        due = connection.heard + connection.keep_alive
+        if due > now or connection.held_for:
+            again = max(due, now + connection.keep_alive / 2)
+            self._deadlines.at(again, lambda then: self._check_silence(connection, then))
+        else:
+            self.dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", now, "keep-alive timeout")
+
+    def await_expiry(self, connection: Connection, until: float, now: float) -> None:
+        """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""
+        if connection.closing:
+            return
+        if now < until:
+            due = min(until, now + LOGIN)
+            self._deadlines.at(due, lambda then: self.await_expiry(connection, until, then))
+        else:
+            self.dismiss(connection, Reason.MAXIMUM_CONNECT_TIME, "The token has expired.", now)

@@ -1,0 +1,93 @@
+"""Certificates at a master: whose are taken, which are issued and renewed, and those that were revoked."""
+
+import asyncio
+import json
+import ssl
+from base64 import urlsafe_b64decode
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.access.badge import Badge, Role, stranger
+from weft.errors import WeftError
+from weft.live.clock import Clock
+from weft.live.http import Call
+from weft.live.log import Log
+from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
+from weft.live.watch import Watch
+
+if TYPE_CHECKING:
+    from weft.live.authority import AuthorityFolder
+
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+class Certificates:
+    """The authority's folder in use."""
+
+    def __init__(self, folder: Path, clock: Clock, log: Log) -> None:
+        self.authority = _authority(folder)
+        self._clock, self._log = clock, log
+        self._revoked = self.authority.revoked_serials()
+
+    def context(self, watch: Watch, revoked: Callable[[], None]) -> ssl.SSLContext:
+        """TLS of the port; its files are watched, and `revoked` is called when a certificate may have been."""
+        credentials = credentials_in(self.authority.folder / "master")
+        context = server_context(credentials)
+        log_refusals(context, self._log.write, self._clock.now)
+
+        def read_revoked() -> None:
+            self._revoked = self.authority.revoked_serials()
+            revoked()
+
+        watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
+        watch.add([self.authority.revoked], read_revoked)
+        return context
+
+    def badge_of(self, transport: asyncio.Transport) -> Badge:
+        """Badge of who has called; an empty one for a certificate that was revoked."""
+        badge = peer_badge(transport)
+        if self.is_revoked(badge):
+            self._log.write("revoked", detail=f"{peer_host(transport)} has shown a certificate of {badge.name}")
+            return Badge()
+        return badge
+
+    def is_revoked(self, badge: Badge) -> bool:
+        return badge.serial in self._revoked
+
+    def join(self, request: Call) -> dict[str, Any]:
+        """Certificate for a new node, which shows what it was invited with."""
+        try:
+            asked = json.loads(request.body)
+            name, secret, wanted = str(asked["name"]), urlsafe_b64decode(asked["secret"]), asked["request"].encode()
+            signed = self.authority.accept(secret, name, wanted, request.host)
+        except UNREADABLE:
+            return {"error": "The request to join cannot be read."}
+        except (WeftError, OSError) as error:
+            self._log.write("join_refused", peer=request.host, detail=str(error))
+            return {"error": str(error)}
+        self._log.write("certificate_issued", node=name, peer=request.host)
+        return {"certificate": signed.decode()}
+
+    def renew(self, request: Call, badge: Badge) -> dict[str, Any]:
+        """Another certificate for a node, by that which it has."""
+        problem = stranger(badge, Role.NODE)
+        if problem:
+            self._log.write("not_authorized", peer=request.host, detail=f"renewal: {problem}")
+            return {"error": problem}
+        try:
+            wanted = json.loads(request.body)["request"].encode()
+            signed = self.authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
+        except UNREADABLE:
+            return {"error": "The request for a certificate cannot be read."}
+        except (WeftError, OSError) as error:
+            return {"error": str(error)}
+        self._log.write("certificate_renewed", node=badge.name, peer=request.host)
+        return {"certificate": signed.decode()}
+
+
+def _authority(folder: Path) -> "AuthorityFolder":
+    from weft.live.authority import AuthorityFolder  # with a library that a master without certificates does not need
+
+    return AuthorityFolder(folder)
