@@ -127,7 +127,8 @@ def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
 @needs_mosquitto
 def test_the_network_is_measured_beside_bridged_mosquittos() -> None:
     toy = {"nodes": 4, "users": 30, "fleet": 2, "clients": 20, "seconds": 0.3, "repeat": 1, "trials": 2, "failures": 1}
-    toy |= {"after": 0.2, "calm": 30, "burst": 20, "joining": 5, "port": 20_000 + os.getpid() % 10_000}
+    toy |= {"before": 0.3, "after": 0.2, "late": 0.5, "calm": 30, "calm-seconds": 0.3, "burst": 20, "joining": 5}
+    toy |= {"port": 20_000 + os.getpid() % 10_000}
     options = [word for name, value in toy.items() for word in (f"--{name}", str(value))]
     command = [sys.executable, str(BENCHMARKS / "network.py"), *options]
     assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import networkx as nx
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from master_world import CLUSTER, MasterWorld
 from weft.master.effect import Asked, ClockRead, Closed
 from weft.master.parameters import Parameters
+from weft.master.traffic import Traffic
 from weft.wire import frame as w
 
 FILTERS = ["a", "b", "c/d", "c/+", "c/#", "$share/g/a"]
@@ -669,3 +671,34 @@ def test_a_trace_is_told_with_times():
     world.say(two, w.Traced(token, one.number, 1, 10.002, 3))
     world.run(2.0)
     assert [(step["node"], step["milliseconds"]) for step in world.answers[99]["steps"]] == [("n0", 0.0), ("n1", 2.0)]
+
+
+def paths_from_the_publisher(is_known):
+    """Hops from a node to all others, who subscribe after it, where the master knows that it publishes or not."""
+    world = MasterWorld()
+    nodes = [world.join(f"n{number}") for number in range(16)]
+    world.subscribe(nodes[5], "a")
+    if is_known:
+        world.say(nodes[5], w.Measured((("a", 9, 900),)))
+    for node in nodes:
+        world.subscribe(node, "a")
+    tree = world.master.network.loom.tree(w.topic_of("a"))
+    return sum(nx.single_source_shortest_path_length(nx.Graph(tree), nodes[5].number).values())
+
+
+def test_trees_are_short_for_those_who_publish():
+    assert paths_from_the_publisher(is_known=True) < paths_from_the_publisher(is_known=False)
+
+
+def test_who_publishes_what_is_forgotten_in_time():
+    traffic = Traffic()
+    traffic.measure(1, w.Measured((("a", 4, 40), ("b", 2, 20))), 1.0)
+    traffic.measure(2, w.Measured((("a", 8, 80),)), 1.0)
+    assert traffic.publishers == {"a": {1: 2.0, 2: 4.0}, "b": {1: 1.0}}
+    assert traffic.by_filter() == {"a": 6.0, "b": 1.0}
+    traffic.forget(2)
+    traffic.measure(1, w.Measured((("b", 2, 20),)), 2.0)
+    assert traffic.publishers == {"a": {1: 1.0}, "b": {1: 1.5}}
+    for now in range(3, 40):
+        traffic.measure(1, w.Measured(), float(now))
+    assert traffic.publishers == traffic.by_filter() == {}

@@ -299,6 +299,13 @@ def test_the_lane_leaves_names_that_are_none(broker, name):
     assert broker.lane.find(bytes([0x30, *varint(len(name) + 2)]) + binary(name)) is None
 
 
+def test_the_lane_leaves_names_that_a_client_may_not_publish_on():
+    broker, packet = Broker(Parameters(), 0.0), encode(p.Publish("t/1", b"x"), p.Version.V311)
+    assert broker.lane.find(packet, allowed={b"t/2"}) is None
+    assert not broker._subscriptions.routes.by_name
+    assert broker.lane.find(packet, allowed={b"t/1"}) is not None
+
+
 def test_the_lane_leaves_lengths_that_are_longer_than_they_need_be(broker):
     assert broker.lane.find(b"\x30\x05\x00\x03t/1") is not None
     assert broker.lane.find(b"\x30\x85\x00\x00\x03t/1") is None

@@ -392,11 +392,29 @@ def test_fan_out_is_kept_where_there_is_a_choice():
     assert nx.average_shortest_path_length(tree) < 6  # a chain has 10.3, which is what the load alone would make
 
 
-def test_mean_paths_are_those_of_networkx():
+@pytest.mark.parametrize("publishers", [{}, {5: 2.0, 17: 1.0, 33: 0.5, 99: 7.0}])
+def test_mean_paths_are_those_of_networkx(publishers):
+    """Two parts, of which publishers are in the first alone; node 99 is in neither."""
     graph = nx.random_labeled_tree(40, seed=3)
     graph.add_edges_from((node + 40, peer + 40) for node, peer in nx.random_labeled_tree(9, seed=4).edges())
     tree = SharedTree({node: set(graph[node]) for node in graph})
-    means = tree.mean_paths(tree.parts())
+    means = tree.mean_paths(tree.parts(), publishers)
     for node in graph:
         lengths = nx.single_source_shortest_path_length(graph, node)
-        assert means[node] == pytest.approx(sum(lengths.values()) / len(lengths))
+        weights = {other: publishers.get(other, 0.0) if publishers and node < 40 else 1.0 for other in lengths}
+        mean = sum(weights[other] * length for other, length in lengths.items()) / sum(weights.values())
+        assert means[node] == pytest.approx(mean)
+
+
+def test_who_subscribes_is_joined_near_those_who_publish():
+    """Nodes 0 to 4 are a chain; node 5 is next to all of them, and node 4 publishes."""
+    overlay = overlay_from_links(6, [0, 1, 2, 3, 5, 5, 5, 5, 5], [1, 2, 3, 4, 0, 1, 2, 3, 4])
+    instance = instance_from_pairs(range(5), [0] * 5, node_count=6)
+    links, trees = mesh_of(overlay).neighbours, weave(instance, overlay)
+    near = []
+    for known in ({}, {4: 1.0}):
+        loom = Loom(instance, links, trees, 64, None, 0.0, lambda _, known=known: known)
+        loom.adopt(0, {0: {1}, 1: {0, 2}, 2: {1, 3}, 3: {2, 4}, 4: {3}})
+        loom.subscribe(5, 0)
+        near.append(loom.table(5, 0))
+    assert near == [frozenset({2}), frozenset({4})]

@@ -25,7 +25,7 @@ from weft.node.node import Node
 from weft.node.recovery import Recovery
 from weft.wire import content, journal
 from weft.wire import frame as w
-from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, TO_MASTER, FrameReader, encode_body
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, PLACE, TO_MASTER, FrameReader, encode_body
 from weft.wire.frame_codec import encode as encode_frame
 from weft.wire.frame_field import FrameError
 from weft.wire.http import HttpError, RequestReader
@@ -119,6 +119,7 @@ RECORDS = (
 )
 PEERS_WORDS: list[w.Frame] = [
     w.Carry(MESSAGES),
+    w.Passing(1, False, PLACE.pack(1, 2, 3, 8) + b"\0\6client" + encode(p.Publish("a/b", b"x"), V3)),
     w.Acked(((1, 3),), (w.Trouble(2, (1,), True),)),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, 4, False))),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS, ((1, 2, 3),)))),

@@ -213,8 +213,8 @@ class Broker:
         connection = self._connections.get(event.connection)
         if connection is None or connection.session is None or connection.closing or connection.pieces is not None:
             return None
-        lone = self.lane.find(event.data, connection.version is p.Version.V5)
-        if lone is None or (connection.allowed is not None and lone.name not in connection.allowed):
+        lone = self.lane.find(event.data, connection.version is p.Version.V5, connection.allowed)
+        if lone is None:
             return None
         return None if any(one.congested for one in lone.route.receivers) else lone
 

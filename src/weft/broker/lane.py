@@ -6,8 +6,8 @@ of their topics, and nothing else; a run of packets with the same receivers is o
 families a byte is put in or taken out: MQTT 5 has the length of its properties there.
 
 The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
-receivers that need a PUBLISH of their own, names of which
-it is not known that the client may publish on them, packets of 16 KiB or more. It stops at the first such packet.
+receivers that need a PUBLISH of their own, names of which it is not known that the client may publish on them, packets
+of 16 KiB or more. It stops at the first such packet.
 
 In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes. What comes
 alone need not be made a run of: `find` and `give` are for the network's lane (node/lane.py).
@@ -23,9 +23,8 @@ from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.route import Route, Routes
 from weft.wire.content import Run
-from weft.wire.mqtt.field import binary, read_string, varint
+from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Version
-from weft.wire.mqtt.reason import PacketError
 from weft.wire.mqtt.topic import is_name
 
 PUBLISH = 0x30
@@ -47,6 +46,7 @@ class Lane:
         self._outbox = outbox
         self._routes = routes
         self._by_name = routes.by_name
+        self._arriving = routes.arriving
         self._figures = figures
         self._packet_bytes = parameters.packet_bytes
         self._levels = parameters.topic_levels
@@ -63,8 +63,10 @@ class Lane:
         """The same for a run that has come from another node."""
         return self._pass_on(None, False, data, at)
 
-    def find(self, packet: bytes, is5: bool = False) -> Lone | None:
-        """A publication that comes alone, if the lane is sure of its receivers."""
+    def find(
+        self, packet: bytes, is5: bool = False, allowed: set[bytes] | None = None, arrives: bool = False
+    ) -> Lone | None:
+        """A publication of a client, or of another node, that comes alone, if the lane is sure of its receivers."""
         end = len(packet)
         if end < 5 or packet[0] != PUBLISH:
             return None
@@ -78,17 +80,22 @@ class Lane:
         if body + length != end or name_end > end or (is5 and (name_end == end or packet[name_end])):
             return None
         name = packet[body + 2 : name_end]
-        route = self._by_name.get(name) or self._learned(name)
+        if allowed is not None and name not in allowed:
+            return None
+        route = (self._arriving if arrives else self._by_name).get(name) or self._learned(name, arrives)
         if route is None or not route.is_plain:
             return None
         return Lone(route, name, _without_properties(packet) if is5 else packet, end - name_end - is5)
 
-    def _learned(self, name: bytes) -> Route | None:
+    def _learned(self, name: bytes, arrives: bool) -> Route | None:
+        """The receivers of a name that has not been looked up, if it is one."""
         try:
-            text, _ = read_string(binary(name), 0, len(name) + 2)
-        except PacketError:
+            text = name.decode()
+        except UnicodeDecodeError:
             return None
-        return self._routes.route(name) if is_name(text) and text.count("/") < self._levels else None
+        if not is_name(text) or text.count("/") >= self._levels:
+            return None
+        return self._routes.arrival(name) if arrives else self._routes.route(name)
 
     def give(self, lone: Lone) -> list[Effect]:
         """Send a publication to its receivers."""
@@ -102,7 +109,7 @@ class Lane:
             data = packet5 if connection.version is Version.V5 else packet
             sends.append(Send(connection.number, data))
             figures.bytes_sent += len(data)
-        self._count(len(route.receivers), 1, lone.payload)
+        self._count(len(sends), 1, lone.payload)
         return sends
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
@@ -152,7 +159,8 @@ class Lane:
             for put in other:
                 put(run)
         self._outbox.touch_route(route)
-        self._count(len(route.receivers), packets, payload - is5 * packets)
+        served = [one for one in route.receivers if not one.stuck and not one.closing]
+        self._count(len(served), packets, payload - is5 * packets)
 
     def _receive(self, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
         """What a client of this node has said; other nodes may want it too."""

@@ -92,32 +92,38 @@ class Routes:
         self._names: NameIndex[bytes] = NameIndex()
         self._known: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
         self.by_name: dict[bytes, Route] = {}  # the lane looks here itself
+        self.arriving: dict[bytes, Route] = {}  # of what other nodes send, which goes nowhere else from here
 
     def route(self, topic: bytes) -> Route:
         """The topic is a valid name."""
         route = self.by_name.get(topic)
-        return self._find(topic) if route is None else route
+        return self._found(topic, self.by_name, self._lead_of(topic)) if route is None else route
+
+    def arrival(self, topic: bytes) -> Route:
+        """The same for what another node sends."""
+        route = self.arriving.get(topic)
+        return self._found(topic, self.arriving, None) if route is None else route
 
     def forget(self, pattern: str) -> None:
         """Forget the routes of names that match a filter, whose receivers have changed."""
-        if not self.by_name:
-            return
-        for name, topic in self._names.find(pattern):
+        for name, topic in self._names.find(pattern) if self._names else ():
             self._names.pop(name)
-            del self.by_name[topic]
+            self.by_name.pop(topic, None)
+            self.arriving.pop(topic, None)
 
     def forget_all(self) -> None:
         """The network has changed."""
         self.by_name.clear()
+        self.arriving.clear()
         self._names.clear()
 
-    def _find(self, topic: bytes) -> Route:
+    def _found(self, topic: bytes, known: dict[bytes, Route], lead: Lead) -> Route:
         name = topic.decode()
-        if len(self.by_name) >= self._most:
+        if len(known) >= self._most:
             self.forget_all()
-        route = self._built(self._index.match(name), self._lead_of(topic))
+        route = self._built(self._index.match(name), lead)
         if len(topic) <= SHORT:
-            self.by_name[topic] = route
+            known[topic] = route
             self._names[name] = topic
         return route
 

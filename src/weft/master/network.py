@@ -24,7 +24,7 @@ from weft.master.traffic import Traffic
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.tree import Trees
-from weft.protocol.loom import Loom
+from weft.protocol.loom import Loom, Publishers
 from weft.wire import frame as w
 from weft.wire.frame import EVERYBODY, topic_of
 from weft.wire.mqtt.topic import is_shared
@@ -34,10 +34,10 @@ LOAD_WEIGHT = 0.25  # hops by which a tree may be longer to spare a node that se
 # one; over many topics the load is spread as evenly
 
 
-def _empty_loom(fan_out: int) -> Loom:
+def _empty_loom(fan_out: int, publishers: Publishers) -> Loom:
     nothing = Csr(np.zeros(1, np.int64), np.empty(0, np.int32), 0)
     trees = Trees(0, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
-    return Loom(Instance(nothing), nothing, trees, fan_out, load_weight=LOAD_WEIGHT)
+    return Loom(Instance(nothing), nothing, trees, fan_out, None, LOAD_WEIGHT, publishers)
 
 
 class Network:
@@ -49,7 +49,7 @@ class Network:
         self.directory = Directory()
         self.traffic = Traffic()
         self.plan = Plan()
-        self.loom = _empty_loom(parameters.fan_out)
+        self.loom = _empty_loom(parameters.fan_out, self._publishers)
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
@@ -276,6 +276,13 @@ class Network:
         measured, names = self.traffic.by_filter(), self.directory.names
         found = {topic: sum(measured.get(name, 0.0) for name in names.get(topic, ())) for topic in topics}
         return found if any(found.values()) else dict.fromkeys(found, 1.0)
+
+    def _publishers(self, topic: int) -> Mapping[int, float]:
+        """Nodes whose clients publish on a topic's name, as far as that has been measured, and how often."""
+        found: dict[int, float] = {}
+        for name in self.directory.names.get(topic, ()):
+            found |= self.traffic.publishers.get(name, {})
+        return found
 
     def trees(self) -> Iterator[Tree]:
         for topic, rate in self.rates(self.topics()).items():

@@ -12,6 +12,7 @@ LEAST = 1e-6  # publications a second that are worth remembering
 @dataclass
 class Traffic:
     rates: dict[int, dict[str, float]] = field(default_factory=dict)  # node -> filter -> publications a second
+    publishers: dict[str, dict[int, float]] = field(default_factory=dict)  # the same by filter
     round_trips: dict[Link, float] = field(default_factory=dict)  # milliseconds
     counters: dict[int, dict[str, int]] = field(default_factory=dict)  # node -> name, since the node started
     _heard: dict[int, float] = field(default_factory=dict)
@@ -31,6 +32,8 @@ class Traffic:
         self.round_trips[between] = before + WEIGHT * (milliseconds - before)
 
     def forget(self, node: int) -> None:
+        for name in self.rates.get(node, ()):
+            self._note(name, node, 0.0)
         for kept in (self.rates, self.counters, self._heard):
             kept.pop(node, None)
         for between in [each for each in self.round_trips if node in each]:
@@ -38,11 +41,7 @@ class Traffic:
 
     def by_filter(self) -> dict[str, float]:
         """Publications a second of all nodes together."""
-        totals: dict[str, float] = {}
-        for rates in self.rates.values():
-            for name, rate in rates.items():
-                totals[name] = totals.get(name, 0.0) + rate
-        return totals
+        return {name: sum(rates.values()) for name, rates in self.publishers.items()}
 
     def total(self, name: str) -> int:
         """A counter over all nodes."""
@@ -52,4 +51,14 @@ class Traffic:
         before = self.rates.get(node, {})
         names = before.keys() | latest.keys()
         mixed = {name: (1 - WEIGHT) * before.get(name, 0.0) + WEIGHT * latest.get(name, 0.0) for name in names}
+        for name, rate in mixed.items():
+            self._note(name, node, rate)
         self.rates[node] = {name: rate for name, rate in mixed.items() if rate > LEAST}
+
+    def _note(self, name: str, node: int, rate: float) -> None:
+        if rate > LEAST:
+            self.publishers.setdefault(name, {})[node] = rate
+        elif name in self.publishers:
+            self.publishers[name].pop(node, None)
+            if not self.publishers[name]:
+                del self.publishers[name]

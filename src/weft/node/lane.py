@@ -69,7 +69,7 @@ class Lane:
             peers = self._find(sender, rest[:8], now)
         if peers is None or len(rest) < _AT + 2 or self._gates or frame.hops >= MOST_HOPS:
             return None
-        lone = self._lane.find(rest[_AT + 2 + (rest[_AT] << 8 | rest[_AT + 1]) :])
+        lone = self._lane.find(rest[_AT + 2 + (rest[_AT] << 8 | rest[_AT + 1]) :], arrives=True)
         if lone is None or rest[12:20] == self._carrier.own_bytes:
             return None
         topic = int.from_bytes(rest[:8])

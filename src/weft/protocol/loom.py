@@ -8,9 +8,9 @@ A change touches the trees concerned, and of these the tables that it must:
   joined again without it, or with it as a relay where that takes fewer relays;
 - who leaves or fails, and a link that disappears, leave the tree in parts, which are joined again.
 
-Among members that are as near, and relays as few, those are taken that are in the middle of the tree and send little
-over all topics, weighed as when trees are woven; and nobody gets more neighbours in a tree than the fan-out, unless
-there is no other way.
+Among members that are as near, and relays as few, those are taken that are in the middle of the tree, or near those who
+publish where that is known, and send little over all topics, weighed as when trees are woven; and nobody gets more
+neighbours in a tree than the fan-out, unless there is no other way.
 
 What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
 again and again are not as good as new ones: weave new ones from time to time.
@@ -18,7 +18,7 @@ again and again are not as good as new ones: weave new ones from time to time.
 Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,9 @@ from weft.errors import WeftError
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.tree import Trees
-from weft.protocol.shared_tree import SharedTree
+from weft.protocol.shared_tree import NO_PUBLISHERS, SharedTree
+
+Publishers = Callable[[int], Mapping[int, float]]  # nodes that publish on a topic, and how often
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class Loom:
         fan_out: int,
         rates: Floats | None = None,
         load_weight: float = 1.0,
+        publishers: Publishers = lambda _: NO_PUBLISHERS,
     ) -> None:
         """`neighbours` are the nodes at the other ends of every node's links, whoever owns these.
 
         Rates say how often each topic is published on; 1 without, and for new topics. The weight of the load is how
-        many hops a path may be longer to spare a node that sends the mean.
+        many hops a path may be longer to spare a node that sends the mean. Publishers are those known at the time of a
+        change.
         """
         self.links: dict[int, set[int]] = {node: set(neighbours[node].tolist()) for node in range(neighbours.rows)}
         self.fan_out = fan_out
@@ -71,6 +75,7 @@ class Loom:
         self.load: dict[int, float] = {node: sent[node] for node in self.links}  # what each node sends
         self._all_sent = sum(self.load.values())
         self.load_weight = load_weight
+        self._publishers = publishers
 
     def table(self, node: int, topic: int) -> frozenset[int] | None:
         neighbours = self._tree(topic).tables.get(node)
@@ -193,7 +198,7 @@ class Loom:
     def _mended(self, topic: int, node: int) -> list[Assignment]:
         """The tables to hand out after a tree was cut, or given a member, at a node."""
         tree, subscribers = self._tree(topic), self.subscribers(topic)
-        whole = tree.join(self.links, self._price, self.fan_out, preferred=node)
+        whole = tree.join(self.links, self._price, self.fan_out, node, self._publishers(topic))
         tree.trim(subscribers)
         rate = float(self._rates[topic]) if topic < len(self._rates) else 1.0
         for member, more in tree.more_sent().items():

@@ -1,7 +1,8 @@
 """The tree of one topic while it changes: cut where something is gone, and joined again with few relays.
 
 Parts are joined by the fewest relays. Of several such ways the cheapest is taken: a way costs the prices of its nodes,
-which grow with what they send over all topics, and the mean paths from its ends to all others of their parts, in hops.
+which grow with what they send over all topics, and the mean paths from its ends to all others of their parts, in hops,
+or where members publish to these, by how much they do.
 (By the prices alone every newcomer would hang from the last one, who sends nothing, and trees would become chains.) Who
 has as many neighbours as the fan-out allows gets no further one, unless there is no other way at all, however long.
 """
@@ -13,6 +14,7 @@ Links = Mapping[int, set[int]]  # the neighbours of every node in the overlay
 Price = Callable[[int], float]  # of one more neighbour for a node, in hops
 
 NO_BOUND = 2**31
+NO_PUBLISHERS: Mapping[int, float] = {}
 
 
 class SharedTree:
@@ -50,10 +52,17 @@ class SharedTree:
             left -= part
         return parts
 
-    def join(self, links: Links, price: Price, fan_out: int, preferred: int | None = None) -> bool:
+    def join(
+        self,
+        links: Links,
+        price: Price,
+        fan_out: int,
+        preferred: int | None = None,
+        publishers: Mapping[int, float] = NO_PUBLISHERS,
+    ) -> bool:
         """Makes the parts one, the smallest first; False where the overlay has no way between some of them."""
         parts, whole = self.parts(), True
-        means = self.mean_paths(parts) if len(parts) > 1 else {}
+        means = self.mean_paths(parts, publishers) if len(parts) > 1 else {}
         while len(parts) > 1:
             part = min(parts, key=lambda each: (len(each), min(each)))
             parts.remove(part)
@@ -113,8 +122,10 @@ class SharedTree:
             todo += new
         return found
 
-    def mean_paths(self, parts: Iterable[set[int]]) -> dict[int, float]:
-        """Mean paths from every member to the members of its part."""
+    def mean_paths(
+        self, parts: Iterable[set[int]], publishers: Mapping[int, float] = NO_PUBLISHERS
+    ) -> dict[int, float]:
+        """Mean paths from every member to those of its part who publish, by their rates; where none does, to all."""
         means: dict[int, float] = {}
         for part in parts:
             root = min(part)
@@ -123,12 +134,15 @@ class SharedTree:
                 new = [peer for peer in self.tables[member] if peer not in parents]
                 parents |= dict.fromkeys(new, member)
                 order += new
-            below = dict.fromkeys(order, 1)
+            below = {member: publishers.get(member, 0.0) for member in order}
+            if not any(below.values()):
+                below = dict.fromkeys(order, 1.0)
+            total = sum(below.values())
             for member in order[:0:-1]:
                 below[parents[member]] += below[member]
-            means[root] = sum(below[member] for member in order[1:]) / len(part)
+            means[root] = sum(below[member] for member in order[1:]) / total
             for member in order[1:]:  # a hop nearer to those below it, a hop farther from all others
-                means[member] = means[parents[member]] + 1 - 2 * below[member] / len(part)
+                means[member] = means[parents[member]] + 1 - 2 * below[member] / total
         return means
 
     def _way_from(
