@@ -148,10 +148,17 @@ class Bulletin:
             told.setdefault(node, []).append(w.Tables(self._network.version, some))
 
     def _is_safe(self, topic: int, assigned: dict[int, frozenset[int] | None]) -> bool:
-        """Whether the tree has only grown, or only shrunk, since it was last told."""
+        """Whether the tree has only grown, or only shrunk, since it was last told.
+
+        Who is not in it any more, and has not heard, sends by its old table: to somebody who still is.
+        """
         nothing: frozenset[int] = frozenset()
-        pairs = [(self._given.get(node, {}).get(topic, nothing), table or nothing) for node, table in assigned.items()]
-        return all(old <= new for old, new in pairs) or all(new <= old for old, new in pairs)
+        before = {node: self._given.get(node, {}).get(topic, nothing) for node in assigned}
+        if all(old <= (assigned[node] or nothing) for node, old in before.items()):
+            return True
+        gone = {node for node, table in assigned.items() if table is None}
+        parted = any(gone & before[node] for node in gone)
+        return not parted and all((assigned[node] or nothing) <= old for node, old in before.items())
 
     def _remember(self, node: int, topic: int, table: frozenset[int] | None) -> None:
         given = self._given.setdefault(node, {})
