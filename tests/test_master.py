@@ -1,5 +1,6 @@
 """The master: after any changes nodes know what they must, told in the right order."""
 
+from math import inf
 from random import Random
 
 import networkx as nx
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
+from weft.master.applying import Applying
 from weft.master.effect import Asked, ClockRead, Closed
 from weft.master.parameters import Parameters
 from weft.master.traffic import Traffic
@@ -142,6 +144,14 @@ def test_a_node_that_fails_is_waited_for_by_no_subscription():
     world.fail(two)
     world.run(2.0)
     assert one.in_place == 1
+
+
+def test_what_waits_for_a_node_that_is_not_there_is_never_due():
+    applying = Applying()
+    applying.ask(1, 1)
+    applying.told({}, 1, {1})
+    assert applying.deadlines({1}) == [-inf]
+    assert applying.deadlines({2}) == []
 
 
 def test_who_grows_a_tree_is_told_that_it_is_safe():

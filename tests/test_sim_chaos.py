@@ -26,10 +26,14 @@ TAUGHT = {
     519: "attempts of a node that was restarted in doubt",
     660: "publications issued before a node has its number",
     679: "a client that was let in without the master has had elsewhere what comes here before its session does",
+    751: "a retained publication between others of its publisher",
     846: "a session brings along what it has been sent here as well",
     1119: "a session lost with a disk, and its client elsewhere",
     1216: "what is owed to a node that a re-design has moved",
     1239: "a session comes to the node of the publisher, which is restarted in doubt",
+    2091: "a client comes back to the owner of its session, which waits for parts of it",
+    2299: "another attempt at what goes after a session that has moved",
+    2421: "a session is asked of a node whose disk is full",
 }
 
 

@@ -341,6 +341,24 @@ def test_who_subscribes_later_does_not_get_what_is_owed_to_a_node_that_was_away(
     assert payloads(late) == []
 
 
+def test_what_others_at_the_node_get_at_once_is_owed_to_a_node_that_is_down_all_the_same(world):
+    away, here = world.client("away", 1, clean=False), world.client("here", 0)
+    writer = world.client("writer", 0)
+    world.subscribe(away, "t", 1)
+    world.subscribe(here, "t", 1)
+    world.nodes[1].stop()
+    world.wait(1.0)
+    for payload in (b"1", b"2"):
+        writer.publish("t", payload, 1)
+        world.wait(0.1)
+    world.nodes[1].start()
+    world.settle()
+    world.connect(away, 1)
+    world.wait(2.0)
+    assert payloads(here) == [b"1", b"2"]
+    assert payloads(away) == [b"1", b"2"]
+
+
 def test_a_node_that_is_down_gets_later_what_its_sessions_hold(world):
     reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
     world.subscribe(reader, "t/#", 2)
