@@ -276,6 +276,10 @@ class Carrier:
         if publication.kept and self._custody.is_engaged(publication.key):
             self._custody.fail(publication.key)
 
+    def give_up(self, message: Message) -> None:
+        """Nobody is known here who should have it: the issuer is to try again."""
+        self._fail(_carried(message))
+
     def is_to_pass(self, message: Message, now: float) -> bool:
         """Whether a message for somebody who is elsewhere is to go there: by every attempt, and once by each."""
         origin = origin_of(message)

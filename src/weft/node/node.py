@@ -372,8 +372,8 @@ class Node:
             self._happen(e.ArrivedForGroup(publication, message.group), now)
         elif message.group in self.broker.groups(publication.topic.decode()):
             self._issuing.pass_round(message)
-        elif self._carrier.is_to_pass(message, now):
-            self._issuing.pass_on(message)
+        elif self._carrier.is_to_pass(message, now) and not self._issuing.pass_on(message):
+            self._carrier.give_up(message)
 
     def _take_for_session(self, message: w.Message, now: float) -> None:
         client = message.group.removeprefix(SESSION)
