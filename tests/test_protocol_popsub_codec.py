@@ -61,9 +61,11 @@ PACKETS = {
 packets = st.one_of(*PACKETS.values())
 
 
-@settings(deadline=None, max_examples=150)
-@given(packets)
-def test_messages_read_as_they_were_written(packet):
+@pytest.mark.parametrize("kind", PACKETS)
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_messages_read_as_they_were_written(kind, data):
+    packet = data.draw(PACKETS[kind])
     assert decode(encode(packet)) == packet
 
 

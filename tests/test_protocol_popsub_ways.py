@@ -9,8 +9,9 @@ import pytest
 from broker_world import ANYTHING, BrokerWorld, interval
 from weft.errors import WeftError
 from weft.model.content import Content
+from weft.protocol.popsub.batching import Buffers
 from weft.protocol.popsub.gossip import Member
-from weft.protocol.popsub.memory import Issued
+from weft.protocol.popsub.memory import Issued, Seen
 from weft.protocol.popsub.message import (
     Forward,
     Gossip,
@@ -237,6 +238,29 @@ def test_a_batch_is_sent_when_its_time_is_up():
     world.wait(1 + 3 * world.parameters.diameter)
     assert world.sent[0][0] == start + 3000.0
     assert world.got(near) == world.got(far) == said
+    assert [message.hops for *_, message in world.sent] == [1, 2, 3]
+
+
+def test_the_buffer_that_waits_longest_is_due_first():
+    buffers = Buffers(timeout=3000.0)
+    assert buffers.next_deadline() == inf
+    for link, now in ((2, 0.0), (1, 500.0), (2, 900.0)):
+        assert not buffers.add((link, 7), Publication(0, link, 7, said=Content("c", {})), 1.0, inf, now)
+    assert buffers.next_deadline() == 3000.0
+    assert buffers.due(2999.0) == []
+    assert buffers.due(3000.0) == [(2, 7)]
+    assert len(buffers.take((2, 7))) == 2
+    assert buffers.next_deadline() == 3500.0
+
+
+def test_what_came_is_known_for_as_long_as_a_copy_may_be_under_way():
+    seen = Seen(memory=100.0)
+    assert seen.is_new(1, 1, 0.0)
+    assert seen.is_new(1, 2, 100.0)
+    assert not seen.is_new(1, 1, 100.0)
+    assert seen.is_new(1, 3, 100.5)
+    assert (1, 1) not in seen
+    assert (1, 2) in seen
 
 
 def test_forwarding_brokers_split_batches_by_what_matches_and_buffer_nothing():

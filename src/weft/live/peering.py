@@ -167,14 +167,14 @@ class Peering:
             bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
-        bond = _bond(wire)
-        number = bond.peer_number
-        if bond.linked and number is not None:
+        assert isinstance(wire, Bond)
+        number = wire.peer_number
+        if wire.linked and number is not None:
             if number == MASTER:
                 self._listen_in(frames)
             self._handle(Heard(number, tuple(frames)))
-        elif bond.is_open:
-            self._hear_early(bond, frames)
+        elif wire.is_open:
+            self._hear_early(wire, frames)
 
     def _hear_early(self, bond: Bond, frames: Sequence[Frame]) -> None:
         if bond.hello is None:

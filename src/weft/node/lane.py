@@ -23,6 +23,7 @@ from weft.node.figure import Figures
 from weft.node.issuing import Issuing, Trees
 from weft.node.outbox import Outbox
 from weft.node.seen import Seen
+from weft.protocol.weave import DELIVERED, PASSED_ON
 from weft.wire.content import Run
 from weft.wire.frame import Passing
 from weft.wire.frame_codec import PLACE
@@ -109,9 +110,7 @@ class Lane:
         effects: list[Effect] = []
         for topic, peers, enters in entries:
             place = PLACE.pack(topic, *origin)
-            router.own(place, now * 1000)
-            if not enters:
-                router.take(place, topic, now * 1000)
+            router.own(place, now * 1000, DELIVERED if enters else DELIVERED | PASSED_ON)
             on = Passing(1, enters, place + said)
             effects += [Tell(one, on) for one in peers]
             self._figures.messages_sent += len(peers)

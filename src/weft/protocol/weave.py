@@ -190,9 +190,9 @@ class Weave(Router):
             return effects
         return effects + self._fall_back(publication, hops, now)
 
-    def own(self, identity: Hashable, now: float) -> None:
-        """Note a publication of this node's: it is not delivered here."""
-        self._recall.is_first(DELIVERED, identity, now)
+    def own(self, identity: Hashable, now: float, steps: int = DELIVERED) -> None:
+        """Note a publication of this node's: it is not delivered here, and passed on if that is among the steps."""
+        self._recall.is_first(steps, identity, now)
 
     def spread(
         self, identity: Hashable, topic: int, sender: int | None, now: float
