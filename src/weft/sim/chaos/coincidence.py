@@ -60,12 +60,15 @@ def _crossfire(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _outages(case: Case, random: Random) -> Iterator[Act]:
-    """A node loses its power when something has just come to it, or is about to."""
-    if not _has(case, "crash"):
+    """A node loses its power when something has just come to it, from a client or another node."""
+    if not _has(case, "crash", "slow_disk"):
         return
     for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
         at, node = act.at + random.uniform(0.0, 0.4), random.randrange(case.nodes)
         yield Act(0, at, "crash", node, random.randrange(3), random.uniform(0.1, 3.0), flag=True)
+    for act in _some(case, random, lambda act: act.kind == "publish" and act.qos == 2 and act.who in case.kept, 0.2):
+        at = act.at + random.uniform(0.0, case.sync)
+        yield Act(0, at, "crash", act.who, 0, random.uniform(0.1, 1.0), flag=True)
 
 
 def _homecomings(case: Case, random: Random) -> Iterator[Act]:
