@@ -192,6 +192,8 @@ class Moving:
         places = [place for place in news.places if place[2] or session is not None]
         if places:
             self._claim(arrival, news.owner, places, session, now)
+        elif not arrival.clean:
+            self._take_back(arrival.client, now)
         if (here := self._broker.session(arrival.client)) is not None:
             self._directory.note_session(arrival.client, here)
         self._welcome(arrival.client, now)
@@ -533,6 +535,14 @@ class Moving:
                 one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(known))
                 self._keep(_fetching(one))
                 self._fetch(one, now)
+
+    def _take_back(self, client: str, now: float) -> None:
+        """What this node has given, and who asked for it has lost."""
+        trail, here = self._trails.get(client), self._broker.session(client)
+        if trail is not None and trail.given.records:
+            known = frozenset(here.subscriptions) if here is not None else None
+            self._arrive(client, known, trail.given.records, trail.given.had, now)
+            self._erase(client)
 
     def _arrive(
         self,

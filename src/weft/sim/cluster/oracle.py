@@ -109,8 +109,10 @@ def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[s
         plain = sum(
             any(not is_shared(held.filter) and _may(held, one, None, terms) for held in client.held) for client in able
         )
-        if times > _groups_of(one, able) + plain and not one.repeated and terms.allows(one):
-            yield f"{times} members of {group} have got {one.payload!r} of {one.client}."
+        calm = [got for client in able for got in client.got if terms.is_calm(one.at, got.at)]
+        often = sum(got.payload == one.payload and not got.retain for got in calm)
+        if often > _groups_of(one, able) + plain and not one.repeated and terms.allows(one):
+            yield f"{often} members of {group} have got {one.payload!r} of {one.client}."
 
 
 def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
