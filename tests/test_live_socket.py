@@ -4,6 +4,7 @@ import asyncio
 import select
 import socket
 from itertools import count
+from typing import Any
 
 from weft.broker.effect import Closed, Opened, Received
 from weft.live.socket import Poller
@@ -14,7 +15,7 @@ class Ear:
 
     def __init__(self) -> None:
         self.gathering = False
-        self.told: list[object] = []
+        self.told: list[Any] = []
         self._numbers = count(1)
 
     def add(self, client: object) -> int:
