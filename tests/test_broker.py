@@ -437,6 +437,19 @@ def test_silence_before_connect_and_beyond_keep_alive_is_ended(house: House) -> 
     assert not two.closed
 
 
+def test_who_is_not_read_is_not_silent() -> None:
+    house = House(Parameters(sys_interval=0, patience=60))
+    one, slow = house.greeted("one", V5, keep_alive=10), house.greeted("slow")
+    subscribe(slow, "#")
+    house.tell(e.Congested(slow.number))
+    one.say(p.Publish("t", b"1"))
+    house.wait(40)
+    assert not one.closed
+    house.tell(e.Drained(slow.number))
+    house.wait(20)
+    assert one.closed
+
+
 def test_a_server_keep_alive_is_told_and_kept() -> None:
     house = House(Parameters(sys_interval=0, keep_alive=60))
     got = house.connect("one", V5, keep_alive=0).take()[0]
