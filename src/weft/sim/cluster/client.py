@@ -72,6 +72,7 @@ class Client:
         self.expiry = expiry if expiry is not None else (0 if clean else FOREVER)
         self.will: p.Will | None = None
         self.process: NodeProcess | None = None
+        self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
         self.is_connected = False  # CONNACK has come
         self.said: list[Said] = []
         self.got: list[Got] = []
@@ -103,7 +104,8 @@ class Client:
 
     def connect(self, process: "NodeProcess") -> None:
         self.drop()
-        if self.clean or (self.process is not None and not self.process.is_reachable_from(process)):
+        self._places.append(process)
+        if self.clean or not self._is_in_reach(process):
             self.sessions.append(process.cluster.agenda.now)
         self.process = process
         self._parser = Parser(version=self.version)
@@ -159,6 +161,14 @@ class Client:
     def session_at(self, at: float) -> int:
         """Which of its sessions a time is in."""
         return sum(begun <= at for begun in self.sessions)
+
+    def be_let_in(self, process: "NodeProcess") -> None:
+        """A node lets it in, with what it has and can have of the session."""
+        if not self._is_in_reach(process):
+            self.sessions.append(process.cluster.agenda.now)
+
+    def _is_in_reach(self, process: "NodeProcess") -> bool:
+        return all(place.is_reachable_from(process) for place in self._places)
 
     def leave_alone(self, wire: Wire) -> None:
         """Its node grants what it has asked for without the network."""
@@ -226,7 +236,9 @@ class Client:
                 self._reason = int(reason)
 
     def _welcome(self, present: bool) -> None:
+        assert self.process is not None
         self.is_connected = True
+        self._places = [self.process]
         self.present.append(present)
         if not present and self.connected:
             self.sessions.append(self.now)
