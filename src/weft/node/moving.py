@@ -24,8 +24,8 @@ that along. What comes to the other node for the session later, because somebody
 node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
 What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
-The other node keeps what it has given until this one has it on its disk. Both remember across a crash: who asked asks
-again, who gave gives again. A client who wants no session (clean) has it ended there instead.
+The other node is asked when it is on this one's disk that the session comes here, and keeps what it has given until this
+one has that on its disk. Both remember across a crash: who asked asks again, who gave gives again. A client who wants no session (clean) has it ended there instead.
 """
 
 from collections import deque
@@ -90,6 +90,7 @@ class _Fetch:
     known: frozenset[str] | None  # filters that the session came with; None until its client is in
     clean: bool = False
     token: int = 0
+    position: int = -1  # of the journal, which is to be written up to there first
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -154,6 +155,7 @@ class Moving:
         self._restored: frozenset[str] = frozenset()  # those of before a restart, which may have come shortly before it
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
         self._synced = broker.position
+        self._unwritten: dict[tuple[str, int], _Fetch] = {}  # by client and node: to be asked for when on the disk
         self._promised: deque[tuple[int, int, int, Frame]] = deque()  # position, node, ring id: to say when on the disk
 
     # A client comes
@@ -228,8 +230,16 @@ class Moving:
         ]
 
     def lose_master(self, now: float) -> None:
+        for session in self._broker.sessions():
+            self.doubt_session(session.client)
         for arrival in list(self._asked.values()):
             self._let_in_alone(arrival, now)
+
+    def doubt_session(self, client: str) -> None:
+        """Another node may claim what nobody uses here, and without the master this one does not hear of it."""
+        session = self._broker.session(client)
+        if session is not None and session.connection is None and MASTER not in self._atlas.up:
+            session.unsure = True
 
     # Between the nodes
 
@@ -299,8 +309,11 @@ class Moving:
         for fetch in [one for one in self._fetches.values() if one.node == node]:
             self._end_fetch(fetch)
 
-    def sync(self, synced: int) -> None:
+    def sync(self, synced: int, now: float) -> None:
         self._synced = synced
+        while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
+            del self._unwritten[fetch.client, fetch.node]
+            self._fetch(fetch, now)
         while self._promised and self._promised[0][0] <= synced:
             _, node, ring_id, frame = self._promised.popleft()
             self._send(node, ring_id, frame)
@@ -566,7 +579,13 @@ class Moving:
         self._keep(record.Fetched(fetch.client, fetch.node))
 
     def _fetch(self, fetch: _Fetch, now: float) -> None:
+        """Ask for what waits at another node: it gives it away then, and this one must not forget that it comes."""
         if self._fetches.get((fetch.client, fetch.node)) is not fetch or fetch.node in self._atlas.down:
+            return
+        if fetch.position < 0:
+            fetch.position = self._broker.position
+        if fetch.position > self._synced:
+            self._unwritten[fetch.client, fetch.node] = fetch
             return
         fetch.token, claim = next(self._tokens), self._directory.claims.get(fetch.client, 0)
         fetch.parts = {}

@@ -274,7 +274,7 @@ class Node:
         was_ready = self._synced >= self._ready
         self._synced = event.position
         self.custody.sync(event.position)
-        self._moving.sync(event.position)
+        self._moving.sync(event.position, now)
         self._issuing.sync(event.position, now)
         if not was_ready and self._synced >= self._ready and MASTER in self.atlas.up:
             self._join()
@@ -431,8 +431,6 @@ class Node:
         self._lane.forget()
         self._issuing.replan()
         self._issuing.ask_again(now)
-        for session in self.broker.sessions():
-            session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -619,6 +617,7 @@ class Node:
                 self._moving.connect(connection, client, clean, now)
             case e.SessionHere(client):
                 self._directory.note_session(client, self.broker.session(client))
+                self._moving.doubt_session(client)
             case e.SessionGone(client):
                 self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
