@@ -362,6 +362,8 @@ class Node:
         for key, name in kept:
             if self.custody.is_engaged(key):
                 self.custody.keep(key, self.broker.position)
+                if not self._issuing.is_sure:
+                    self.custody.doubt(key)
                 if name and self.atlas.down:
                     self.custody.owe(key, self.atlas.owed(name.decode()))
         kept.clear()
@@ -392,7 +394,7 @@ class Node:
 
     def _acked(self, peer: int, frame: w.Acked, now: float) -> None:
         if peer in self.atlas.up:
-            troubles = [(one.sequence, one.owed, one.failed) for one in frame.troubles]
+            troubles = [(one.sequence, one.owed, one.failed, one.unsure) for one in frame.troubles]
             self.custody.acknowledge(peer, frame.ranges, troubles)
 
     def _routed(self, peer: int, frame: w.Routed, now: float) -> None:
@@ -668,7 +670,7 @@ class Node:
             if peer in self._congested and self._source is not None and peer not in self._carrier.stuck:
                 self._outbox.hold(self._source, ("link", peer))
         for peer, ranges, troubles in self.custody.acknowledgements():
-            told = tuple(w.Trouble(sequence, tuple(sorted(owed)), failed) for sequence, owed, failed in troubles)
+            told = tuple(w.Trouble(one[0], tuple(sorted(one[1])), *one[2:]) for one in troubles)
             self._outbox.tell(peer, w.Acked(ranges, told))
         return self._outbox.flush()
 

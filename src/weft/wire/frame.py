@@ -441,6 +441,7 @@ class Trouble:
     sequence: int
     owed: tuple[int, ...]  # nodes that are down and whose sessions want it
     failed: bool  # somebody may have missed it: another attempt is wanted
+    unsure: bool  # who passed it on may not know of everybody
 
 
 @dataclass(frozen=True, slots=True)

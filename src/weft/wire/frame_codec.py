@@ -131,7 +131,7 @@ PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
 TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
 HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
 LISTED = record_of(w.Listed, TEXT, many(HOLDER))
-TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG)
+TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG, FLAG)
 RETAINED = together(COUNT, NUMBER, NUMBER, BLOB)
 
 
