@@ -355,6 +355,8 @@ class Issuing:
             self._offer(publication, now)
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)
+        if debt.is_sound and debt.left is None:
+            debt.left = plan.groups  # all that there are; later ones have subscribed behind it
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
         elif debt.targets:

@@ -155,6 +155,7 @@ class SessionOwned(Frame):
 @dataclass(frozen=True, slots=True)
 class SessionEnded(Frame):
     client: str
+    claim: int  # by which the node had it
 
 
 @dataclass(frozen=True, slots=True)

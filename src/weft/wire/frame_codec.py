@@ -147,7 +147,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), NUMBER, many(HELD), many(OWNED), many(COUNT), NUMBER),
     11: _frame(w.Interest, NUMBER, many(HELD), many(TEXT)),
     12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
-    13: _frame(w.SessionEnded, TEXT),
+    13: _frame(w.SessionEnded, TEXT, NUMBER),
     14: _frame(w.FindWay, TEXT),
     15: _frame(w.FindSession, TEXT, NUMBER),
     16: _frame(w.LinkLost, COUNT),
