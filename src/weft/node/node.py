@@ -132,6 +132,7 @@ class Node:
         self._stopping = False
         self._is_listed = False  # the master has told all filters since this node started
         self._told_down: set[int] = set()  # nodes, since this one joined
+        self._is_new = False  # it has joined, and has yet to hear of its links
         self._become(identity.node)
         self._deadlines.at(now + network.measuring, self._measure)
         self._deadlines.at(now + network.gossip, self._gossip)
@@ -425,7 +426,7 @@ class Node:
 
     def _welcomed(self, peer: int, frame: w.Welcome, now: float) -> None:
         self.atlas.ring_id, self.atlas.ring_size = frame.ring_id, frame.ring_size
-        self._told_down = set()
+        self._told_down, self._is_new = set(), True
         if frame.node != self.atlas.node:
             self._become(frame.node)
             self._outbox.add(n.Named(frame.node))
@@ -442,6 +443,10 @@ class Node:
         made, ended = self.atlas.rewire(frame)
         for one in made:
             self._outbox.add(n.Link(one))
+        for one in frame.peers if self._is_new else made:
+            if one.node in self.atlas.up:  # since before it was wanted, perhaps
+                self._outbox.tell(MASTER, w.LinkMade(one.node, 0.0))
+        self._is_new = False
         for node in ended:
             self._end_link(node, now)
         self._carrier.rewire(now)
