@@ -34,7 +34,7 @@ class Debt:
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups
-    answer: Callable[[], None] | None = None  # tells the publisher, who waits for it (acknowledge = tree)
+    answers: list[Callable[[], None]] = field(default_factory=list)  # tell the publisher, who waits (acknowledge = tree)
 
     def size(self) -> int:
         return self.publication.size() + 100
@@ -92,6 +92,11 @@ class Debts:
 
     def get(self, count: int) -> Debt | None:
         return self._open.get(count)
+
+    def unsettled(self, publisher: str) -> list[Debt]:
+        """What of a client's publications not all nodes have that are there."""
+        open_ = (*self._open.values(), *self._doubted.values())
+        return [debt for debt in open_ if debt.publication.publisher == publisher and not debt.group]
 
     def settle(self, debt: Debt) -> None:
         if self._open.pop(debt.count, None) is not None:
@@ -194,6 +199,6 @@ class Debts:
 
 def _tell(debt: Debt) -> None:
     """All nodes that are there have it."""
-    if debt.answer is not None:
-        answer, debt.answer = debt.answer, None
+    answers, debt.answers = debt.answers, []
+    for answer in answers:
         answer()

@@ -208,7 +208,8 @@ class Issuing:
         rate[1] += len(publication.payload)
         if publication.qos:
             debt = self._debts.add(publication, now)
-            debt.answer = answer
+            if answer is not None:
+                debt.answers.append(answer)
             if after:
                 self._unwritten.append((after, debt))
             else:

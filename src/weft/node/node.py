@@ -614,6 +614,13 @@ class Node:
         gate = self._outbox.shut(connection)
         return lambda: self._outbox.open(connection, gate)
 
+    def _await_tree(self, connection: int, client: str) -> None:
+        """A client has said again what this node has: the answer waits as the first one did (acknowledge = tree)."""
+        debts = self.debts.unsettled(client) if self.network.acknowledge == "tree" else []
+        for debt in debts:
+            gate = self._outbox.shut(connection)
+            debt.answers.append(lambda gate=gate: self._outbox.open(connection, gate))  # type: ignore[misc]
+
     def _digest_one(self, effect: e.Effect, now: float) -> None:
         match effect:
             case e.Hold(connection):
@@ -628,6 +635,8 @@ class Node:
             case e.SessionGone(client):
                 self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
+            case e.Repeated(connection, client):
+                self._await_tree(connection, client)
             case e.Declined(publication, filter_):
                 self._issuing.reissue(filter_, publication, now)
             case _:
