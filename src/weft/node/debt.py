@@ -34,7 +34,7 @@ class Debt:
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups
-    answers: list[Callable[[], None]] = field(default_factory=list)  # tell the publisher, who waits (acknowledge = tree)
+    answers: list[Callable[[], None]] = field(default_factory=list)  # tell a publisher who waits (acknowledge = tree)
 
     def size(self) -> int:
         return self.publication.size() + 100
