@@ -73,6 +73,7 @@ class Client:
         self.will: p.Will | None = None
         self.process: NodeProcess | None = None
         self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
+        self._is_apart = False  # one of these was out of reach of the node that it asks
         self.is_connected = False  # CONNACK has come
         self.said: list[Said] = []
         self.got: list[Got] = []
@@ -105,9 +106,10 @@ class Client:
     def connect(self, process: "NodeProcess") -> None:
         self.drop()
         self._places.append(process)
-        if self.clean or not self._is_in_reach(process):
-            self.sessions.append(process.cluster.agenda.now)
-        self.process = process
+        self.process, self._is_apart = process, False
+        self.look_for_session()
+        if self.clean or self._is_apart:
+            self.sessions.append(self.now)
         self._parser = Parser(version=self.version)
         self._reason = None
         self._wire = process.cluster.wires.connect(self.name, process.name, self, process.take_client)
@@ -162,13 +164,16 @@ class Client:
         """Which of its sessions a time is in."""
         return sum(begun <= at for begun in self.sessions)
 
-    def be_let_in(self, process: "NodeProcess") -> None:
-        """A node lets it in, with what it has and can have of the session."""
-        if not self._is_in_reach(process):
-            self.sessions.append(process.cluster.agenda.now)
+    def look_for_session(self) -> None:
+        """Whether a part of its session is out of reach of the node that it has asked."""
+        assert self.process is not None
+        self._is_apart |= not all(place.is_reachable_from(self.process) for place in self._places)
 
-    def _is_in_reach(self, process: "NodeProcess") -> bool:
-        return all(place.is_reachable_from(process) for place in self._places)
+    def be_let_in(self) -> None:
+        """Its node lets it in, with what it could get of the session while the client waited."""
+        self.look_for_session()
+        if self._is_apart:
+            self.sessions.append(self.now)
 
     def leave_alone(self, wire: Wire) -> None:
         """Its node grants what it has asked for without the network."""
