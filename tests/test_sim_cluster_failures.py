@@ -127,3 +127,17 @@ def test_a_client_that_a_node_lets_in_without_its_session_has_another_from_then_
     world.nodes[1].disk.capacity = None
     world.wait_until(lambda: client.is_connected, 20.0)
     assert client.sessions
+
+
+def test_what_a_node_retains_while_it_is_alone_has_its_time_also_after_a_restart(world):
+    """Nodes that come later compare it with what they have."""
+    for node in world.nodes[1:]:
+        node.stop()
+    world.wait(1.0)
+    writer = world.client("writer", 0)
+    writer.publish("t", b"hi", 1, retain=True)
+    world.wait(1.0)
+    before = world.nodes[0].node.broker.retained()["t"].stamp()
+    world.nodes[0].crash()
+    world.nodes[0].start()
+    assert world.nodes[0].node.broker.retained()["t"].stamp() == before

@@ -114,8 +114,6 @@ class Issuing:
             return True
         if not self.is_informed:
             return False
-        if publication.retain and (self._atlas.peers or self._atlas.down):
-            return True
         return self.plan(publication.topic).is_wanted()
 
     def plan(self, name: bytes) -> Plan:

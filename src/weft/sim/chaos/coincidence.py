@@ -83,15 +83,21 @@ def _homecomings(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _splits(case: Case, random: Random) -> Iterator[Act]:
-    """The nodes are in two parts, and the master reaches all of them; somebody publishes when it has heard of it."""
+    """The nodes are in two parts, and the master reaches all of them. Somebody publishes when it has heard of it.
+
+    A node of theirs ends then, and is back when all are one again.
+    """
     if not _has(case, "cut", "part"):
         return
-    at, name = random.uniform(1.0, SPAN - 5.0), random.choice(LEVELS)
-    yield Act(0, at, "split", other=random.randrange(10**6), seconds=random.uniform(3.0, 10.0))
+    at, seconds, name = random.uniform(1.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
+    yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
     for _ in range(3):
-        who, qos = random.randrange(case.clients), random.randint(1, 2)
+        who, qos, late = random.randrange(case.clients), random.randint(1, 2), random.uniform(3.0, 5.0)
         yield Act(0, at - random.uniform(0.5, 1.0), "subscribe", who, text=name, qos=qos)
-        yield Act(0, at + random.uniform(3.0, 5.0), "publish", who, text=name, qos=qos)
+        yield Act(0, at + late, "publish", who, text=name, qos=qos)
+    if random.random() < 0.6:
+        late += random.uniform(0.05, 0.5)
+        yield Act(0, at + late, "crash", who, 0, max(0.1, seconds - late) + random.uniform(0.5, 2.0))
 
 
 def _absences(case: Case, random: Random) -> Iterator[Act]:
