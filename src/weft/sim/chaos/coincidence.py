@@ -83,21 +83,22 @@ def _homecomings(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _splits(case: Case, random: Random) -> Iterator[Act]:
-    """The nodes are in two parts, and the master reaches all of them. Somebody publishes when it has heard of it.
+    """The nodes are in two parts, and the master reaches all of them. Subscribers publish when it has heard of it.
 
     A node of theirs ends then, and is back when all are one again.
     """
-    if not _has(case, "cut", "part"):
+    if not _is_troubled(case):
         return
-    at, seconds, name = random.uniform(1.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
+    at, seconds, name = random.uniform(2.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
     yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
-    for _ in range(3):
-        who, qos, late = random.randrange(case.clients), random.randint(1, 2), random.uniform(3.0, 5.0)
-        yield Act(0, at - random.uniform(0.5, 1.0), "subscribe", who, text=name, qos=qos)
-        yield Act(0, at + late, "publish", who, text=name, qos=qos)
-    if random.random() < 0.6:
-        late += random.uniform(0.05, 0.5)
-        yield Act(0, at + late, "crash", who, 0, max(0.1, seconds - late) + random.uniform(0.5, 2.0))
+    some = random.sample(range(case.clients), min(4, case.clients))
+    for who in some:
+        yield Act(0, at - random.uniform(1.0, 2.0), "subscribe", who, text=name, qos=random.randint(1, 2))
+        yield Act(0, at + random.uniform(3.0, 4.5), "publish", who, text=name, qos=random.randint(1, 2))
+    if random.random() < 0.5:
+        late = random.uniform(4.0, 5.0)
+        back = max(late, seconds) + random.uniform(0.5, 2.0)
+        yield Act(0, at + late, "crash", some[0], 0, back - late)
 
 
 def _absences(case: Case, random: Random) -> Iterator[Act]:
@@ -113,21 +114,17 @@ def _absences(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _losses(case: Case, random: Random) -> Iterator[Act]:
-    """A node loses its disk while what its clients have published is slow to leave it."""
-    if not _has(case, "wipe"):
+    """A node loses its disk while what a client has published there, and others wait for, is slow to leave it."""
+    if not (case.tree and _is_troubled(case)):
         return
-    for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
-        node = act.who % case.nodes
-        for other in set(range(case.nodes)) - {node}:
-            yield Act(
-                0,
-                act.at - random.uniform(0.0, 0.1),
-                "delay",
-                other=random.randrange(10**6),
-                seconds=2.0,
-                text=f"n{node} n{other}",
-            )
-        yield Act(0, act.at + random.uniform(0.0, 2 * case.sync + 0.1), "wipe", node, seconds=random.uniform(0.1, 3.0))
+    for act in _some(case, random, lambda act: act.kind == "subscribe" and act.qos > 0, 0.1):
+        who, at = random.randrange(case.clients), act.at + random.uniform(0.5, 3.0)
+        for other in range(case.nodes):
+            way, slow = f"n{who % case.nodes} n{other}", random.randrange(10**6)
+            yield Act(0, at - random.uniform(0.0, 0.1), "delay", other=slow, seconds=2.0, text=way)
+        yield Act(0, at, "publish", who, text=_name_for(act.text, random), qos=random.randint(1, 2))
+        late, seconds = random.uniform(0.0, 2 * case.sync + 0.1), random.uniform(0.1, 3.0)
+        yield Act(0, at + late, "wipe", who, seconds=seconds)
 
 
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _absences, _losses)
