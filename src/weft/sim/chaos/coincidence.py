@@ -83,22 +83,22 @@ def _homecomings(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _splits(case: Case, random: Random) -> Iterator[Act]:
-    """The nodes are in two parts, and the master reaches all of them. Subscribers publish when it has heard of it.
+    """The nodes are in two parts, and the master reaches all of them. Somebody publishes when it has heard of it.
 
-    A node of theirs ends then, and is back when all are one again.
+    The node of one who does not subscribe itself ends then, and is back when all are one again.
     """
     if not _is_troubled(case):
         return
     at, seconds, name = random.uniform(2.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
     yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
-    some = random.sample(range(case.clients), min(4, case.clients))
-    for who in some:
+    publishers = random.sample(range(case.clients), min(4, case.clients))
+    for who in publishers[:2]:
         yield Act(0, at - random.uniform(1.0, 2.0), "subscribe", who, text=name, qos=random.randint(1, 2))
+    for who in publishers:
         yield Act(0, at + random.uniform(3.0, 4.5), "publish", who, text=name, qos=random.randint(1, 2))
-    if random.random() < 0.5:
-        late = random.uniform(4.0, 5.0)
-        back = max(late, seconds) + random.uniform(0.5, 2.0)
-        yield Act(0, at + late, "crash", some[0], 0, back - late)
+    late = random.uniform(4.6, 5.0)
+    back = max(late, seconds) + random.uniform(0.5, 2.0)
+    yield Act(0, at + late, "crash", publishers[-1], 0, back - late)
 
 
 def _absences(case: Case, random: Random) -> Iterator[Act]:
