@@ -72,6 +72,18 @@ def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
     assert play(case).found == ()
 
 
+def test_attempts_after_a_restart_are_not_taken_for_those_before_it():
+    """A node issues in doubt, since the nodes are in two parts, and again when it is back, and they are one."""
+    acts = (
+        Act(1, 0.5, "subscribe", 5, text="a", qos=2),
+        Act(2, 0.7, "subscribe", 2, text="a", qos=2),
+        Act(3, 6.487, "split", other=652189, seconds=7.8),
+        Act(4, 10.0, "publish", 1, text="a", qos=1),
+        Act(5, 10.5, "crash", 1, seconds=6.0),
+    )
+    assert play(Case(1, 5, 6, frozenset(), tree=False, ahead=(0.0,) * 5, sync=0.01, acts=acts)).found == ()
+
+
 def test_who_joins_a_shared_subscription_later_does_not_get_what_is_owed_to_a_node_that_was_away(world):
     away, writer = world.client("away", 1, clean=False), world.client("writer", 0)
     world.subscribe(away, "t", 1)
