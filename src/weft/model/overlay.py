@@ -14,7 +14,7 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.model.csr import Csr, checked_place, csr_from_pairs
+from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 from weft.model.table import Columns, Table
