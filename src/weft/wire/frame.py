@@ -470,12 +470,15 @@ class Routed(Frame):
 
 @dataclass(frozen=True, slots=True)
 class FetchSession(Frame):
-    """The client is at the asking node now: disconnect it, give its session away."""
+    """The asking node has claimed the session: disconnect the client, give the session away."""
 
     client: str
     token: int
     claim: int  # of the asking node (SessionAt)
     clean: bool  # the client wants none: end it
+    is_there: (
+        bool  # the client is at the asking node; else it has left since, or was there before the node was restarted
+    )
 
 
 @dataclass(frozen=True, slots=True)

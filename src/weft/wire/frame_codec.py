@@ -183,7 +183,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
-    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG),
+    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG, FLAG),
     54: _frame(
         w.SessionMoved,
         TEXT,
