@@ -403,7 +403,7 @@ class Moving:
         if not arrival.clean and not arrival.is_kept:
             arrival.is_kept = True
             self._keep(record.Fetching(arrival.client, NOBODY, 0, ()))
-        self._admit(connection, now)
+        self._admit(arrival.client, connection, now)
 
     def _claim(self, arrival: _Arrival, owner: int, places: list[Standing], session: Owned | None, now: float) -> None:
         """The session is this node's, and what waits for it is at others."""
@@ -456,12 +456,7 @@ class Moving:
     def _open_door(self, client: str, now: float) -> None:
         connection = self._guests.pop(client, None)
         if connection is not None:
-            session = self._broker.session(client)
-            for fetch in self._fetches_of(client):
-                if fetch.known is None:
-                    fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
-                    self._keep(_fetching(fetch))
-            self._admit(connection, now)
+            self._admit(client, connection, now)
 
     def _turn_away(self, client: str) -> None:
         """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
@@ -477,7 +472,13 @@ class Moving:
         self._outbox.resume(connection, HELD)
         self._outbox.send(Close(connection))
 
-    def _admit(self, connection: int, now: float) -> None:
+    def _admit(self, client: str, connection: int, now: float) -> None:
+        """The client is in: what it does from now on counts for more than what it did where its session was."""
+        session = self._broker.session(client)
+        for fetch in self._fetches_of(client):
+            if fetch.known is None:
+                fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
+                self._keep(_fetching(fetch))
         self._outbox.resume(connection, HELD)
         self._happen(Admitted(connection), now)
 
