@@ -43,9 +43,9 @@ class Debt:
 class Debts:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._open: dict[int, Debt] = {}  # by count: to everybody
+        self._open: dict[int, Debt] = {}  # by count, in order: to everybody
         self._owed: dict[int, Debt] = {}  # by count: to nodes that are down
-        self._doubted: dict[int, Debt] = {}  # by count
+        self._doubted: dict[int, Debt] = {}  # by count, in order
         self._by_node: dict[int, dict[int, None]] = {}  # node -> counts
         self.open_bytes = 0
         self.owed_bytes = 0
@@ -132,7 +132,10 @@ class Debts:
         self._open.pop(debt.count)
         self.open_bytes -= debt.size()
         debt.due, debt.is_under_way = None, False
+        is_late = debt.count < next(reversed(self._doubted), 0)
         self._doubted[debt.count] = debt
+        if is_late:
+            self._doubted = dict(sorted(self._doubted.items()))
         self.owed_bytes += debt.size()
         self._bound(now)
 
