@@ -4,9 +4,11 @@ import pytest
 
 from weft.node.effect import MASTER, Heard, Tell
 from weft.node.parameters import Parameters
+from weft.protocol.router import Assigned
 from weft.sim.chaos.case import Act, Case
 from weft.sim.chaos.stage import play
 from weft.sim.cluster.cluster import Cluster
+from weft.wire import content
 from weft.wire import frame as w
 
 
@@ -59,6 +61,60 @@ def test_a_client_that_is_back_where_the_master_was_out_of_reach_stays_there(wor
     assert reader.present == [False, True, True]
 
 
+def test_a_client_keeps_its_session_where_it_is_from_a_node_that_claims_it_late(world):
+    """The client was at that node while the master was gone, and the node was restarted since."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "t", 1)
+    world.direction.crash()
+    world.connect(reader, 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.direction.start()
+    world.wait(5.0)
+    world.connect(reader, 2)
+    world.nodes[1].start()
+    world.wait(10.0)
+    assert reader.is_connected
+    assert reader.closes == [None, None]
+    writer = world.client("writer", 0)
+    writer.publish("t", b"hi", 1)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_goes_after_a_session_does_so_after_a_restart_too(world):
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.connect(reader, 2)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.settle()
+    assert [trail.client for trail in world.nodes[1].node._moving.trails("t")] == ["reader"]
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_does_where_it_is_let_in_alone_counts(world):
+    """It waits for its session, leaves, and comes again when the master is gone: then it is let in without it."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "old", 1)
+    mend = world.part(["n0"], ["n1", "n2"])
+    reader.connect(world.nodes[1])
+    world.wait(1.0)
+    world.direction.crash()
+    reader.connect(world.nodes[1])
+    world.wait_until(lambda: reader.is_connected)
+    reader.unsubscribe("old")
+    world.subscribe(reader, "new", 1)
+    mend()
+    world.direction.start()
+    world.wait(10.0)
+    world.settle()
+    assert list(world.nodes[1].node.broker.session("reader").subscriptions) == ["new"]
+
+
 def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
     """The nodes are in two parts; the issuer has not heard of it, the relay has, and its tree ends with its part."""
     acts = (
@@ -70,6 +126,19 @@ def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
     )
     case = Case(1215, 5, 6, frozenset(), tree=False, ahead=(0.0,) * 5, sync=0.01, acts=acts)
     assert play(case).found == ()
+
+
+def test_a_node_that_has_left_a_tree_says_so_to_who_has_not_heard_of_it(world):
+    """It keeps silent, for the tree may only have shrunk; but it may also have grown elsewhere since."""
+    process = world.nodes[0]
+    peer = min(process.node.atlas.peers)
+    for neighbours in (frozenset({peer}), None):
+        process.node._carrier.router.handle(Assigned(7, neighbours, safe=True), process.now * 1000)
+    written = content.encode(content.Content(b"t", b"hi", 1, False, {}, None, "client", 0.0))
+    message = w.Message(w.Form.WOVEN, 7, peer, 1, 1, 1, written, kept=True, attempt=1, floor=1)
+    effects = process.node.handle(Heard(peer, (w.Carry((message,)),)), process.now)
+    (acked,) = [effect.frame for effect in effects if isinstance(effect, Tell) and isinstance(effect.frame, w.Acked)]
+    assert [(one.failed, one.unsure) for one in acked.troubles] == [(False, True)]
 
 
 def test_attempts_after_a_restart_are_not_taken_for_those_before_it():
