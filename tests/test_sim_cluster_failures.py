@@ -115,6 +115,23 @@ def test_what_a_client_does_where_it_is_let_in_alone_counts(world):
     assert list(world.nodes[1].node.broker.session("reader").subscriptions) == ["new"]
 
 
+def test_what_came_for_a_filter_that_was_given_up_elsewhere_is_not_delivered(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.unsubscribe("t")
+    world.wait(1.0)
+    writer.publish("t", b"late", 1)
+    world.wait(1.0)
+    world.nodes[0].start()
+    reader.connect(world.nodes[0])
+    world.wait(10.0)
+    assert reader.is_connected
+    assert payloads(reader) == []
+
+
 def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
     """The nodes are in two parts; the issuer has not heard of it, the relay has, and its tree ends with its part."""
     acts = (
