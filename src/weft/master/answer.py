@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.master.engine import with_phases
 from weft.master.membership import Membership, clock_sentence
 from weft.master.network import Network
 from weft.master.roster import Member, State
@@ -197,7 +198,8 @@ def overlay_for(network: Network, options: Mapping[str, Any], snapshots: Mapping
     for old, ring_id in enumerate(options["ring_ids"]):
         ring_ids[new[old]] = ring_id
     sources, targets = ([new[node] for node in options[end]] for end in ("sources", "targets"))
-    return overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))
+    made = overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))
+    return with_phases(made)
 
 
 def _require_overlay(options: Mapping[str, Any]) -> None:

@@ -16,11 +16,12 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.master.engine import Design, Job
+from weft.master.link import Link, link
 from weft.master.network import Network
 from weft.master.quality import Quality, Tree, quality_of
 from weft.master.ring import SIZE, even_places
 from weft.master.snapshot import Snapshot, snapshot_of
-from weft.model.overlay import Overlay
+from weft.model.overlay import NO_PHASE, Overlay
 
 LOCAL = 2.0  # milliseconds: where no round trip is longer, all nodes are as near to each other as can be
 
@@ -35,6 +36,7 @@ class Stage(StrEnum):
 class Proposal:
     places: dict[int, int]  # node -> ring id
     fingers: tuple[tuple[int, int], ...]
+    spare: frozenset[Link]
     trees: dict[int, dict[int, set[int]]]  # topic -> tables
     opened: int  # links that it would open
     closed: int
@@ -82,14 +84,17 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
     places = {number: network.plan.ring.id_of.get(number, -1) for number in order}
     if not _is_in_order(list(places.values())):
         places = even_places(order)
-    pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
-    fingers = tuple((numbers[owner], numbers[peer]) for owner, peer in pairs)
+    ends = zip(overlay.sources.tolist(), overlay.targets.tolist(), (overlay.phases != NO_PHASE).tolist(), strict=True)
+    pairs = [(numbers[owner], numbers[peer], is_finger) for owner, peer, is_finger in ends]
+    fingers = tuple((owner, peer) for owner, peer, is_finger in pairs if is_finger)
+    spare = frozenset(link(one, other) for one, other, is_finger in pairs if not is_finger)
     trees = {topic: _tables(design, place, numbers) for place, topic in enumerate(snapshot.topics)}
-    links = {(min(pair), max(pair)) for pair in fingers}
+    links = spare | {link(*pair) for pair in fingers}
     now = network.plan.links
     return Proposal(
         places,
         fingers,
+        spare,
         trees,
         len(links - now),
         len(now - links),
@@ -169,7 +174,8 @@ class Redesign:
         for number in newcomers:
             plan.leave(number)
         places = {number: ring_id for number, ring_id in proposal.places.items() if number in here}
-        plan.replace(places, [pair for pair in proposal.fingers if set(pair) <= here])
+        fingers, spare = ([pair for pair in pairs if set(pair) <= here] for pairs in (proposal.fingers, proposal.spare))
+        plan.replace(places, fingers, spare)
         for number in newcomers:
             plan.join(number, interests)
-        plan.mend(interests)
+        plan.mend(interests, fill=False)

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from weft.arrays import Floats
 from weft.master.directory import Directory
-from weft.master.plan import Link
+from weft.master.link import Link
 from weft.master.roster import Member
 from weft.master.traffic import Traffic
 from weft.model.instance import Instance, instance_from_pairs

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from weft.master.plan import Link, link
+from weft.master.link import Link, link
 from weft.wire.frame import Measured
 
 WEIGHT = 0.5  # of the latest interval, against all before
