@@ -700,6 +700,25 @@ def test_trees_are_short_for_those_who_publish():
     assert paths_from_the_publisher(is_known=True) < paths_from_the_publisher(is_known=False)
 
 
+def test_a_design_has_those_who_publish_in_their_trees():
+    """A node that subscribes to nothing publishes on a topic that has been subscribed to before."""
+    world = clusters()
+    asker = world.join("asker")
+    world.say(asker, w.Measured((("g0/1", 9, 900),)))
+    topic = w.topic_of("g0/1")
+    assert asker.number not in world.master.network.loom.tree(topic)
+    forecast = world.ask("redesign")
+    world.ask("redesign", proposal=forecast["proposal"])
+    world.run(20.0)
+    world.check()
+    tree = nx.Graph(world.master.network.loom.tree(topic))
+    assert world.master.network.loom.root(topic) == asker.number
+    assert world.ask("explain", topic="g0/1")["trees"][0]["root"] == "asker"
+    hops = nx.single_source_shortest_path_length(tree, asker.number)
+    assert sum(hops.values()) / (len(hops) - 1) < 1.7
+    assert world.ask("status")["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
+
+
 def test_who_publishes_what_is_forgotten_in_time():
     traffic = Traffic()
     traffic.measure(1, w.Measured((("a", 4, 40), ("b", 2, 20))), 1.0)

@@ -108,14 +108,16 @@ def explained(network: Network, topic: str) -> dict[str, Any]:
 
 def _tree(network: Network, pattern: str) -> dict[str, Any]:
     topic = topic_of(pattern)
-    tables, subscribers = network.loom.tree(topic), network.loom.subscribers(topic)
+    tables, subscribers, root = network.loom.tree(topic), network.loom.subscribers(topic), network.loom.root(topic)
+    ends = {*subscribers, root}
     return {
         "filter": pattern,
         "subscribers": len(subscribers),
-        "relays": len(tables) - len(subscribers),
+        "root": None if root is None else _name(network, root),
+        "relays": len(tables.keys() - ends),
         "parted": topic in network.loom.parted,
         "members": [
-            {"node": network.roster[node].name, "hops": hops, "from": from_, "relay": node not in subscribers}
+            {"node": network.roster[node].name, "hops": hops, "from": from_, "relay": node not in ends}
             for node, hops, from_ in _walk(network, tables)
         ],
     }

@@ -293,7 +293,7 @@ class Network:
 
     def trees(self) -> Iterator[Tree]:
         for topic, rate in self.rates(self.topics()).items():
-            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate)
+            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate, self.loom.root(topic))
 
     def quality(self) -> Quality:
         return quality_of(self.trees(), len(self.loom.links))

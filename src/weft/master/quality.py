@@ -1,7 +1,7 @@
 """What a plan is worth, as its trees show it.
 
 A publication on a topic with s subscribers, by one of them, is delivered s - 1 times, and passes the tree's relays on
-its way. Weighed by how often topics are published on:
+its way; by a root that does not subscribe, s times. Weighed by how often topics are published on:
 
     relays      relays passed for each delivery
     busiest     what the busiest node sends, in units of the mean
@@ -18,6 +18,7 @@ class Tree(NamedTuple):
     tables: Mapping[int, Collection[int]]  # member -> its neighbours
     subscribers: Collection[int]
     rate: float
+    root: int | None = None  # who publishes nearly all
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,9 @@ def quality_of(trees: Iterable[Tree], nodes: int) -> Quality:
     relays = deliveries = 0.0
     sent: dict[int, float] = {}
     for tree in trees:
-        relays += tree.rate * (len(tree.tables) - len(tree.subscribers))
-        deliveries += tree.rate * max(len(tree.subscribers) - 1, 0)
+        ends = {*tree.subscribers, tree.root} & tree.tables.keys()
+        relays += tree.rate * (len(tree.tables) - len(ends))
+        deliveries += tree.rate * max(len(ends) - 1, 0)
         for member, peers in tree.tables.items():
             sent[member] = sent.get(member, 0.0) + tree.rate * max(len(peers) - 1, 0)
     mean = sum(sent.values()) / nodes if nodes else 0.0

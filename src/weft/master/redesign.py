@@ -20,7 +20,7 @@ from weft.master.link import Link, link
 from weft.master.network import Network
 from weft.master.quality import Quality, Tree, quality_of
 from weft.master.ring import SIZE, even_places
-from weft.master.snapshot import Snapshot, snapshot_of
+from weft.master.snapshot import Snapshot, snapshot_of, with_roots
 from weft.model.overlay import NO_PHASE, Overlay
 
 LOCAL = 2.0  # milliseconds: where no round trip is longer, all nodes are as near to each other as can be
@@ -73,7 +73,9 @@ def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple
     order = [number for number in network.plan.ring.order if number in place]
     ranks = np.empty(len(order), np.int64)
     ranks[[place[number] for number in order]] = np.arange(len(order))
-    job = Job(snapshot.instance, latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay)
+    job = Job(
+        with_roots(snapshot.instance), latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay
+    )
     return job, snapshot
 
 
@@ -117,8 +119,11 @@ def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int
 
 def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
     rates = network.rates(trees)
-    woven = (Tree(tables, network.loom.subscribers(topic), rates[topic]) for topic, tables in trees.items())
-    return quality_of(woven, len(network.loom.links))
+    loom = network.loom
+    woven = (
+        Tree(tables, loom.subscribers(topic), rates[topic], loom.next_root(topic)) for topic, tables in trees.items()
+    )
+    return quality_of(woven, len(loom.links))
 
 
 class Redesign:

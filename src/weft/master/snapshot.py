@@ -20,6 +20,7 @@ from weft.master.traffic import Traffic
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.latency import MatrixLatency
 from weft.model.publisher import Publishers
+from weft.protocol.loom import NEARLY_ALL
 
 LEAST = 0.01  # milliseconds; nothing is nearer
 
@@ -54,6 +55,25 @@ def snapshot_of(members: Sequence[Member], directory: Directory, traffic: Traffi
     )
     instance = replace(instance, given_publishers=_publishers(numbers, topics, directory, traffic))
     return Snapshot(instance, _latency(members, traffic.round_trips), numbers, topics)
+
+
+def with_roots(instance: Instance) -> Instance:
+    """The instance to design for: who publishes nearly all on a topic is in its tree, and counts as a subscriber."""
+    known = instance.given_publishers
+    if known is None:
+        return instance
+    totals = np.bincount(known.topics, known.rates, minlength=instance.topics)
+    roots = (known.rates > 0) & (known.rates >= NEARLY_ALL * totals[known.topics])
+    made = instance_from_pairs(
+        np.append(instance.interest.row_of_each(), known.nodes[roots]),
+        np.append(instance.interest.indices, known.topics[roots]),
+        node_count=instance.nodes,
+        topic_count=instance.topics,
+        node_names=instance.node_names,
+        topic_names=instance.topic_names,
+        **instance.meta,
+    )
+    return replace(made, given_publishers=known)
 
 
 def _publishers(numbers: list[int], topics: list[int], directory: Directory, traffic: Traffic) -> Publishers | None:
