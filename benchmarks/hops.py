@@ -2,9 +2,9 @@
 
     python benchmarks/hops.py [--nodes 8,16,32,64] [--users 25]
 
-Users of generated social instances are clients, 25 a node, whose port is its number here. They subscribe before the master has heard who publishes, or
+Users of generated social instances are clients, 25 a node. They subscribe before the master has heard who publishes, or
 after, as the load of benchmarks/network.py does, or before and then a design is put in place. Hops are those of
-deliveries to clients of other nodes than the publisher's, in the mean; clients of its own node are not counted.
+deliveries to clients of other nodes than the publisher's, in the mean. A node's port is its number.
 """
 
 import argparse

@@ -719,6 +719,27 @@ def test_a_design_has_those_who_publish_in_their_trees():
     assert world.ask("status")["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
 
 
+def test_the_master_designs_by_itself_when_publishers_are_far_and_rests_after():
+    """Everybody publishes on topics that others have subscribed to before."""
+    world = network(16)
+    chance = Random(1)
+    for topic in range(60):
+        for holder in chance.sample(range(16), 6):
+            world.subscribe(world.nodes[f"n{holder}"], f"t{topic}")
+    assert world.ask("status")["hops"] == 0
+    for number in range(16):
+        world.say(world.nodes[f"n{number}"], w.Measured(tuple((f"t{topic}", 1, 9) for topic in range(number, 60, 16))))
+    before = world.ask("status")["hops"]
+    forecast = world.ask("redesign")["hops"]
+    assert before == forecast["now"] > 1.5 > forecast["then"] >= 1
+    world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=9.0)
+    world.run(120.0)
+    assert [note.event for note in world.notes if note.event == "redesigned"] == ["redesigned"]
+    now = world.ask("status")
+    assert now["hops"] == now["hops_designed"] == pytest.approx(forecast["then"])
+    world.check()
+
+
 def test_who_publishes_what_is_forgotten_in_time():
     traffic = Traffic()
     traffic.measure(1, w.Measured((("a", 4, 40), ("b", 2, 20))), 1.0)

@@ -39,6 +39,8 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
         "relays_a_delivery": quality.relays,
         "relays_a_delivery_measured": _measured(network),
         "relays_a_delivery_designed": None if designed is None else designed.relays,
+        "hops": quality.hops,
+        "hops_designed": None if designed is None else designed.hops,
         "busiest_node": network.roster[busiest].name if busiest in network.roster else None,
         "busiest_times_mean": quality.busiest,
         "busiest_times_mean_designed": None if designed is None else designed.busiest,

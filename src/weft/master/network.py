@@ -10,6 +10,7 @@ What nodes must hear of all this gathers in `changes`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from weft.master.directory import Directory, filter_key
 from weft.master.link import Link, link
 from weft.master.parameters import Parameters
 from weft.master.plan import Plan
-from weft.master.quality import Quality, Tree, quality_of
+from weft.master.quality import Quality, Tables, Tree, hops_of, most_published, quality_of
 from weft.master.ring import SIZE
 from weft.master.roster import Member, Roster, State
 from weft.master.traffic import Traffic
@@ -291,12 +292,30 @@ class Network:
             found |= self.traffic.publishers.get(name, {})
         return found
 
-    def trees(self) -> Iterator[Tree]:
-        for topic, rate in self.rates(self.topics()).items():
-            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate, self.loom.root(topic))
-
     def quality(self) -> Quality:
-        return quality_of(self.trees(), len(self.loom.links))
+        """What the trees are worth."""
+        trees = self._judged({topic: self.loom.tree(topic) for topic in self.topics()})
+        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(self._with_ways(trees)))
+
+    def quality_of(self, designed: Mapping[int, Tables]) -> Quality:
+        """What other trees would be worth."""
+        trees = self._judged(designed)
+        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(most_published(trees).values()))
+
+    def _judged(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
+        loom, rates = self.loom, self.rates(tables)
+        return {
+            topic: Tree(own, loom.subscribers(topic), rates[topic], loom.next_root(topic))
+            for topic, own in tables.items()
+        }
+
+    def _with_ways(self, trees: Mapping[int, Tree]) -> Iterator[Tree]:
+        """The trees that are published on most, with the ways of roots that are outside."""
+        for topic, tree in most_published(trees).items():
+            if tree.root is None or tree.root in tree.tables:
+                yield tree
+            else:
+                yield tree._replace(way=self.loom.way(tree.root, topic))
 
     @property
     def is_parted(self) -> bool:

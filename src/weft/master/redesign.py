@@ -18,7 +18,7 @@ from weft.errors import WeftError
 from weft.master.engine import Design, Job
 from weft.master.link import Link, link
 from weft.master.network import Network
-from weft.master.quality import Quality, Tree, quality_of
+from weft.master.quality import Quality
 from weft.master.ring import SIZE, even_places
 from weft.master.snapshot import Snapshot, snapshot_of, with_roots
 from weft.model.overlay import NO_PHASE, Overlay
@@ -51,13 +51,18 @@ class Proposal:
             "links_to_open": self.opened,
             "links_to_close": self.closed,
             "relays_a_delivery": {"now": self.before.relays, "then": self.after.relays},
+            "hops": {"now": self.before.hops, "then": self.after.hops},
             "busiest_node": {"now": self.before.busiest, "then": self.after.busiest},
         }
 
     @property
     def gain(self) -> float:
-        """The share of the relays that it spares."""
-        return 1 - self.after.relays / self.before.relays if self.before.relays else 0.0
+        """The share of the relays or of the hops that it spares, whichever is more."""
+        return max(_spared(self.before.relays, self.after.relays), _spared(self.before.hops, self.after.hops))
+
+
+def _spared(before: float, after: float) -> float:
+    return 1 - after / before if before else 0.0
 
 
 def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple[Job, Snapshot]:
@@ -102,7 +107,7 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
         len(now - links),
         len(links),
         network.quality(),
-        _quality(network, trees),
+        network.quality_of(trees),
     )
 
 
@@ -115,15 +120,6 @@ def _is_in_order(ring_ids: list[int]) -> bool:
 def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int]]:
     tables = design.trees.tables(place)
     return {numbers[node]: {numbers[peer] for peer in peers} for node, peers in tables.items()}
-
-
-def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
-    rates = network.rates(trees)
-    loom = network.loom
-    woven = (
-        Tree(tables, loom.subscribers(topic), rates[topic], loom.next_root(topic)) for topic, tables in trees.items()
-    )
-    return quality_of(woven, len(loom.links))
 
 
 class Redesign:
