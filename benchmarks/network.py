@@ -1,6 +1,6 @@
-"""A Weft network beside what else carries the same: relays, throughput and latency, subscribing, failing.
+"""A Weft network beside what else carries the same: relays, throughput, latency, processor, subscribing, failing.
 
-    python benchmarks/network.py [--parts relays,fleets,subscriptions,failures,bursts] [--nodes 32] [--fleet 16]
+    python benchmarks/network.py [--parts relays,fleets,processor,subscriptions,failures,bursts] [--nodes 32]
 
 All nodes, Mosquittos and clients share the cores of one machine, on loopback: the ratios are what counts. The load is
 `weft bench`'s, in the shape of a generated social instance: its users are clients, user i at broker i modulo their
@@ -33,6 +33,7 @@ import numpy as np
 
 from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
 from markdown import head, row
+from processor import processor
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner, instance_load
@@ -52,6 +53,7 @@ from weft.wire.mqtt.writer import encode
 from weft.workloads.catalog import generate
 
 V = Version.V311
+REPORTED = 2.0  # seconds after which a master has heard from all nodes what was published; they tell it every second
 ENDS = {"killed: its connections close": signal.SIGKILL, "stopped: it is silent": signal.SIGSTOP}
 
 
@@ -172,7 +174,7 @@ FLEETS = {"Weft": weft_network, "Mosquitto, full mesh": mosquitto_mesh, "Mosquit
 def fleets(size: argparse.Namespace) -> None:
     """The same clients and load at a Weft network and at bridged Mosquittos, in turn.
 
-    Latencies are those of topics that have been published on before: then nodes of Weft know the way to each tree.
+    Latencies are those of topics that have been published on before: then Weft has trees that begin at publishers.
     """
     users = generate("social", nodes=size.clients, seed=1)
     head("fleet", "brokers", "deliveries/s", "publications/s for latency", "median: ms", "99 %: ms")
@@ -203,6 +205,7 @@ def publish_once(load: Load, fleet: Fleet) -> None:
         one.sendall(encode(Pingreq(), V))
         one.recv(4096)  # the answer: all of it is read
         one.close()
+    time.sleep(REPORTED)
 
 
 def shaped(users: Instance, fleet: Fleet) -> Load:
@@ -448,7 +451,14 @@ async def join_all(master: Address, count: int) -> None:
         await one.joined.wait()
 
 
-PARTS = {"relays": relays, "fleets": fleets, "subscriptions": subscriptions, "failures": failures, "bursts": bursts}
+PARTS = {
+    "relays": relays,
+    "fleets": fleets,
+    "processor": processor,
+    "subscriptions": subscriptions,
+    "failures": failures,
+    "bursts": bursts,
+}
 
 
 def main() -> None:
@@ -463,6 +473,7 @@ def main() -> None:
     parser.add_argument("--calm-seconds", type=float, default=20.0, help="that it is published for latencies")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--messages", type=int, default=400, help="whose processor time is counted")
     parser.add_argument("--trials", type=int, default=30, help="subscriptions")
     parser.add_argument("--failures", type=int, default=3)
     parser.add_argument("--before", type=float, default=2.0, help="seconds that all publish before a failure")

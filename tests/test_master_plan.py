@@ -92,6 +92,16 @@ def test_small_networks_have_all_links_that_they_may(nodes: int) -> None:
     assert all((one, other) in plan.links for one, other in combinations(sorted(short), 2)), "whoever could is linked"
 
 
+def test_nodes_that_join_one_by_one_have_all_links_in_the_end() -> None:
+    plan, interests = Plan(), dict[int, set[int]]()
+    for node in range(16):
+        interests[node] = set()
+        plan.join(node, interests)
+        plan.mend(interests)
+        bounds_hold(plan)
+    assert len(plan.links) == 16 * 12 // 2
+
+
 def test_large_networks_leave_links_for_those_who_come() -> None:
     assert full_plan(65, {node: set() for node in range(65)}).spare == set()
 
