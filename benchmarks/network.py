@@ -76,17 +76,18 @@ def measure(load: Load, manner: Manner) -> dict[str, Any]:
 def relays(size: argparse.Namespace) -> None:
     """Relays a delivery as nodes count them, and of other routers over the same links, simulated.
 
-    What is counted is published when every publisher has published before: then its node knows a way to each tree.
+    What is counted is published when every publisher has published before: then its node knows a way to each tree, and
+    the design has links and trees for it.
     """
     users = generate("social", nodes=size.users, seed=1)
     head("router", "nodes", "topics", "links of a node", "3 log2 n", "deliveries to nodes", "relays a delivery")
     with tempfile.TemporaryDirectory() as folder, weft_network(size.nodes, size.port, "--sync", "none") as fleet:
         load = instance_load(users, fleet.targets)
         with subscribers_of(load):
+            publish(load, size)
             live, overlay = put_in_place(fleet, Path(folder))
             links = max(node["links"] for node in settled(fleet)["nodes"])
             same = (size.nodes, live.topics, links, f"{3 * math.log2(size.nodes):.1f}")
-            publish(load, size)
             delivered, share = counted(fleet, lambda: publish(load, size))
             row("Weave, live", *same, f"{delivered:,}", f"{share:.4f}")
             said = as_published(load, live, fleet)
