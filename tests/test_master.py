@@ -717,6 +717,13 @@ def test_a_design_has_those_who_publish_in_their_trees():
     hops = nx.single_source_shortest_path_length(tree, asker.number)
     assert sum(hops.values()) / (len(hops) - 1) < 1.7
     assert world.ask("status")["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
+    for _ in range(40):
+        world.run(1.0)
+        world.say(asker, w.Measured())
+    assert world.master.network.traffic.publishers == {}
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    world.run(20.0)
+    assert nx.utils.graphs_equal(nx.Graph(world.master.network.loom.tree(topic)), tree), "it may publish again"
 
 
 def test_the_master_designs_by_itself_when_publishers_are_far_and_rests_after():

@@ -78,9 +78,9 @@ def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple
     order = [number for number in network.plan.ring.order if number in place]
     ranks = np.empty(len(order), np.int64)
     ranks[[place[number] for number in order]] = np.arange(len(order))
-    job = Job(
-        with_roots(snapshot.instance), latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay
-    )
+    found = {at: network.loom.next_root(topic) for at, topic in enumerate(snapshot.topics)}
+    instance = with_roots(snapshot.instance, {at: place[root] for at, root in found.items() if root is not None})
+    job = Job(instance, latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay)
     return job, snapshot
 
 
