@@ -1,5 +1,6 @@
 """The master: after any changes nodes know what they must, told in the right order."""
 
+import math
 from math import inf
 from random import Random
 
@@ -717,8 +718,8 @@ def test_a_design_has_those_who_publish_in_their_trees():
     hops = nx.single_source_shortest_path_length(tree, asker.number)
     assert sum(hops.values()) / (len(hops) - 1) < 1.7
     assert world.ask("status")["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
-    for _ in range(40):
-        world.run(1.0)
+    for _ in range(20):
+        world.run(10.0)
         world.say(asker, w.Measured())
     assert world.master.network.traffic.publishers == {}
     world.ask("redesign", proposal=world.ask("redesign")["proposal"])
@@ -748,14 +749,21 @@ def test_the_master_designs_by_itself_when_publishers_are_far_and_rests_after():
 
 
 def test_who_publishes_what_is_forgotten_in_time():
-    traffic = Traffic()
+    traffic, share = Traffic(), 1 - math.exp(-1 / 10)  # of a second in the mean of ten
     traffic.measure(1, w.Measured((("a", 4, 40), ("b", 2, 20))), 1.0)
     traffic.measure(2, w.Measured((("a", 8, 80),)), 1.0)
-    assert traffic.publishers == {"a": {1: 2.0, 2: 4.0}, "b": {1: 1.0}}
-    assert traffic.by_filter() == {"a": 6.0, "b": 1.0}
+    assert traffic.publishers == {
+        "a": {1: pytest.approx(4 * share), 2: pytest.approx(8 * share)},
+        "b": {1: pytest.approx(2 * share)},
+    }
+    assert traffic.by_filter() == pytest.approx({"a": 12 * share, "b": 2 * share})
     traffic.forget(2)
     traffic.measure(1, w.Measured((("b", 2, 20),)), 2.0)
-    assert traffic.publishers == {"a": {1: 1.0}, "b": {1: 1.5}}
-    for now in range(3, 40):
+    rest = share * (1 - share)
+    assert traffic.publishers == {"a": {1: pytest.approx(4 * rest)}, "b": {1: pytest.approx(2 * rest + 2 * share)}}
+    for now in range(3, 100):
+        traffic.measure(1, w.Measured((("c", 3, 30),)), float(now))
+    assert traffic.publishers["c"][1] == pytest.approx(3, abs=0.01)
+    for now in range(100, 300):
         traffic.measure(1, w.Measured(), float(now))
     assert traffic.publishers == traffic.by_filter() == {}

@@ -122,7 +122,9 @@ class Changes(RuleBasedStateMachine):
         if node != peer:
             self.hand_out(self.loom.connect(node, peer))
 
-    @rule(data=st.data(), topic=st.integers(0, TOPICS - 1), rates=st.lists(st.sampled_from([1.0, 99.0]), max_size=2))
+    @rule(
+        data=st.data(), topic=st.integers(0, TOPICS - 1), rates=st.lists(st.sampled_from([1.0, 2.0, 99.0]), max_size=2)
+    )
     def hear_who_publishes(self, data, topic, rates):
         self.publishers[topic] = {self.any_node(data): rate for rate in rates}
 
@@ -461,10 +463,20 @@ def test_a_root_stays_while_nobody_is_known_to_publish_and_goes_when_another_doe
     publishers.clear()
     loom.subscribe(1, 0)
     assert loom.table(5, 0) == {0, 1}
-    publishers[4] = 1.0
+    publishers |= {4: 1.0, 5: 1.0}
     loom.subscribe(2, 0)
+    assert loom.root(0) == 5
+    publishers[5] = 0.1
+    loom.subscribe(3, 0)
     assert loom.root(0) == 4
-    assert set(loom.tree(0)) == {0, 1, 2, 4}
+    assert set(loom.tree(0)) == {0, 1, 2, 3, 4}
+    publishers[5] = 0.9
+    loom.unsubscribe(3, 0)
+    assert loom.root(0) == 4
+    publishers[5] = 1.1
+    loom.subscribe(3, 0)
+    assert loom.root(0) is None
+    assert set(loom.tree(0)) == {0, 1, 2, 3}
 
 
 def test_a_root_that_unsubscribes_keeps_its_table():

@@ -35,6 +35,7 @@ from weft.model.tree import Trees
 from weft.protocol.shared_tree import NO_PUBLISHERS, SharedTree
 
 NEARLY_ALL = 0.9  # of the publications on a topic, from which the node where they come from is its root
+HALF = 0.5  # of them, down to which it stays: who publishes seldom seems to publish all or nothing
 
 Publishers = Callable[[int], Mapping[int, float]]  # nodes that publish on a topic, and how often
 
@@ -125,11 +126,11 @@ class Loom:
 
     def next_root(self, topic: int) -> int | None:
         """The root from the next change on: that of before where nobody is known to publish."""
-        known = self._publishers(topic)
-        root = max(known, key=lambda node: (known[node], -node)) if known else self.root(topic)
-        if root not in self.links or not self.subscribers(topic):
-            return None
-        return root if not known or known[root] >= NEARLY_ALL * sum(known.values()) else None
+        known, root = self._publishers(topic), self.root(topic)
+        if known and (root is None or known.get(root, 0.0) < HALF * sum(known.values())):
+            most = max(known, key=lambda node: (known[node], -node))
+            root = most if known[most] >= NEARLY_ALL * sum(known.values()) else None
+        return root if root in self.links and self.subscribers(topic) else None
 
     def adopt(self, topic: int, tables: Mapping[int, Iterable[int]]) -> list[Assignment]:
         """A tree from elsewhere takes the place of a topic's, as far as there are nodes and links for it.
