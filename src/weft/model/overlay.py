@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow.csv import write_csv
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
 from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
@@ -166,7 +166,7 @@ def _in_order(*keys: Int32s) -> bool:
 
 
 def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
-    if len(ring_ids) != nodes or len(np.unique(ring_ids)) != nodes:
+    if len(ring_ids) != nodes or len(distinct(ring_ids)) != nodes:
         raise WeftError(f"{nodes} nodes need {nodes} different ring ids.")
     if ring_ids.min() < 0 or ring_ids.max() >= ring_size:
         raise WeftError(f"ring ids must lie in 0..{ring_size - 1}.")
