@@ -53,7 +53,6 @@ from weft.wire.mqtt.writer import encode
 from weft.workloads.catalog import generate
 
 V = Version.V311
-REPORTED = 2.0  # seconds after which a master has heard from all nodes what was published; they tell it every second
 ENDS = {"killed: its connections close": signal.SIGKILL, "stopped: it is silent": signal.SIGSTOP}
 
 
@@ -188,6 +187,7 @@ def fleets(size: argparse.Namespace) -> None:
             with start(size.fleet, size.port) as fleet:
                 load = shaped(users, fleet)
                 publish_once(load, fleet)
+                time.sleep(size.reported)
                 found = measure(load, Manner(rate=size.calm, seconds=size.calm_seconds))
                 medians.append(found["latency_ms"]["p50"])
                 tails.append(found["latency_ms"]["p99"])
@@ -206,7 +206,6 @@ def publish_once(load: Load, fleet: Fleet) -> None:
         one.sendall(encode(Pingreq(), V))
         one.recv(4096)  # the answer: all of it is read
         one.close()
-    time.sleep(REPORTED)
 
 
 def shaped(users: Instance, fleet: Fleet) -> Load:
@@ -472,6 +471,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=400, help="that subscribe there, and as many that publish")
     parser.add_argument("--calm", type=float, default=50.0, help="publications a second for latencies")
     parser.add_argument("--calm-seconds", type=float, default=20.0, help="that it is published for latencies")
+    parser.add_argument("--reported", type=float, default=2.0, help="seconds for nodes to tell the master of the first")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--messages", type=int, default=400, help="whose processor time is counted")

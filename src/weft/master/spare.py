@@ -69,8 +69,9 @@ class Filling:
     def _exchanges(self) -> Iterator[tuple[Link, Link, Link]]:
         """A spare link that may go, and two links that take its place."""
         room = [node for node in sorted(self._peers) for _ in range(self._room(node))]
+        spare = sorted(self.spare, key=lambda pair: (self._shared(*pair), pair)) if len(room) > 1 else []
         for one, other in combinations(room, 2):
-            for first, second in sorted(self.spare, key=lambda pair: (self._shared(*pair), pair)):
+            for first, second in spare:
                 for near, far in ((first, second), (second, first)):
                     apart = {one, other}.isdisjoint((near, far))
                     if apart and near not in self._peers[one] and far not in self._peers[other]:
