@@ -38,6 +38,7 @@ class Filling:
         self._peers = {node: set(own) for node, own in peers.items()}
         self._bound = bound
         self._interests = interests
+        self._counted: dict[Link, int] = {}  # topics in common
 
     def keep(self, before: Iterable[Link]) -> None:
         """Take links of before, the best first, as far as there is room."""
@@ -81,7 +82,11 @@ class Filling:
         return max(0, self._bound - len(self._peers[node]))
 
     def _shared(self, one: int, other: int) -> int:
-        return len(self._interests[one] & self._interests[other])
+        """How many topics they have in common; sets are large, and pairs compared again and again."""
+        between = link(one, other)
+        if between not in self._counted:
+            self._counted[between] = len(self._interests[one] & self._interests[other])
+        return self._counted[between]
 
     def _open(self, one: int, other: int) -> None:
         self._peers[one].add(other)
