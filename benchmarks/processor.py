@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
+from pathlib import Path
 
 from bridged import Fleet, mosquitto_star, topic_name, weft_network
 from markdown import head, row
@@ -52,14 +53,12 @@ def measured(pids: tuple[int, ...], publish: Callable[[int], None], size: argpar
 
 
 def used(pids: tuple[int, ...]) -> tuple[float, int]:
-    """Microseconds of processor time that processes have used, and how often they were given a processor."""
-    nanoseconds = switches = 0
-    for pid in pids:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-                ran, _, times = map(int, file.read().split())
-            nanoseconds, switches = nanoseconds + ran, switches + times
-    return nanoseconds / 1e3, switches
+    """Microseconds of processor time that processes have used, and how often they have waited for something."""
+    nanoseconds = waits = 0
+    for thread in (thread for pid in pids for thread in Path(f"/proc/{pid}/task").iterdir()):
+        nanoseconds += int((thread / "schedstat").read_text().split()[0])
+        waits += int((thread / "status").read_text().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+    return nanoseconds / 1e3, waits
 
 
 def published_in_turn(fleet: Fleet) -> Callable[[int], None]:
