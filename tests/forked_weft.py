@@ -22,7 +22,7 @@ LOADED = ("weft.cli", "weft.cli.engine", "weft.live.master", "weft.live.node", "
 
 
 class Forked:
-    """As much of `subprocess.Popen` as tests need. What it prints is in `stdout`, or wherever that is to go."""
+    """A process with as much of `subprocess.Popen` as tests need. What it prints is in `stdout`, or wherever that is to go."""
 
     def __init__(self, *arguments: str, stdout: IO[str] | None = None, stderr: IO[str]) -> None:
         self.stdout: IO[str] | None = None
@@ -70,7 +70,7 @@ class Forked:
 
 @cache
 def _loaded() -> socket.socket:
-    """To the process that has loaded everything; it ends with this one."""
+    """A line to the process that has loaded everything; it ends with this one."""
     ours, theirs = socket.socketpair()
     subprocess.Popen([sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
     theirs.close()

@@ -80,7 +80,7 @@ def _owed(delivery):
 
 
 def _shown(effects):
-    """Per connection its publications, its other packets, and then the rest: the order between these is free."""
+    """Publications and other packets by connection, and the rest: the order between these is free."""
     sent, rest = {}, []
     for one in effects:
         if type(one) is e.Send:
@@ -272,7 +272,7 @@ class Life:
 
 
 def _identifiers(packets):
-    """Of publications of QoS 1."""
+    """Packet identifiers of publications of QoS 1."""
     for packet in packets:
         if packet[0] >> 1 & 3 == 1:
             body = 2 if packet[1] < 128 else 3

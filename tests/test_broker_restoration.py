@@ -350,7 +350,7 @@ def test_nothing_is_sent_before_all_of_it_is_there() -> None:
 
 
 def test_a_session_with_nothing_on_its_way_begins_with_other_identifiers() -> None:
-    """At the node that it comes from there may be some of the first numbers that it does not tell of."""
+    """There may be some of the first numbers at the node that it comes from, which that does not tell of."""
     there, gone = node("t")
     gone.vanish()
     house = House(LINKED)
