@@ -473,6 +473,19 @@ def test_a_server_keep_alive_is_told_and_kept() -> None:
     assert got.properties[Property.SERVER_KEEP_ALIVE] == 60  # type: ignore[attr-defined]
     house.wait(91)
     assert house.broker.figures.connected == 0
+    brief = house.greeted("two", V5, keep_alive=10)
+    house.wait(16)
+    assert brief.closed
+
+
+def test_what_comes_of_a_connection_that_is_gone_or_going_is_nothing(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other")
+    subscribe(other, "#")
+    publish = encode(p.Publish("t", b"late"), V3)
+    going = house.broker.handle(e.Received(one.number, encode(p.Disconnect(), V3)), house.now)
+    assert e.Close(one.number) in going
+    assert house.broker.handle(e.Received(one.number, publish), house.now) == []
+    assert house.broker.handle(e.Received(99, publish), house.now) == []
 
 
 def test_connections_above_the_limit_are_refused() -> None:
@@ -589,6 +602,7 @@ def test_sys_names_what_was_counted() -> None:
 
 def test_a_broker_has_counted_nothing_yet() -> None:
     assert {*astuple(Figures())} == {0}
+    assert {*topics(Figures(), 0.0, "").values()} == {"0", "0 seconds", "weft version "}
 
 
 def test_loads_are_means_of_what_came_in_a_minute() -> None:
