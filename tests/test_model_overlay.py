@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import weft
 from weft.errors import WeftError
@@ -71,6 +74,22 @@ def test_pairs_of_linked_nodes_are_counted_once_whoever_opened_the_link() -> Non
     assert [ends.tolist() for ends in undirected(overlay)] == [[0, 0], [1, 3]]
     assert [neighbours_of(overlay)[node].tolist() for node in range(4)] == [[1, 3], [0], [], [0]]
     assert (most_links(overlay), most_links(overlay_from_links(0, [], []))) == (2, 0)
+
+
+@given(
+    links=st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.integers(-1, 2)).filter(lambda link: link[0] != link[1])),
+    is_sorted=st.booleans(),
+)
+def test_links_in_any_order_are_kept_by_source_phase_and_target(
+    links: list[tuple[int, int, int]], is_sorted: bool
+) -> None:
+    in_order = sorted(links, key=lambda link: (link[0], link[2], link[1]))
+    columns = np.array(in_order if is_sorted else links, int).reshape(-1, 3).T
+    overlay = overlay_from_links(5, *columns)
+    assert list(zip(overlay.sources, overlay.targets, overlay.phases, strict=True)) == in_order
+    graph = nx.Graph([link[:2] for link in links])
+    assert sorted(zip(*undirected(overlay), strict=True)) == sorted(tuple(sorted(edge)) for edge in graph.edges)
+    assert most_links(overlay) == max((degree for _, degree in graph.degree), default=0)
 
 
 def test_links_of_every_node_have_their_place() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int32s, Int64s, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,7 @@ class Csr:
 
     def compact(self) -> "Csr":
         """The columns that occur, renumbered in their order."""
-        ascending = np.sort(self.indices)
-        used = ascending[np.diff(ascending, prepend=-1) != 0]
+        used = distinct(self.indices)
         return Csr(self.indptr, np.searchsorted(used, self.indices).astype(np.int32), len(used))
 
     def above(self, other: "Csr") -> "Csr":
@@ -71,8 +70,7 @@ def checked_place(place: int, count: int) -> int:
 
 def csr_from_pairs(rows: Int64s, columns: Int64s, row_count: int, column_count: int) -> Csr:
     """Rows of the distinct pairs; duplicates are dropped. Both counts are below 2^31, so a pair is one int64."""
-    keys = np.sort(rows * np.int64(column_count) + columns)
-    keys = keys[np.diff(keys, prepend=-1) != 0]  # np.unique hashes integers first, which takes many times as long
+    keys = distinct(rows * np.int64(column_count) + columns)
     found, indices = np.divmod(keys, np.int64(max(column_count, 1)))
     indptr = np.zeros(row_count + 1, dtype=np.int64)
     np.cumsum(np.bincount(found, minlength=row_count), out=indptr[1:])

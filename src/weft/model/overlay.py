@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow.csv import write_csv
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
-from weft.model.csr import Csr, checked_place, csr_from_pairs
+from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
 from weft.model.table import Columns, Table
@@ -63,7 +63,7 @@ class Overlay(Table):
         digest = hashlib.blake2b(digest_size=16)
         digest.update(np.array([self.nodes, self.links, self.ring_size or 0], np.int64).tobytes())
         for column in (self.sources, self.targets, self.phases, self.ring_ids):
-            digest.update(b"" if column is None else column.tobytes())
+            digest.update(b"" if column is None else np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
     def of(self, node: int) -> Int32s:
@@ -136,29 +136,37 @@ def overlay_from_links(
     ring_size: int | None = None,
     **meta: Any,
 ) -> Overlay:
-    source, target = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
-    phase = np.full(len(source), NO_PHASE) if phases is None else np.asarray(phases)
-    for ids in (source, target):
-        outside = ids[(ids < 0) | (ids >= nodes)]
-        if len(outside):
-            raise WeftError(f"a link names node {outside[0]}, but there are {nodes} nodes.")
+    for ids in (sources, targets):
+        _require_nodes(np.asarray(ids), nodes)
+    source, target = np.asarray(sources).astype(np.int32), np.asarray(targets).astype(np.int32)
+    phase = np.full(len(source), NO_PHASE, np.int32) if phases is None else np.asarray(phases).astype(np.int32)
     if np.any(source == target):
         raise WeftError(f"node {source[source == target][0]} has a link to itself.")
     ring = None if ring_ids is None else _checked_ring(np.asarray(ring_ids, np.int64), nodes, ring_size or nodes)
-    order = np.lexsort((target, phase, source))
-    return Overlay(
-        nodes,
-        source[order].astype(np.int32),
-        target[order].astype(np.int32),
-        phase[order].astype(np.int32),
-        ring,
-        None if ring is None else (ring_size or nodes),
-        meta,
-    )
+    if not _in_order(source, phase, target):
+        order = np.lexsort((target, phase, source))
+        source, target, phase = source[order], target[order], phase[order]
+    return Overlay(nodes, source, target, phase, ring, None if ring is None else (ring_size or nodes), meta)
+
+
+def _require_nodes(ids: npt.NDArray[Any], nodes: int) -> None:
+    outside = ids[(ids < 0) | (ids >= nodes)]
+    if len(outside):
+        raise WeftError(f"a link names node {outside[0]}, but there are {nodes} nodes.")
+
+
+def _in_order(*keys: Int32s) -> bool:
+    """Whether rows are sorted by the first key, then the second, and so on: those of a file that was written are."""
+    tied = np.ones(max(len(keys[0]) - 1, 0), bool)
+    for key in keys:
+        if np.any(tied & (key[1:] < key[:-1])):
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
 
 
 def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
-    if len(ring_ids) != nodes or len(np.unique(ring_ids)) != nodes:
+    if len(ring_ids) != nodes or len(distinct(ring_ids)) != nodes:
         raise WeftError(f"{nodes} nodes need {nodes} different ring ids.")
     if ring_ids.min() < 0 or ring_ids.max() >= ring_size:
         raise WeftError(f"ring ids must lie in 0..{ring_size - 1}.")
@@ -167,22 +175,23 @@ def _checked_ring(ring_ids: Int64s, nodes: int, ring_size: int) -> Int64s:
 
 def undirected(overlay: Overlay) -> tuple[Int32s, Int32s]:
     """Every pair of linked nodes once, the smaller first."""
-    low, high = np.minimum(overlay.sources, overlay.targets), np.maximum(overlay.sources, overlay.targets)
-    keys = np.unique(low * np.int64(max(overlay.nodes, 1)) + high)
-    low_ends, high_ends = np.divmod(keys, np.int64(max(overlay.nodes, 1)))
-    return low_ends.astype(np.int32), high_ends.astype(np.int32)
+    neighbours = neighbours_of(overlay)
+    low, high = neighbours.row_of_each(), neighbours.indices
+    once = low < high
+    return low[once], high[once]
 
 
 def neighbours_of(overlay: Overlay) -> Csr:
     """The nodes at the other ends of every node's links, whoever owns these."""
-    low, high = undirected(overlay)
-    ends = np.concatenate([low, high]).astype(np.int64), np.concatenate([high, low]).astype(np.int64)
-    return csr_from_pairs(*ends, overlay.nodes, overlay.nodes)
+    opened = Csr(overlay.indptr, overlay.targets, overlay.nodes).matrix(bool)
+    both = (opened + opened.T).tocsr()
+    both.sort_indices()
+    return Csr(both.indptr.astype(np.int64), both.indices.astype(np.int32, copy=False), overlay.nodes)
 
 
 def most_links(overlay: Overlay) -> int:
     """Most links of any node, whoever opened them; two nodes that opened one to each other share it."""
-    return int(np.bincount(np.concatenate(undirected(overlay)), minlength=1).max())
+    return int(neighbours_of(overlay).counts.max(initial=0))
 
 
 def require_made_for(instance: Instance, overlay: Overlay) -> None:

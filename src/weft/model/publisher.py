@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from weft.arrays import Floats, Int32s
+from weft.arrays import Floats, Int32s, distinct
 from weft.errors import WeftError
 from weft.model.storage import has_column, int64_column, read_columns, write_columns
 from weft.model.table import Columns, Table
@@ -80,7 +80,7 @@ def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
     if not np.all((rates >= 0) & (rates < np.inf)):
         raise WeftError(f"{path} has a rate that is no number from 0.")
     node, topic = int64_column(table, "node"), int64_column(table, "topic")
-    if len(np.unique(node * topics + topic)) != len(node):
+    if len(distinct(node * topics + topic)) != len(node):
         raise WeftError(f"{path} names a node and a topic twice: give one rate for both together.")
     sizes = table["size"].to_numpy() if sized else None
     if sizes is not None and not np.all((sizes >= 0) & (sizes < np.inf)):

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from weft.errors import WeftError
-from weft.model.csr import Csr
+from weft.model.csr import Csr, csr_from_pairs
 from weft.model.instance import Instance, read_instance_meta
 from weft.model.publisher import read_publishers
 from weft.pipeline.member import column
@@ -58,10 +58,9 @@ def _lay_out(
     def lay(table: pa.Table) -> pa.Table:
         number = table["number"][0].as_py()
         low, high = number * width, min((number + 1) * width, count)
-        keys = np.unique((column(table, of) - low) * np.int64(columns) + column(table, other))
-        row, ids = np.divmod(keys, np.int64(columns))
-        counts = np.bincount(row, minlength=high - low).astype(np.int32)
-        write_piece(folder, number, {f"given_{of}_{other}": ids.astype(np.int32), f"given_{of}_count": counts})
+        rows = csr_from_pairs(column(table, of) - low, column(table, other), high - low, columns)
+        counts = rows.counts.astype(np.int32)
+        write_piece(folder, number, {f"given_{of}_{other}": rows.indices, f"given_{of}_count": counts})
         return pa.table({"number": pa.array([number], pa.int64())})
 
     if not workshop.is_done(step):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
 from weft.kernels.routing.walk import Ring
 from weft.kernels.routing.weave import Links
@@ -116,7 +116,7 @@ def _finger_rows(overlay: Overlay, position_of: Int32s) -> tuple[Int32s, int]:
     is_finger = overlay.phases != NO_PHASE
     source = position_of[overlay.sources[is_finger]].astype(np.int64)
     offset = (position_of[overlay.targets[is_finger]] - source) % nodes
-    source, offset = np.divmod(np.unique(source * nodes + offset), nodes)
+    source, offset = np.divmod(distinct(source * nodes + offset), nodes)
     phases = phase(offset)
     row = source * phase_count(nodes) + phases
     rank = np.arange(len(row)) - np.searchsorted(row, row)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from weft.arrays import Bools, Int64s
+from weft.arrays import Bools, Int64s, distinct
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names, instance_from_pairs
 from weft.model.priority import priority
@@ -87,7 +87,7 @@ def _adjacency(instance: Instance) -> sparse.csr_array:
 
 
 def _unvisited_neighbours(steps: sparse.csr_array, frontier: Int64s, visited: Bools) -> Int64s:
-    reached = np.unique(steps[frontier].indices).astype(np.int64)
+    reached = distinct(steps[frontier].indices).astype(np.int64)
     return reached[~visited[reached]]
 
 

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.arrays import Bools, Floats, Int32s, Int64s
+from weft.arrays import Bools, Floats, Int32s, Int64s, distinct
 from weft.errors import WeftError
 from weft.kernels.draw.group import group
 from weft.kernels.draw.social import DROPPED, MUTUAL, Tables, alias_tables, community_bounds, draw_targets, fates
@@ -254,7 +254,7 @@ def _balance(social: Social, seed: int, crowd: Crowd) -> tuple[float, float]:
 def _are_drawn(crowd: Crowd, sources: Int32s, targets: Int32s) -> Bools:
     """Whether each source draws its target; the pairs are distinct."""
     users = np.int64(len(crowd.users))
-    all_sources, all_targets = _drawn(crowd, np.unique(sources).astype(np.int64))
+    all_sources, all_targets = _drawn(crowd, distinct(sources).astype(np.int64))
     return np.isin(sources * users + targets, all_sources * users + all_targets, assume_unique=True)
 
 

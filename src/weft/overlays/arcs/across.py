@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.arrays import Int32s, Int64s
+from weft.arrays import Int32s, Int64s, distinct
 from weft.kernels.arcs.component import find_components
 from weft.kernels.arcs.elder import ELDER, FINISHED, FROM_MAIN, connected_keys, find_keys, representatives
 from weft.kernels.greedy.constraint import fingers
@@ -42,7 +42,7 @@ def across(arrays: Arrays, low: int, high: int, *, seed: int, way: int, worth: i
     label, parts, main = (arrays[name] for name in ("label", "parts", "main"))
     keys = find_keys(low, high, indptr, arrays["node_topic"], *lists, label, parts, main, way)
     topics = arrays["node_topic"][indptr[low] : indptr[high]]
-    wanted = np.unique(topics[keys == ELDER] if way == FROM_MAIN else topics[keys >= 0])
+    wanted = distinct(topics[keys == ELDER] if way == FROM_MAIN else topics[keys >= 0])
     known = np.isin(topics, wanted) & (keys != FINISHED)
     nodes = np.repeat(np.arange(low, high), np.diff(indptr[low : high + 1]))
     own = Subscriptions(nodes[known], topics[known], keys[known])
@@ -62,7 +62,7 @@ def _joined(
     worth: int,
 ) -> Columns:
     """Fingers of the arc, in a graph of its nodes and the others."""
-    outside = np.unique(others.node)
+    outside = distinct(others.node)
     node = np.concatenate([np.arange(low, high), outside])
     row = np.concatenate([own.node - low, high - low + np.searchsorted(outside, others.node)])
     topic = np.searchsorted(topics, np.concatenate([own.topic, others.topic])).astype(np.int32)
