@@ -22,7 +22,7 @@ LOADED = ("weft.cli", "weft.cli.engine", "weft.live.master", "weft.live.node", "
 
 
 class Forked:
-    """A process with as much of `subprocess.Popen` as tests need; what it prints is in `stdout` unless that is given."""
+    """A process with as much of `subprocess.Popen` as tests need; `stdout` has what it prints, unless one is given."""
 
     def __init__(self, *arguments: str, stdout: IO[str] | None = None, stderr: IO[str]) -> None:
         self.stdout: IO[str] | None = None
