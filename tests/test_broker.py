@@ -222,6 +222,8 @@ def test_what_is_too_large_for_a_client_is_not_sent(house: House) -> None:
     subscribe(other, "#", qos=1)
     one.say(p.Publish("t", bytes(60), 1, packet_id=1), p.Publish("t", bytes(60)), p.Publish("t", b"s", 1, packet_id=2))
     assert said(other) == [("t", b"s")]
+    one.say(p.Publish("t", bytes(45)), p.Publish("t", bytes(44)))  # two bytes, three of the topic, one of properties
+    assert said(other) == [("t", bytes(44))]
 
 
 # Retained messages
