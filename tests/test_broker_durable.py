@@ -249,15 +249,8 @@ def test_records_are_read_as_they_were_written() -> None:
     ]
     assert {type(one) for one in made} == set(r.KINDS)
     assert [r.decode(r.encode(one)) for one in made] == made
-
-
-def test_kinds_of_records_keep_their_numbers() -> None:
-    """Journals of earlier versions have them."""
-    assert [kind.__name__ for kind in sorted(r.KINDS, key=lambda one: r.KINDS[one][0])] == [
-        *("SessionOpened", "SessionLeft", "SessionEnded", "WillSet", "Subscribed", "Unsubscribed", "Queued", "Sent"),
-        *("Released", "Done", "ReceiptNoted", "ReceiptCleared", "Retained", "Unretained"),
-    ]
-    assert sorted(number for number, _ in r.KINDS.values()) == list(range(1, 15))
+    numbers = [r.encode(one)[0] for one in made]  # journals of earlier versions have these
+    assert numbers == [1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
 
 
 @pytest.mark.parametrize("snapshot", [False, True])
