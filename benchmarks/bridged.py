@@ -52,7 +52,7 @@ class Fleet:
     name: str
     targets: list[Address]
     master: Address | None = None
-    pids: tuple[int, ...] = ()  # of Weft's nodes
+    pids: tuple[int, ...] = ()  # of the brokers; without Weft's master
 
 
 def named_by_origin(load: Load, targets: list[Address]) -> Load:
@@ -108,21 +108,23 @@ def _mosquittos(name: str, port: int, bridges: list[list[str]]) -> Iterator[Flee
     path = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin")
     if path is None:
         sys.exit("mosquitto is not installed.")
-    fleet = Fleet(name, [Address("127.0.0.1", port + n) for n in range(len(bridges))])
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        pids = []
         for n, own in enumerate(bridges):
             config = Path(folder) / f"{n}.conf"
             config.write_text(CONFIG.format(port=port + n) + "".join(own))
-            stack.enter_context(_running([path, "-c", str(config)]))
+            pids.append(stack.enter_context(_running([path, "-c", str(config)])))
+        fleet = Fleet(name, [Address("127.0.0.1", port + n) for n in range(len(bridges))], None, tuple(pids))
         await_joined(fleet)
         yield fleet
 
 
 @contextlib.contextmanager
-def _running(command: list[str]) -> Iterator[None]:
+def _running(command: list[str]) -> Iterator[int]:
+    """Number of the process."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait()

@@ -1,6 +1,6 @@
-"""A Weft network beside what else carries the same: relays, throughput and latency, subscribing, failing.
+"""A Weft network beside what else carries the same: relays, throughput, latency, processor, subscribing, failing.
 
-    python benchmarks/network.py [--parts relays,fleets,subscriptions,failures,bursts] [--nodes 32] [--fleet 16]
+    python benchmarks/network.py [--parts relays,fleets,processor,subscriptions,failures,bursts] [--nodes 32]
 
 All nodes, Mosquittos and clients share the cores of one machine, on loopback: the ratios are what counts. The load is
 `weft bench`'s, in the shape of a generated social instance: its users are clients, user i at broker i modulo their
@@ -33,6 +33,7 @@ import numpy as np
 
 from bridged import WEFT, Fleet, mosquitto_mesh, mosquitto_star, named_by_origin, weft_network
 from markdown import head, row
+from processor import processor
 from weft.live.address import Address
 from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner, instance_load
@@ -74,17 +75,18 @@ def measure(load: Load, manner: Manner) -> dict[str, Any]:
 def relays(size: argparse.Namespace) -> None:
     """Relays a delivery as nodes count them, and of other routers over the same links, simulated.
 
-    What is counted is published when every publisher has published before: then its node knows a way to each tree.
+    What is counted is published when every publisher has published before: then its node knows a way to each tree, and
+    the design has links and trees for it.
     """
     users = generate("social", nodes=size.users, seed=1)
     head("router", "nodes", "topics", "links of a node", "3 log2 n", "deliveries to nodes", "relays a delivery")
     with tempfile.TemporaryDirectory() as folder, weft_network(size.nodes, size.port, "--sync", "none") as fleet:
         load = instance_load(users, fleet.targets)
         with subscribers_of(load):
+            publish(load, size)
             live, overlay = put_in_place(fleet, Path(folder))
             links = max(node["links"] for node in settled(fleet)["nodes"])
             same = (size.nodes, live.topics, links, f"{3 * math.log2(size.nodes):.1f}")
-            publish(load, size)
             delivered, share = counted(fleet, lambda: publish(load, size))
             row("Weave, live", *same, f"{delivered:,}", f"{share:.4f}")
             said = as_published(load, live, fleet)
@@ -172,7 +174,7 @@ FLEETS = {"Weft": weft_network, "Mosquitto, full mesh": mosquitto_mesh, "Mosquit
 def fleets(size: argparse.Namespace) -> None:
     """The same clients and load at a Weft network and at bridged Mosquittos, in turn.
 
-    Latencies are those of topics that have been published on before: then nodes of Weft know the way to each tree.
+    Latencies are those of topics that have been published on before: then Weft has trees that begin at publishers.
     """
     users = generate("social", nodes=size.clients, seed=1)
     head("fleet", "brokers", "deliveries/s", "publications/s for latency", "median: ms", "99 %: ms")
@@ -185,6 +187,7 @@ def fleets(size: argparse.Namespace) -> None:
             with start(size.fleet, size.port) as fleet:
                 load = shaped(users, fleet)
                 publish_once(load, fleet)
+                time.sleep(size.reported)
                 found = measure(load, Manner(rate=size.calm, seconds=size.calm_seconds))
                 medians.append(found["latency_ms"]["p50"])
                 tails.append(found["latency_ms"]["p99"])
@@ -448,7 +451,14 @@ async def join_all(master: Address, count: int) -> None:
         await one.joined.wait()
 
 
-PARTS = {"relays": relays, "fleets": fleets, "subscriptions": subscriptions, "failures": failures, "bursts": bursts}
+PARTS = {
+    "relays": relays,
+    "fleets": fleets,
+    "processor": processor,
+    "subscriptions": subscriptions,
+    "failures": failures,
+    "bursts": bursts,
+}
 
 
 def main() -> None:
@@ -461,8 +471,10 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=400, help="that subscribe there, and as many that publish")
     parser.add_argument("--calm", type=float, default=50.0, help="publications a second for latencies")
     parser.add_argument("--calm-seconds", type=float, default=20.0, help="that it is published for latencies")
+    parser.add_argument("--reported", type=float, default=2.0, help="seconds for nodes to tell the master of the first")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--messages", type=int, default=400, help="whose processor time is counted")
     parser.add_argument("--trials", type=int, default=30, help="subscriptions")
     parser.add_argument("--failures", type=int, default=3)
     parser.add_argument("--before", type=float, default=2.0, help="seconds that all publish before a failure")

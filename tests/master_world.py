@@ -305,7 +305,8 @@ class MasterWorld:
         assert all(one in tables[other] and other in tables[one] for one, other in tree.edges())
         assert all(overlay.has_edge(*edge) for edge in tree.edges())
         assert nx.is_tree(tree)
-        assert all(tree.degree(node) > 1 for node in tables if node not in subscribers)
+        ends = {*subscribers, self.master.network.loom.root(topic)}
+        assert all(tree.degree(node) > 1 for node in tables if node not in ends)
 
     def _check_node(self, number: int, node: FakeNode, up: dict[int, FakeNode]) -> None:
         bound = self.master.network.plan.bound

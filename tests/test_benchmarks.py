@@ -23,7 +23,7 @@ from weft.workloads.catalog import generate
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-PARTS = {"bridged", "hurt", "markdown", "measure", "promise", "snap", "textbook"}  # what benchmarks share
+PARTS = {"bridged", "hurt", "markdown", "measure", "processor", "promise", "snap", "textbook"}  # what benchmarks share
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {
@@ -78,6 +78,7 @@ RUNS = {
     "filter_mqtt": ("--filters", 300),
     "compilation": ("--case", "inspect"),
     "generate": ("--toy",),
+    "hops": ("--nodes", 4, "--users", 10),
     "journal": ("--seconds", 0.001, "--rounds", 1),
     "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
     "overlays": ("--toy",),
@@ -128,6 +129,7 @@ def test_bridges_are_measured_as_they_are_counted(bench: Bench) -> None:
 def test_the_network_is_measured_beside_bridged_mosquittos() -> None:
     toy = {"nodes": 4, "users": 30, "fleet": 2, "clients": 20, "seconds": 0.3, "repeat": 1, "trials": 2, "failures": 1}
     toy |= {"before": 0.3, "after": 0.2, "late": 0.5, "calm": 30, "calm-seconds": 0.3, "burst": 20, "joining": 5}
+    toy |= {"reported": 0.1, "messages": 8}
     toy |= {"port": 20_000 + os.getpid() % 10_000}
     options = [word for name, value in toy.items() for word in (f"--{name}", str(value))]
     command = [sys.executable, str(BENCHMARKS / "network.py"), *options]

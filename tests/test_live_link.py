@@ -12,6 +12,12 @@ from weft.node.effect import MASTER
 from weft.wire import frame as w
 
 
+@pytest.fixture(autouse=True)
+def at_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moments at which connections of this process are looked at."""
+    monkeypatch.setattr(link, "SPREAD", 0.0)
+
+
 class SetClock:
     def __init__(self) -> None:
         self.time = 1000.0
@@ -118,6 +124,23 @@ def test_silence_is_a_ping_and_then_a_failure(monkeypatch: pytest.MonkeyPatch) -
         await here.until(lambda: here.trips)  # so it was heard, at 1000.5
         other.transport.pause_reading()
         await silence(one, here, clock, 2.5)
+
+    asyncio.run(main())
+
+
+def test_connections_of_a_process_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "SPREAD", 0.25)
+    monkeypatch.setattr(link.os, "getpid", lambda: 3)
+
+    async def main() -> None:
+        (one, other), _, (clock, later) = await pair()
+        assert (one._look_at, other._look_at) == (1000.375, 1000.375)
+        later.time = 1000.2
+        other._look_later()
+        assert other._look_at == 1000.375
+        clock.time = 1000.3749  # the timer was early
+        one._look()
+        assert one._look_at == pytest.approx(1000.875)
 
     asyncio.run(main())
 

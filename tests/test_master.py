@@ -1,5 +1,6 @@
 """The master: after any changes nodes know what they must, told in the right order."""
 
+import math
 from math import inf
 from random import Random
 
@@ -700,15 +701,69 @@ def test_trees_are_short_for_those_who_publish():
     assert paths_from_the_publisher(is_known=True) < paths_from_the_publisher(is_known=False)
 
 
+def test_a_design_has_those_who_publish_in_their_trees():
+    """A node that subscribes to nothing publishes on a topic that has been subscribed to before."""
+    world = clusters()
+    asker = world.join("asker")
+    world.say(asker, w.Measured((("g0/1", 9, 900),)))
+    topic = w.topic_of("g0/1")
+    assert asker.number not in world.master.network.loom.tree(topic)
+    forecast = world.ask("redesign")
+    world.ask("redesign", proposal=forecast["proposal"])
+    world.run(20.0)
+    world.check()
+    tree = nx.Graph(world.master.network.loom.tree(topic))
+    assert world.master.network.loom.root(topic) == asker.number
+    assert world.ask("explain", topic="g0/1")["trees"][0]["root"] == "asker"
+    hops = nx.single_source_shortest_path_length(tree, asker.number)
+    assert sum(hops.values()) / (len(hops) - 1) < 1.7
+    assert world.ask("status")["relays_a_delivery"] == pytest.approx(forecast["relays_a_delivery"]["then"])
+    for _ in range(20):
+        world.run(10.0)
+        world.say(asker, w.Measured())
+    assert world.master.network.traffic.publishers == {}
+    world.ask("redesign", proposal=world.ask("redesign")["proposal"])
+    world.run(20.0)
+    assert nx.utils.graphs_equal(nx.Graph(world.master.network.loom.tree(topic)), tree), "it may publish again"
+
+
+def test_the_master_designs_by_itself_when_publishers_are_far_and_rests_after():
+    """Everybody publishes on topics that others have subscribed to before."""
+    world = network(16)
+    chance = Random(1)
+    for topic in range(60):
+        for holder in chance.sample(range(16), 6):
+            world.subscribe(world.nodes[f"n{holder}"], f"t{topic}")
+    assert world.ask("status")["hops"] == 0
+    for number in range(16):
+        world.say(world.nodes[f"n{number}"], w.Measured(tuple((f"t{topic}", 1, 9) for topic in range(number, 60, 16))))
+    before = world.ask("status")["hops"]
+    forecast = world.ask("redesign")["hops"]
+    assert before == forecast["now"] > 1.5 > forecast["then"] >= 1
+    world.master.network.parameters = Parameters(rest=5.0, review=1.0, fall=9.0)
+    world.run(120.0)
+    assert [note.event for note in world.notes if note.event == "redesigned"] == ["redesigned"]
+    now = world.ask("status")
+    assert now["hops"] == now["hops_designed"] == pytest.approx(forecast["then"])
+    world.check()
+
+
 def test_who_publishes_what_is_forgotten_in_time():
-    traffic = Traffic()
+    traffic, share = Traffic(), 1 - math.exp(-1 / 10)  # of a second in the mean of ten
     traffic.measure(1, w.Measured((("a", 4, 40), ("b", 2, 20))), 1.0)
     traffic.measure(2, w.Measured((("a", 8, 80),)), 1.0)
-    assert traffic.publishers == {"a": {1: 2.0, 2: 4.0}, "b": {1: 1.0}}
-    assert traffic.by_filter() == {"a": 6.0, "b": 1.0}
+    assert traffic.publishers == {
+        "a": {1: pytest.approx(4 * share), 2: pytest.approx(8 * share)},
+        "b": {1: pytest.approx(2 * share)},
+    }
+    assert traffic.by_filter() == pytest.approx({"a": 12 * share, "b": 2 * share})
     traffic.forget(2)
     traffic.measure(1, w.Measured((("b", 2, 20),)), 2.0)
-    assert traffic.publishers == {"a": {1: 1.0}, "b": {1: 1.5}}
-    for now in range(3, 40):
+    rest = share * (1 - share)
+    assert traffic.publishers == {"a": {1: pytest.approx(4 * rest)}, "b": {1: pytest.approx(2 * rest + 2 * share)}}
+    for now in range(3, 100):
+        traffic.measure(1, w.Measured((("c", 3, 30),)), float(now))
+    assert traffic.publishers["c"][1] == pytest.approx(3, abs=0.01)
+    for now in range(100, 300):
         traffic.measure(1, w.Measured(), float(now))
     assert traffic.publishers == traffic.by_filter() == {}

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 import weft
 from weft.master.engine import Job, design_here, overlay_of, with_present_links
 from weft.model.latency import MatrixLatency
+from weft.model.overlay import NO_PHASE
 from weft.overlays.quality import degrees, in_degrees, ring_violations
 from weft.overlays.swico import even_on_ring
 from weft.pipeline.redesign import design_on
@@ -48,6 +49,19 @@ def test_a_link_is_not_exchanged_for_one_that_joins_less() -> None:
     for node in range(60):
         for old, other in zip(new.of(node).tolist(), made.of(node).tolist(), strict=True):
             assert interest[node] & interest[old] <= interest[other]
+
+
+def test_a_small_network_has_all_links_that_it_may_and_few_others_than_before() -> None:
+    given = job(40)
+    made = overlay_of(given)
+    assert set(degrees(made).tolist()) <= {17, 18}
+    assert ring_violations(replace_links(made, made.phases != NO_PHASE)) == []
+    again = overlay_of(replace(given, sources=made.sources, targets=made.targets, ranks=made.ring_ids))
+    assert linked(again) == linked(made)
+
+
+def replace_links(overlay: weft.Overlay, kept: np.ndarray) -> weft.Overlay:
+    return replace(overlay, sources=overlay.sources[kept], targets=overlay.targets[kept], phases=overlay.phases[kept])
 
 
 def test_the_ring_is_kept_where_that_costs_little() -> None:

@@ -1,10 +1,15 @@
 """The plan: bounds hold after any changes, the ring is closed, and nodes alike are neighbours on it."""
 
+from collections import Counter
+from itertools import combinations
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.master.plan import Plan
 from weft.master.ring import SIZE, Ring, even_places
+from weft.master.spare import spare_links
 
 
 def bounds_hold(plan: Plan) -> None:
@@ -69,6 +74,67 @@ def test_every_phase_has_a_finger_where_many_join_together() -> None:
         plan.join(node, interests)
     plan.mend(interests)
     assert all(len(fingers) == 6 for fingers in plan.fingers.values())
+
+
+def full_plan(nodes: int, interests: dict[int, set[int]]) -> Plan:
+    plan = Plan()
+    for node in range(nodes):
+        plan.join(node, interests)
+    plan.mend(interests)
+    return plan
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 8, 16, 32, 64])
+def test_small_networks_have_all_links_that_they_may(nodes: int) -> None:
+    plan = full_plan(nodes, {node: set() for node in range(nodes)})
+    counts = Counter(node for each in plan.links for node in each)
+    assert min(counts.values()) >= min(plan.bound, nodes - 1) - 1
+    short = [node for node in counts if counts[node] < min(plan.bound, nodes - 1)]
+    assert all((one, other) in plan.links for one, other in combinations(sorted(short), 2)), "whoever could is linked"
+
+
+def grown_plan(nodes: int, interests: dict[int, set[int]]) -> Plan:
+    plan = Plan()
+    for node in range(nodes):
+        plan.join(node, interests)
+        plan.mend(interests)
+        bounds_hold(plan)
+    return plan
+
+
+def test_nodes_that_join_one_by_one_have_all_links_in_the_end() -> None:
+    assert len(grown_plan(16, {node: set() for node in range(16)}).links) == 16 * 12 // 2
+
+
+def test_large_networks_leave_links_for_those_who_come() -> None:
+    assert full_plan(65, {node: set() for node in range(65)}).spare == set()
+
+
+def test_fingers_of_a_newcomer_take_the_place_of_spare_links() -> None:
+    interests: dict[int, set[int]] = {node: set() for node in range(16)}
+    plan = full_plan(15, interests)
+    spare = set(plan.spare)
+    plan.join(15, interests)
+    plan.mend(interests)
+    bounds_hold(plan)
+    assert spare - plan.links, "room was made"
+
+
+def test_of_spare_links_those_are_kept_and_made_that_join_most_topics() -> None:
+    alone: dict[int, set[int]] = {node: set() for node in range(4)}
+    interests = {0: {1, 4, 5}, 1: {1, 2, 3}, 2: {2, 3}, 3: {4, 5}}
+    assert spare_links(alone, 1, interests, [(0, 1), (1, 2)], fill=False) == {(1, 2)}
+    assert spare_links(alone, 1, interests) == {(0, 3), (1, 2)}
+
+
+def test_spare_links_of_before_are_taken_up_again() -> None:
+    interests: dict[int, set[int]] = {node: set() for node in range(16)}
+    plan, again = grown_plan(16, interests), Plan()
+    for node in reversed(range(16)):
+        again.join(node, interests, plan.ring.id_of[node])
+    again.take_up(plan.fingers, plan.spare)
+    again.mend(interests)
+    assert again.links == plan.links
 
 
 def test_a_gap_that_is_full_is_not_used() -> None:

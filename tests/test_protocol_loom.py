@@ -22,8 +22,9 @@ from weft.trees.weave import mesh_of, weave
 TOPICS = 3
 
 
-def loom_of(instance, overlay, fan_out=4):
-    return Loom(instance, mesh_of(overlay).neighbours, weave(instance, overlay, fan_out=fan_out), fan_out)
+def loom_of(instance, overlay, fan_out=4, publishers=lambda _: {}):
+    trees = weave(instance, overlay, fan_out=fan_out)
+    return Loom(instance, mesh_of(overlay).neighbours, trees, fan_out, publishers=publishers)
 
 
 def line(nodes, subscribers):
@@ -65,7 +66,8 @@ class Changes(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 10**6), nodes=st.integers(2, 14))
     def start(self, seed, nodes):
         instance, overlay = ring_instance(seed, nodes, TOPICS, 0.3), ring_overlay(seed, nodes, nodes)
-        self.loom, self.said, self.next_node = loom_of(instance, overlay), 0, nodes
+        self.publishers, self.said, self.next_node = {}, 0, nodes
+        self.loom = loom_of(instance, overlay, publishers=lambda topic: self.publishers.get(topic, {}))
         members = Members(self.loom)
         self.nodes = {
             node: Weave(node, members, None, self.loom.tables(node), Patience(settling=0.0)) for node in range(nodes)
@@ -120,6 +122,12 @@ class Changes(RuleBasedStateMachine):
         if node != peer:
             self.hand_out(self.loom.connect(node, peer))
 
+    @rule(
+        data=st.data(), topic=st.integers(0, TOPICS - 1), rates=st.lists(st.sampled_from([1.0, 2.0, 99.0]), max_size=2)
+    )
+    def hear_who_publishes(self, data, topic, rates):
+        self.publishers[topic] = {self.any_node(data): rate for rate in rates}
+
     @rule(data=st.data(), topic=st.integers(0, TOPICS - 1))
     def adopt(self, data, topic):
         """A tree from elsewhere, with nodes and links that are not there, or not whole."""
@@ -147,10 +155,11 @@ class Changes(RuleBasedStateMachine):
             tree = nx.Graph([(node, peer) for node, peers in tables.items() for peer in peers])
             tree.add_nodes_from(tables)
             assert all(node in tables[peer] and peer in self.loom.links[node] for node, peer in tree.edges())
-            assert all(tree.degree(node) > 1 for node in tables if node not in self.loom.subscribers(topic))
+            wanted = self.loom.subscribers(topic) | {self.loom.root(topic)} - {None}
+            assert all(tree.degree(node) > 1 for node in tables if node not in wanted)
             overlay = nx.Graph([(node, peer) for node, peers in self.loom.links.items() for peer in peers])
             overlay.add_nodes_from(self.loom.links)
-            apart = sum(bool(part & self.loom.subscribers(topic)) for part in nx.connected_components(overlay))
+            apart = sum(bool(part & wanted) for part in nx.connected_components(overlay))
             assert not tables or nx.is_forest(tree)
             assert nx.number_connected_components(tree) == apart
             assert (topic in self.loom.parted) == (apart > 1)
@@ -418,3 +427,61 @@ def test_who_subscribes_is_joined_near_those_who_publish():
         loom.subscribe(5, 0)
         near.append(loom.table(5, 0))
     assert near == [frozenset({2}), frozenset({4})]
+
+
+def full_loom(nodes, publishers):
+    """A loom of nodes that are all linked, whose one topic nobody subscribes to yet."""
+    overlay = overlay_from_links(nodes, *zip(*((a, b) for a in range(nodes) for b in range(a)), strict=True))
+    loom = loom_of(instance_from_pairs([], [], node_count=nodes, topic_count=1), overlay, 64, lambda _: publishers)
+    loom.load_weight = 0.0
+    return loom
+
+
+def test_who_publishes_nearly_all_is_the_root_whether_it_subscribes_or_not():
+    loom = full_loom(6, {5: 99.0, 4: 1.0})
+    for node in (0, 1, 2):
+        loom.subscribe(node, 0)
+    assert loom.root(0) == 5
+    assert loom.table(5, 0) == {0, 1, 2}
+    assert loom.way(4, 0) == (5,)
+    for node in (0, 1, 2):
+        loom.unsubscribe(node, 0)
+    assert loom.tree(0) == {}
+
+
+def test_of_several_who_publish_none_is_the_root():
+    loom = full_loom(6, {5: 1.0, 4: 1.0})
+    loom.subscribe(0, 0)
+    assert loom.root(0) is None
+    assert set(loom.tree(0)) == {0}
+
+
+def test_a_root_stays_while_nobody_is_known_to_publish_and_goes_when_another_does():
+    publishers = {5: 1.0}
+    loom = full_loom(6, publishers)
+    loom.subscribe(0, 0)
+    publishers.clear()
+    loom.subscribe(1, 0)
+    assert loom.table(5, 0) == {0, 1}
+    publishers |= {4: 1.0, 5: 1.0}
+    loom.subscribe(2, 0)
+    assert loom.root(0) == 5
+    publishers[5] = 0.1
+    loom.subscribe(3, 0)
+    assert loom.root(0) == 4
+    assert set(loom.tree(0)) == {0, 1, 2, 3, 4}
+    publishers[5] = 0.9
+    loom.unsubscribe(3, 0)
+    assert loom.root(0) == 4
+    publishers[5] = 1.1
+    loom.subscribe(3, 0)
+    assert loom.root(0) is None
+    assert set(loom.tree(0)) == {0, 1, 2, 3}
+
+
+def test_a_root_that_unsubscribes_keeps_its_table():
+    loom = full_loom(6, {5: 1.0})
+    for node in (5, 0, 1):
+        loom.subscribe(node, 0)
+    assert loom.unsubscribe(5, 0) == []
+    assert loom.table(5, 0) == {0, 1}

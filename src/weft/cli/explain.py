@@ -16,7 +16,10 @@ def explain(
     master: MasterAddress = None,
     json: o.Json = False,
 ) -> None:
-    """Show the trees that a publication on a topic travels on in a running network, with relays marked."""
+    """Show the trees that a publication on a topic travels on in a running network, with relays marked.
+
+    Marked is also the node that nearly all publications come from, where there is one: it need not subscribe.
+    """
     told = asked(master, "explain", topic=topic)
     if json:
         print_result(told, json)
@@ -33,4 +36,5 @@ def _print_tree(tree: dict[str, Any]) -> None:
     parted = ", in parts that no links join at the moment" if tree["parted"] else ""
     typer.echo(f"{tree['filter']}: {tree['subscribers']} nodes subscribe, {tree['relays']} relays{parted}")
     for member in tree["members"]:
-        typer.echo(f"  {'  ' * member['hops']}{member['node']}{'  (relay)' if member['relay'] else ''}")
+        role = "  (relay)" if member["relay"] else "  (publishes)" if member["node"] == tree["root"] else ""
+        typer.echo(f"  {'  ' * member['hops']}{member['node']}{role}")

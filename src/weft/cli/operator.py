@@ -51,10 +51,11 @@ def put_in_place(master: str | None, forecast: dict[str, Any], yes: bool, dry_ru
 
 
 def _print_forecast(forecast: dict[str, Any]) -> None:
-    relays, busiest = forecast["relays_a_delivery"], forecast["busiest_node"]
+    relays, hops, busiest = forecast["relays_a_delivery"], forecast["hops"], forecast["busiest_node"]
     typer.echo(
         f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of "
         f"{forecast['links']}.\n"
         f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then\n"
+        f"hops                {hops['now']:.2f} now, {hops['then']:.2f} then\n"
         f"busiest node sends  {busiest['now']:.1f} times the mean now, {busiest['then']:.1f} then"
     )

@@ -22,6 +22,8 @@ SHOWN = (
     "publications_a_second",
     "relays_a_delivery",
     "relays_a_delivery_designed",
+    "hops",
+    "hops_designed",
     "busiest_node",
     "busiest_times_mean",
     "busiest_times_mean_designed",

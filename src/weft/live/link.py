@@ -4,6 +4,10 @@ Both ends say Hello first. Half a second of silence is a ping, and two and a hal
 node that is kept from the processor for two seconds is none. Time in which it was this process that stood still does
 not count. A ping carries the time of its sender, so that clocks that are far apart are noticed.
 
+All connections of a process are looked at together, at moments of its own: were they looked at by when they were made,
+sixteen nodes that start together would all ping each other at the same moment, from both ends, and what is published
+then would wait for all of that. So it is one end that pings, at its moment, and the other has heard something by then.
+
 What is sent in one turn of the event loop is one write, at its end or when the owner says so. It goes to the kernel at
 once; uvloop would keep it until the end of the turn. When more waits than is good the owner is told, and when far more
 waits the connection is given up: nobody waits for ever for somebody who does not read.
@@ -24,6 +28,7 @@ from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
 
 SILENCE, FAILURE = 0.5, 2.5  # seconds
+SPREAD = 0.618034  # of the silence that processes with consecutive numbers are apart: any few of them are far apart
 LATE = 0.1  # seconds behind its time from which this process has stood still
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
 LINGER = 2.0  # seconds that the other end has to take the last words
@@ -63,6 +68,7 @@ class Wire(asyncio.Protocol):
         self._gathered: list[bytes] = []
         self._heard_at = 0.0
         self._look_at = 0.0  # the next look
+        self._moment = 0.0  # seconds behind a multiple of SILENCE, when connections of this process are looked at
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
 
@@ -83,6 +89,7 @@ class Wire(asyncio.Protocol):
         if self.transport.get_extra_info("ssl_object") is None:
             self._descriptor = self.transport.get_extra_info("socket").fileno()
         self._heard_at = self.clock.now()
+        self._moment = os.getpid() * SPREAD % 1.0 * SILENCE
         self._look_later()
         self.owner.opened(self)
 
@@ -189,9 +196,13 @@ class Wire(asyncio.Protocol):
         return False
 
     def _look_later(self, silent: float = 0.0) -> None:
-        """Look again after a time, or when the other end has been silent for too long, whichever is first."""
-        wait = min(SILENCE, self.failure - silent)
-        self._look_at = self.clock.now() + wait
+        """Look again at the next moment, or when the other end has been silent for too long, whichever is first."""
+        now = self.clock.now()
+        wait = SILENCE - (now - self._moment) % SILENCE
+        if wait < 0.1 * SILENCE:  # it is that moment, and a timer may be early
+            wait += SILENCE
+        wait = min(wait, self.failure - silent)
+        self._look_at = now + wait
         self._timer = asyncio.get_running_loop().call_later(wait, self._look)
 
     def _look(self) -> None:

@@ -11,6 +11,8 @@ GAUGES = {
     "publications_a_second": ("weft_master_publications_per_second", "Publications of all clients."),
     "relays_a_delivery": ("weft_master_relays_per_delivery", "Relays passed for each delivery, by the trees."),
     "relays_a_delivery_designed": ("weft_master_relays_per_delivery_designed", "The same when it was designed."),
+    "hops": ("weft_master_hops", "Hops from who publishes to who subscribes, by the trees."),
+    "hops_designed": ("weft_master_hops_designed", "The same when it was designed."),
     "busiest_times_mean": ("weft_master_busiest_times_mean", "What the busiest node sends, in units of the mean."),
     "version": ("weft_master_plan_version", "Version of the plan."),
 }

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.master.engine import with_phases
 from weft.master.membership import Membership, clock_sentence
 from weft.master.network import Network
 from weft.master.roster import Member, State
@@ -38,6 +39,8 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
         "relays_a_delivery": quality.relays,
         "relays_a_delivery_measured": _measured(network),
         "relays_a_delivery_designed": None if designed is None else designed.relays,
+        "hops": quality.hops,
+        "hops_designed": None if designed is None else designed.hops,
         "busiest_node": network.roster[busiest].name if busiest in network.roster else None,
         "busiest_times_mean": quality.busiest,
         "busiest_times_mean_designed": None if designed is None else designed.busiest,
@@ -107,14 +110,16 @@ def explained(network: Network, topic: str) -> dict[str, Any]:
 
 def _tree(network: Network, pattern: str) -> dict[str, Any]:
     topic = topic_of(pattern)
-    tables, subscribers = network.loom.tree(topic), network.loom.subscribers(topic)
+    tables, subscribers, root = network.loom.tree(topic), network.loom.subscribers(topic), network.loom.root(topic)
+    ends = {*subscribers, root}
     return {
         "filter": pattern,
         "subscribers": len(subscribers),
-        "relays": len(tables) - len(subscribers),
+        "root": None if root is None else _name(network, root),
+        "relays": len(tables.keys() - ends),
         "parted": topic in network.loom.parted,
         "members": [
-            {"node": network.roster[node].name, "hops": hops, "from": from_, "relay": node not in subscribers}
+            {"node": network.roster[node].name, "hops": hops, "from": from_, "relay": node not in ends}
             for node, hops, from_ in _walk(network, tables)
         ],
     }
@@ -197,7 +202,8 @@ def overlay_for(network: Network, options: Mapping[str, Any], snapshots: Mapping
     for old, ring_id in enumerate(options["ring_ids"]):
         ring_ids[new[old]] = ring_id
     sources, targets = ([new[node] for node in options[end]] for end in ("sources", "targets"))
-    return overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))
+    made = overlay_from_links(len(names), sources, targets, ring_ids=ring_ids, ring_size=options.get("ring_size"))
+    return with_phases(made)
 
 
 def _require_overlay(options: Mapping[str, Any]) -> None:

@@ -103,7 +103,8 @@ class Designing:
         before = self.designed or Quality(0.0, 0.0, -1)
         relays = quality.relays > before.relays + parameters.fall
         uneven = 0 < before.busiest * parameters.uneven < quality.busiest
-        return relays or uneven or bool(self._network.plan.over_bound())
+        longer = quality.hops > max(before.hops, 1.0) + parameters.longer
+        return relays or uneven or longer or bool(self._network.plan.over_bound())
 
     def _put_in_place(self, proposal: Proposal) -> None:
         self.redesign.begin(proposal, self._turn.now)

@@ -6,6 +6,7 @@ A design is `swico-even` and Weave's trees over it, with few changes where they 
   On generated social graphs this halves the links that change, and leaves every node its place.
 - A finger that joins no topic which a present link would not join as well is exchanged for that link, where it is in
   the same phase and nobody gets more links by it.
+- Small networks get spare links (spare.py), present ones first: links of the overlay that are no fingers.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
+from weft.master.spare import FULL, spare_links
 from weft.model.instance import Instance
 from weft.model.latency import MatrixLatency
 from weft.model.overlay import NO_PHASE, Overlay, overlay_from_links
@@ -62,7 +64,28 @@ def overlay_of(job: Job) -> Overlay:
     new = design(job.instance, ALGORITHM, seed=job.seed, latency=job.latency)
     kept = even_on_ring(job.instance, job.ranks, seed=job.seed, latency=job.latency).with_meta(**new.meta)
     ratios = [link_quality(job.instance, each)["tco_support_ratio"] for each in (kept, new)]
-    return with_present_links(job, kept if ratios[0] >= ratios[1] - KEEPING else new)
+    return with_spare_links(job, with_present_links(job, kept if ratios[0] >= ratios[1] - KEEPING else new))
+
+
+def with_spare_links(job: Job, overlay: Overlay) -> Overlay:
+    """The overlay with as many links as nodes may have, if it is small."""
+    if overlay.nodes > FULL:
+        return overlay
+    nodes = range(overlay.nodes)
+    interests = {node: set(job.instance.interest[node].tolist()) for node in nodes}
+    peers = dict(enumerate(_neighbours(overlay.nodes, overlay.sources, overlay.targets)))
+    present = list(zip(job.sources.tolist(), job.targets.tolist(), strict=True))
+    spare = sorted(spare_links(peers, 3 * max(1, phase_count(overlay.nodes)), interests, present))
+    ends = np.array(spare, np.int32).reshape(-1, 2)
+    made = overlay_from_links(
+        overlay.nodes,
+        np.append(overlay.sources, ends[:, 0]),
+        np.append(overlay.targets, ends[:, 1]),
+        np.append(overlay.phases, np.full(len(ends), NO_PHASE)),
+        ring_ids=overlay.ring_ids,
+        ring_size=overlay.ring_size,
+    )
+    return replace(made, meta=overlay.meta)
 
 
 def with_present_links(job: Job, overlay: Overlay) -> Overlay:
@@ -123,9 +146,15 @@ def _places(nodes: int, fingers: list[list[int]]) -> list[int]:
 def _overlay_of(overlay: Overlay, fingers: list[list[int]]) -> Overlay:
     sources = np.repeat(np.arange(overlay.nodes), [len(row) for row in fingers])
     targets = np.array([peer for row in fingers for peer in row], np.int64)
+    made = overlay_from_links(overlay.nodes, sources, targets, ring_ids=overlay.ring_ids, ring_size=overlay.ring_size)
+    return replace(with_phases(made), meta=overlay.meta)
+
+
+def with_phases(overlay: Overlay) -> Overlay:
+    """The overlay, all of whose links are fingers."""
     ring, size = overlay.ring_ids, overlay.ring_size
     assert ring is not None
-    phases = phase(clockwise(ring[sources], ring[targets], size or 1)) if len(targets) else None
-    made = overlay_from_links(overlay.nodes, sources, targets, phases, ring_ids=ring, ring_size=size)
+    phases = phase(clockwise(ring[overlay.sources], ring[overlay.targets], size or 1))
+    made = overlay_from_links(overlay.nodes, overlay.sources, overlay.targets, phases, ring_ids=ring, ring_size=size)
     assert not np.any(made.phases == NO_PHASE)
     return replace(made, meta=overlay.meta)

@@ -41,6 +41,8 @@ def _record(network: Network, kind: str, key: str | int) -> Record:
     if kind == "session":
         session = network.directory.sessions.get(key)
         return Record(kind, key, None if session is None else session_value(session))
+    if kind == "spare":
+        return Record(kind, key, sorted(network.plan.spare) or None)
     return cluster_record(network)
 
 
@@ -60,6 +62,7 @@ class Memory:
 
     expected: set[int] = field(default_factory=set)  # nodes that were up
     fingers: dict[int, list[int]] = field(default_factory=dict)
+    spare: list[tuple[int, int]] = field(default_factory=list)
     trees: dict[int, dict[int, set[int]]] = field(default_factory=dict)  # topic -> tables
     quality: Quality | None = None
     snapshots: dict[str, list[str]] = field(default_factory=dict)  # fingerprint -> names
@@ -96,6 +99,8 @@ def _recall(network: Network, memory: Memory, record: Record) -> None:
             network.others[int(record.key)] = tuple(value)
         case "fingers":
             memory.fingers[int(record.key)] = value
+        case "spare":
+            memory.spare = [(one, other) for one, other in value]
         case "tree":
             memory.trees[int(record.key)] = {int(node): set(peers) for node, peers in value.items()}
         case "quality":

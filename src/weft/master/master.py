@@ -18,11 +18,11 @@ from weft.master.bulletin import Bulletin
 from weft.master.changes import Changes
 from weft.master.designing import Designing
 from weft.master.keeping import recall, records_of
+from weft.master.link import link
 from weft.master.membership import Membership
 from weft.master.network import Network
 from weft.master.operating import Operating
 from weft.master.parameters import Parameters
-from weft.master.plan import link
 from weft.master.record import Record
 from weft.master.roster import State
 from weft.master.turn import Turn

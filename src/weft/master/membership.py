@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from weft.errors import WeftError
 from weft.master.applying import Applying
 from weft.master.keeping import Memory
+from weft.master.link import Link, link
 from weft.master.network import Network
-from weft.master.plan import Link, link
 from weft.master.redesign import Redesign, Stage
 from weft.master.roster import Member, State
 from weft.master.turn import Turn
@@ -213,7 +213,8 @@ class Membership:
         if not members:
             return
         fingers, self._memory.fingers = self._memory.fingers, {}
-        self._network.place(members, self._turn.now, fingers)
+        spare, self._memory.spare = self._memory.spare, []
+        self._network.place(members, self._turn.now, fingers, spare)
         self._connect_claimed()
         for member in members:
             self._turn.note("joined", member.name, member.address)

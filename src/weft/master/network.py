@@ -10,14 +10,16 @@ What nodes must hear of all this gathers in `changes`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from weft.master.changes import Changes
 from weft.master.directory import Directory, filter_key
+from weft.master.link import Link, link
 from weft.master.parameters import Parameters
-from weft.master.plan import Link, Plan, link
-from weft.master.quality import Quality, Tree, quality_of
+from weft.master.plan import Plan
+from weft.master.quality import Quality, Tables, Tree, hops_of, most_published, quality_of
 from weft.master.ring import SIZE
 from weft.master.roster import Member, Roster, State
 from weft.master.traffic import Traffic
@@ -60,6 +62,7 @@ class Network:
         self.old_fingers: dict[int, set[int]] = {}  # that go with the places on the ring, until these are changed
         self.hold_links = False  # while a re-design is being put in place, no link is given up
         self._fingers: dict[int, set[int]] = {}  # as they were told
+        self._spare: set[Link] = set()  # as they were kept
         self._appeared: list[Link] = []  # up, and not known to the loom
         self.changes = Changes()
 
@@ -74,8 +77,10 @@ class Network:
     def woven(self) -> set[int]:
         return set(self.loom.links)
 
-    def place(self, members: Iterable[Member], now: float, fingers: Mapping[int, list[int]]) -> None:
-        """Nodes join together: one change of the plan. Fingers are those that they had before the master restarted."""
+    def place(
+        self, members: Iterable[Member], now: float, fingers: Mapping[int, list[int]], spare: Iterable[Link] = ()
+    ) -> None:
+        """Nodes join together: one change of the plan. Links are those that they had before the master restarted."""
         self.changed_at = now
         for member in members:
             self.directory.welcome(member.number)
@@ -85,7 +90,7 @@ class Network:
                 self.changes.moved.add(member.number)
             self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
             self.changes.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
-        self.plan.take_up(fingers)
+        self.plan.take_up(fingers, spare)
         self.plan.mend(self.directory.interests)
         self.rewire(now)
 
@@ -194,6 +199,9 @@ class Network:
         for node in self._fingers.keys() - self.plan.fingers.keys():
             del self._fingers[node]
             self.changes.records.add(("fingers", node))
+        if self._spare != self.plan.spare:
+            self._spare = set(self.plan.spare)
+            self.changes.records.add(("spare", ""))
 
     def connect(self) -> None:
         """Let the loom have the links that have come up since it was last told."""
@@ -284,12 +292,30 @@ class Network:
             found |= self.traffic.publishers.get(name, {})
         return found
 
-    def trees(self) -> Iterator[Tree]:
-        for topic, rate in self.rates(self.topics()).items():
-            yield Tree(self.loom.tree(topic), self.loom.subscribers(topic), rate)
-
     def quality(self) -> Quality:
-        return quality_of(self.trees(), len(self.loom.links))
+        """What the trees are worth."""
+        trees = self._judged({topic: self.loom.tree(topic) for topic in self.topics()})
+        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(self._with_ways(trees)))
+
+    def quality_of(self, designed: Mapping[int, Tables]) -> Quality:
+        """What other trees would be worth."""
+        trees = self._judged(designed)
+        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(most_published(trees).values()))
+
+    def _judged(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
+        loom, rates = self.loom, self.rates(tables)
+        return {
+            topic: Tree(own, loom.subscribers(topic), rates[topic], loom.next_root(topic))
+            for topic, own in tables.items()
+        }
+
+    def _with_ways(self, trees: Mapping[int, Tree]) -> Iterator[Tree]:
+        """The trees that are published on most, with the ways of roots that are outside."""
+        for topic, tree in most_published(trees).items():
+            if tree.root is None or tree.root in tree.tables:
+                yield tree
+            else:
+                yield tree._replace(way=self.loom.way(tree.root, topic))
 
     @property
     def is_parted(self) -> bool:

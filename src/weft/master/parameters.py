@@ -15,14 +15,15 @@ class Parameters:
     automatic: bool = True  # re-design when quality has fallen
     fall: float = 0.05  # relays a delivery more than when it was designed, from which it has, above 0
     uneven: float = 2.0  # times the share of the busiest node when it was designed, from which it has, above 1
+    longer: float = 0.5  # hops more than when it was designed, from which it has, above 0
     rest: float = 60.0  # seconds between two designs at least, and after a change of nodes, at least 0
-    gain: float = 0.1  # share of the relays that a design must spare to be put in place by itself, 0 to 1
+    gain: float = 0.1  # share of the relays or hops that a design must spare to be put in place by itself, 0 to 1
     review: float = 10.0  # seconds between two looks at the quality, above 0
 
     def __post_init__(self) -> None:
         for name in ("gather", "grace", "settling", "rest"):
             self._require(name, getattr(self, name) >= 0, "seconds from 0")
-        for name in ("making", "fall", "review"):
+        for name in ("making", "fall", "longer", "review"):
             self._require(name, getattr(self, name) > 0, "a number above 0")
         self._require("fan_out", self.fan_out >= 2, "2 or more")
         self._require("uneven", self.uneven > 1, "a number above 1")

@@ -1,8 +1,9 @@
-"""The plan: every node's place on the ring, and the fingers that it owns; with their other ends these are the links.
+"""The plan: every node's place on the ring, and the fingers that it owns; with their other ends, and with spare links
+beside them (spare.py), these are the links.
 
 With p = max(1, ceil(log2 n)) phases, as `swico-even` does: a node owns at most p fingers, one to its successor always,
-and at most 2p point at it, so that nobody has more than 3p links. A node of phase i is at 2^i to 2^(i + 1) - 1 places
-clockwise.
+and at most 2p point at it, so that nobody has more than 3p links; spare ones are up to that. A node of phase i is at
+2^i to 2^(i + 1) - 1 places clockwise.
 
 A design fills all phases by what links contribute over the whole network. Between designs changes are small and local:
 
@@ -15,20 +16,16 @@ A design fills all phases by what links contribute over the whole network. Betwe
 All of it is a function of what came before, in its order: no chance is involved.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from weft.master.link import Link, link
 from weft.master.ring import Ring
+from weft.master.spare import Interests, spare_links
 from weft.model.ring import phase, phase_count
 
 CANDIDATES = 16  # of a phase that are looked at, evenly spaced
-
-Interests = Mapping[int, set[int]]  # node -> topics
-Link = tuple[int, int]  # the smaller number first
-
-
-def link(one: int, other: int) -> Link:
-    return (one, other) if one < other else (other, one)
 
 
 @dataclass
@@ -36,7 +33,8 @@ class Plan:
     ring: Ring = field(default_factory=Ring)
     fingers: dict[int, set[int]] = field(default_factory=dict)  # that a node owns
     pointing: dict[int, set[int]] = field(default_factory=dict)  # the owners of fingers that point at a node
-    _links: frozenset[Link] | None = None  # of these fingers, when they were last asked for
+    spare: set[Link] = field(default_factory=set)  # beside fingers
+    _links: frozenset[Link] | None = None  # all of these, when they were last asked for
 
     @property
     def phases(self) -> int:
@@ -50,10 +48,12 @@ class Plan:
     @property
     def links(self) -> frozenset[Link]:
         if self._links is None:
-            self._links = frozenset(link(owner, peer) for owner, peers in self.fingers.items() for peer in peers)
+            fingers = {link(owner, peer) for owner, peers in self.fingers.items() for peer in peers}
+            self._links = frozenset(fingers | self.spare)
         return self._links
 
     def peers(self, node: int) -> set[int]:
+        """Other ends of a node's fingers, and of those that point at it."""
         return self.fingers[node] | self.pointing[node]
 
     def join(self, node: int, interests: Interests, ring_id: int | None = None) -> None:
@@ -70,17 +70,22 @@ class Plan:
         for owner in list(self.pointing[node]):
             self._close(owner, node)
         del self.fingers[node], self.pointing[node]
+        self.spare = {each for each in self.spare if node not in each}
         self.ring.remove(node)
 
-    def take_up(self, fingers: Mapping[int, Iterable[int]]) -> None:
-        """Fingers from before, as far as both ends are there; `mend` sees to the bounds."""
+    def take_up(self, fingers: Mapping[int, Iterable[int]], spare: Iterable[Link] = ()) -> None:
+        """Links from before, as far as both ends are there; `mend` sees to the bounds."""
         for owner, peers in fingers.items():
             for peer in peers:
                 if owner in self.fingers and peer in self.fingers:
                     self._open(owner, peer)
+        self.spare |= {each for each in spare if each[0] in self.fingers and each[1] in self.fingers}
 
-    def mend(self, interests: Interests) -> None:
-        """Put everything in order after nodes have come or gone: one change for all of them."""
+    def mend(self, interests: Interests, *, fill: bool = True) -> None:
+        """Put everything in order after nodes have come or gone: one change for all of them.
+
+        Without `fill` there are no new spare links.
+        """
         if len(self.ring) < 2:
             return
         order = self.ring.order
@@ -91,21 +96,25 @@ class Plan:
             self._give_up(node, rank, interests)
         for node in order:
             self._fill(node, order, rank, interests)
+        peers = {node: self.peers(node) for node in order}
+        self.spare, self._links = spare_links(peers, self.bound, interests, self.spare, fill=fill), None
 
-    def replace(self, places: Mapping[int, int], fingers: Iterable[tuple[int, int]]) -> None:
+    def replace(
+        self, places: Mapping[int, int], fingers: Iterable[tuple[int, int]], spare: Iterable[Link] = ()
+    ) -> None:
         """Another plan for the same nodes."""
         assert places.keys() == self.fingers.keys()
         self.ring = Ring()
         for node, ring_id in places.items():
             self.ring.add(node, ring_id)
         self.fingers, self.pointing = {node: set() for node in places}, {node: set() for node in places}
-        self._links = None
+        self.spare, self._links = set(spare), None
         for owner, peer in fingers:
             self._open(owner, peer)
 
     def over_bound(self) -> dict[int, int]:
         """Nodes with more links than the bound, and how many they have."""
-        counts = {node: len(self.peers(node)) for node in self.fingers}
+        counts = Counter(node for each in self.links for node in each)
         return {node: count for node, count in counts.items() if count > self.bound}
 
     def check_invariants(self) -> None:
@@ -115,6 +124,7 @@ class Plan:
             if len(self.ring) > 1:
                 assert self.ring.successor(node) in peers, f"node {node} has no link to its successor"
         assert sum(map(len, self.fingers.values())) == sum(map(len, self.pointing.values()))
+        assert all(one in self.fingers and other in self.fingers for one, other in self.spare)
 
     def _open(self, owner: int, peer: int) -> None:
         self.fingers[owner].add(peer)

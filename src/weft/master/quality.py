@@ -1,23 +1,44 @@
 """What a plan is worth, as its trees show it.
 
 A publication on a topic with s subscribers, by one of them, is delivered s - 1 times, and passes the tree's relays on
-its way. Weighed by how often topics are published on:
+its way; by a root that does not subscribe, s times. Weighed by how often topics are published on:
 
     relays      relays passed for each delivery
     busiest     what the busiest node sends, in units of the mean
+    hops        from the node that publishes to those that subscribe, in the mean
 
-Rates are taken as equal where none are known.
+Rates are taken as equal where none are known. Hops are those of topics of which nearly all is published at one node,
+and of these the SAMPLED that are published on most.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+SAMPLED = 200  # topics
+
+Tables = Mapping[int, Collection[int]]  # member -> its neighbours
+
 
 class Tree(NamedTuple):
-    tables: Mapping[int, Collection[int]]  # member -> its neighbours
+    tables: Tables
     subscribers: Collection[int]
     rate: float
+    root: int | None = None  # who publishes nearly all
+    way: tuple[int, ...] = ()  # of the root to the tree, where it is outside
+
+    @property
+    def hops(self) -> list[int]:
+        """Hops from the root to every subscriber; none where there is no root, or no way."""
+        first = self.way[-1] if self.way else self.root
+        if first is None or first not in self.tables:
+            return []
+        far, todo = {first: len(self.way)}, [first]
+        for member in todo:
+            new = [peer for peer in self.tables[member] if peer not in far]
+            far |= dict.fromkeys(new, far[member] + 1)
+            todo += new
+        return [hops for member, hops in far.items() if member in self.subscribers and member != self.root]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +46,16 @@ class Quality:
     relays: float  # a delivery
     busiest: float  # times the mean
     busiest_node: int  # -1 where nothing is sent
+    hops: float = 0.0  # 0 where nobody is known to publish
 
 
 def quality_of(trees: Iterable[Tree], nodes: int) -> Quality:
     relays = deliveries = 0.0
     sent: dict[int, float] = {}
     for tree in trees:
-        relays += tree.rate * (len(tree.tables) - len(tree.subscribers))
-        deliveries += tree.rate * max(len(tree.subscribers) - 1, 0)
+        ends = {*tree.subscribers, tree.root} & tree.tables.keys()
+        relays += tree.rate * (len(tree.tables) - len(ends))
+        deliveries += tree.rate * max(len(ends) - 1, 0)
         for member, peers in tree.tables.items():
             sent[member] = sent.get(member, 0.0) + tree.rate * max(len(peers) - 1, 0)
     mean = sum(sent.values()) / nodes if nodes else 0.0
@@ -42,3 +65,18 @@ def quality_of(trees: Iterable[Tree], nodes: int) -> Quality:
         sent[busiest] / mean if mean else 0.0,
         busiest,
     )
+
+
+def most_published(trees: Mapping[int, Tree]) -> dict[int, Tree]:
+    """Of trees by topic those whose hops are counted."""
+    most = sorted(trees, key=lambda topic: (-trees[topic].rate, topic))[:SAMPLED]
+    return {topic: trees[topic] for topic in most}
+
+
+def hops_of(trees: Iterable[Tree]) -> float:
+    hops = deliveries = 0.0
+    for tree in trees:
+        found = tree.hops
+        hops += tree.rate * sum(found)
+        deliveries += tree.rate * len(found)
+    return hops / deliveries if deliveries else 0.0

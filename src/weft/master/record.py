@@ -3,6 +3,7 @@
 cluster   ""       its name, the plan's version, the number that the next new node gets, claims of sessions so far
 node      name     number, incarnation, addresses, place on the ring, whether it is up
 fingers   number   the fingers that the node owns
+spare     ""       links beside these, by their ends
 filters   number   the filters that the node's clients hold; true where a persistent session does
 others    number   of a node that is down, the filters of sessions that are not kept
 session   client   its node, its subscriptions, and who else has parts of it

@@ -16,11 +16,12 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.master.engine import Design, Job
+from weft.master.link import Link, link
 from weft.master.network import Network
-from weft.master.quality import Quality, Tree, quality_of
+from weft.master.quality import Quality
 from weft.master.ring import SIZE, even_places
-from weft.master.snapshot import Snapshot, snapshot_of
-from weft.model.overlay import Overlay
+from weft.master.snapshot import Snapshot, snapshot_of, with_roots
+from weft.model.overlay import NO_PHASE, Overlay
 
 LOCAL = 2.0  # milliseconds: where no round trip is longer, all nodes are as near to each other as can be
 
@@ -35,6 +36,7 @@ class Stage(StrEnum):
 class Proposal:
     places: dict[int, int]  # node -> ring id
     fingers: tuple[tuple[int, int], ...]
+    spare: frozenset[Link]
     trees: dict[int, dict[int, set[int]]]  # topic -> tables
     opened: int  # links that it would open
     closed: int
@@ -49,13 +51,18 @@ class Proposal:
             "links_to_open": self.opened,
             "links_to_close": self.closed,
             "relays_a_delivery": {"now": self.before.relays, "then": self.after.relays},
+            "hops": {"now": self.before.hops, "then": self.after.hops},
             "busiest_node": {"now": self.before.busiest, "then": self.after.busiest},
         }
 
     @property
     def gain(self) -> float:
-        """The share of the relays that it spares."""
-        return 1 - self.after.relays / self.before.relays if self.before.relays else 0.0
+        """The share of the relays or of the hops that it spares, whichever is more."""
+        return max(_spared(self.before.relays, self.after.relays), _spared(self.before.hops, self.after.hops))
+
+
+def _spared(before: float, after: float) -> float:
+    return 1 - after / before if before else 0.0
 
 
 def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple[Job, Snapshot]:
@@ -71,7 +78,9 @@ def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple
     order = [number for number in network.plan.ring.order if number in place]
     ranks = np.empty(len(order), np.int64)
     ranks[[place[number] for number in order]] = np.arange(len(order))
-    job = Job(snapshot.instance, latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay)
+    found = {at: network.loom.next_root(topic) for at, topic in enumerate(snapshot.topics)}
+    instance = with_roots(snapshot.instance, {at: place[root] for at, root in found.items() if root is not None})
+    job = Job(instance, latency, sources, targets, ranks, seed, network.parameters.fan_out, overlay)
     return job, snapshot
 
 
@@ -82,20 +91,23 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
     places = {number: network.plan.ring.id_of.get(number, -1) for number in order}
     if not _is_in_order(list(places.values())):
         places = even_places(order)
-    pairs = zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True)
-    fingers = tuple((numbers[owner], numbers[peer]) for owner, peer in pairs)
+    ends = zip(overlay.sources.tolist(), overlay.targets.tolist(), (overlay.phases != NO_PHASE).tolist(), strict=True)
+    pairs = [(numbers[owner], numbers[peer], is_finger) for owner, peer, is_finger in ends]
+    fingers = tuple((owner, peer) for owner, peer, is_finger in pairs if is_finger)
+    spare = frozenset(link(one, other) for one, other, is_finger in pairs if not is_finger)
     trees = {topic: _tables(design, place, numbers) for place, topic in enumerate(snapshot.topics)}
-    links = {(min(pair), max(pair)) for pair in fingers}
+    links = spare | {link(*pair) for pair in fingers}
     now = network.plan.links
     return Proposal(
         places,
         fingers,
+        spare,
         trees,
         len(links - now),
         len(now - links),
         len(links),
         network.quality(),
-        _quality(network, trees),
+        network.quality_of(trees),
     )
 
 
@@ -108,12 +120,6 @@ def _is_in_order(ring_ids: list[int]) -> bool:
 def _tables(design: Design, place: int, numbers: list[int]) -> dict[int, set[int]]:
     tables = design.trees.tables(place)
     return {numbers[node]: {numbers[peer] for peer in peers} for node, peers in tables.items()}
-
-
-def _quality(network: Network, trees: dict[int, dict[int, set[int]]]) -> Quality:
-    rates = network.rates(trees)
-    woven = (Tree(tables, network.loom.subscribers(topic), rates[topic]) for topic, tables in trees.items())
-    return quality_of(woven, len(network.loom.links))
 
 
 class Redesign:
@@ -169,7 +175,8 @@ class Redesign:
         for number in newcomers:
             plan.leave(number)
         places = {number: ring_id for number, ring_id in proposal.places.items() if number in here}
-        plan.replace(places, [pair for pair in proposal.fingers if set(pair) <= here])
+        fingers, spare = ([pair for pair in pairs if set(pair) <= here] for pairs in (proposal.fingers, proposal.spare))
+        plan.replace(places, fingers, spare)
         for number in newcomers:
             plan.join(number, interests)
-        plan.mend(interests)
+        plan.mend(interests, fill=False)

@@ -14,14 +14,15 @@ from scipy.sparse.csgraph import shortest_path
 
 from weft.arrays import Floats
 from weft.master.directory import Directory
-from weft.master.plan import Link
+from weft.master.link import Link
 from weft.master.roster import Member
 from weft.master.traffic import Traffic
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.latency import MatrixLatency
-from weft.model.publisher import Publishers
+from weft.model.publisher import NO_PUBLISHERS, Publishers
 
 LEAST = 0.01  # milliseconds; nothing is nearer
+SELDOM = 1e-6  # publications a second of a root that has not published of late
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,30 @@ def snapshot_of(members: Sequence[Member], directory: Directory, traffic: Traffi
     )
     instance = replace(instance, given_publishers=_publishers(numbers, topics, directory, traffic))
     return Snapshot(instance, _latency(members, traffic.round_trips), numbers, topics)
+
+
+def with_roots(instance: Instance, roots: Mapping[int, int]) -> Instance:
+    """The instance to design for: the root of a topic's tree is in it as a subscriber, and publishes, if seldom."""
+    if not roots:
+        return instance
+    topics, nodes = np.array(sorted(roots.items()), np.int32).T
+    made = instance_from_pairs(
+        np.append(instance.interest.row_of_each(), nodes),
+        np.append(instance.interest.indices, topics),
+        node_count=instance.nodes,
+        topic_count=instance.topics,
+        node_names=instance.node_names,
+        topic_names=instance.topic_names,
+        **instance.meta,
+    )
+    known = instance.given_publishers or NO_PUBLISHERS
+    silent = ~np.isin(topics, known.topics)
+    publishers = Publishers(
+        np.append(known.nodes, nodes[silent]),
+        np.append(known.topics, topics[silent]),
+        np.append(known.rates, np.full(np.count_nonzero(silent), SELDOM)),
+    )
+    return replace(made, given_publishers=publishers)
 
 
 def _publishers(numbers: list[int], topics: list[int], directory: Directory, traffic: Traffic) -> Publishers | None:

@@ -1,12 +1,14 @@
 """What nodes have measured: how often their clients publish on what, and how far the nodes are from each other."""
 
 from dataclasses import dataclass, field
+from math import expm1
 
-from weft.master.plan import Link, link
+from weft.master.link import Link, link
 from weft.wire.frame import Measured
 
-WEIGHT = 0.5  # of the latest interval, against all before
-LEAST = 1e-6  # publications a second that are worth remembering
+WEIGHT = 0.5  # of the latest round trip, against all before
+SPAN = 10.0  # seconds over which rates are the mean, the latest weighing most
+LEAST = 1e-6  # publications a second that are worth remembering; one is remembered for about two minutes
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Traffic:
         seconds = now - self._heard.get(node, now - 1.0)
         self._heard[node] = now
         if seconds > 0:
-            self._rate(node, {name: count / seconds for name, count, _ in measured.rates})
+            self._rate(node, {name: count / seconds for name, count, _ in measured.rates}, -expm1(-seconds / SPAN))
 
     def time(self, node: int, peer: int, milliseconds: float) -> None:
         between = link(node, peer)
@@ -47,10 +49,10 @@ class Traffic:
         """A counter over all nodes."""
         return sum(counters.get(name, 0) for counters in self.counters.values())
 
-    def _rate(self, node: int, latest: dict[str, float]) -> None:
+    def _rate(self, node: int, latest: dict[str, float], weight: float) -> None:
         before = self.rates.get(node, {})
         names = before.keys() | latest.keys()
-        mixed = {name: (1 - WEIGHT) * before.get(name, 0.0) + WEIGHT * latest.get(name, 0.0) for name in names}
+        mixed = {name: (1 - weight) * before.get(name, 0.0) + weight * latest.get(name, 0.0) for name in names}
         for name, rate in mixed.items():
             self._note(name, node, rate)
         self.rates[node] = {name: rate for name, rate in mixed.items() if rate > LEAST}

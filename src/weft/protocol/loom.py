@@ -12,6 +12,10 @@ Among members that are as near, and relays as few, those are taken that are in t
 publish where that is known, and send little over all topics, weighed as when trees are woven; and nobody gets more
 neighbours in a tree than the fan-out, unless there is no other way.
 
+A node that nearly all publications on a topic come from is in its tree, whether it subscribes or not: the tree's root,
+so that who is linked with it and subscribes hangs from it, one hop away. Else its publications would take a hop to the
+nearest member first. On others' publications it may be a relay; therefore a root has to have nearly all.
+
 What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
 again and again are not as good as new ones: weave new ones from time to time.
 
@@ -29,6 +33,9 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.tree import Trees
 from weft.protocol.shared_tree import NO_PUBLISHERS, SharedTree
+
+NEARLY_ALL = 0.9  # of the publications on a topic, from which the node where they come from is its root
+HALF = 0.5  # of them, down to which it stays: who publishes seldom seems to publish all or nothing
 
 Publishers = Callable[[int], Mapping[int, float]]  # nodes that publish on a topic, and how often
 
@@ -67,6 +74,7 @@ class Loom:
         self._instance = instance
         self._woven = trees
         self._trees: dict[int, SharedTree] = {}
+        self._roots: dict[int, int] = {}  # by topic
         self._interests: dict[int, set[int]] = {}
         self._subscribers: dict[int, set[int]] = {}
         self._relayed = _relayed(instance, trees)  # node -> topics
@@ -112,6 +120,18 @@ class Loom:
         """The members of a topic's tree, and their neighbours in it."""
         return self._tree(topic).tables
 
+    def root(self, topic: int) -> int | None:
+        """The node in a topic's tree that publishes nearly all, if there was one when the tree last changed."""
+        return self._roots.get(topic)
+
+    def next_root(self, topic: int) -> int | None:
+        """The root from the next change on: that of before where nobody is known to publish."""
+        known, root = self._publishers(topic), self.root(topic)
+        if known and (root is None or known.get(root, 0.0) < HALF * sum(known.values())):
+            most = max(known, key=lambda node: (known[node], -node))
+            root = most if known[most] >= NEARLY_ALL * sum(known.values()) else None
+        return root if root in self.links and self.subscribers(topic) else None
+
     def adopt(self, topic: int, tables: Mapping[int, Iterable[int]]) -> list[Assignment]:
         """A tree from elsewhere takes the place of a topic's, as far as there are nodes and links for it.
 
@@ -140,7 +160,8 @@ class Loom:
             return []
         self.subscribers(topic).remove(node)
         self.interest(node).remove(topic)
-        self._tree(topic).drop(node)
+        if node != self.root(topic):
+            self._tree(topic).drop(node)
         return self._mended(topic, node)
 
     def join(self, node: int, peers: Iterable[int], topics: Iterable[int]) -> list[Assignment]:
@@ -198,8 +219,10 @@ class Loom:
     def _mended(self, topic: int, node: int) -> list[Assignment]:
         """The tables to hand out after a tree was cut, or given a member, at a node."""
         tree, subscribers = self._tree(topic), self.subscribers(topic)
-        whole = tree.join(self.links, self._price, self.fan_out, node, self._publishers(topic))
-        tree.trim(subscribers)
+        root = self._take_root(topic)
+        publishers = self._publishers(topic) or dict.fromkeys(root, 1.0)
+        whole = tree.join(self.links, self._price, self.fan_out, node, publishers)
+        tree.trim(subscribers | root)
         rate = float(self._rates[topic]) if topic < len(self._rates) else 1.0
         for member, more in tree.more_sent().items():
             self.load[member] += rate * more
@@ -211,6 +234,17 @@ class Loom:
             topics = self._relayed.setdefault(member, set())
             (topics.add if relays else topics.discard)(topic)
         return [Assignment(member, topic, table) for member, table in sorted(changes.items())]
+
+    def _take_root(self, topic: int) -> set[int]:
+        """The root, if there is one. It is added for `join` to join; one that is none any more is dropped."""
+        tree, root, before = self._tree(topic), self.next_root(topic), self._roots.pop(topic, None)
+        if before is not None and before != root and before in tree.tables and before not in self.subscribers(topic):
+            tree.drop(before)
+        if root is None:
+            return set()
+        self._roots[topic] = root
+        tree.add(root)
+        return {root}
 
     def _price(self, node: int) -> float:
         """Price in hops."""

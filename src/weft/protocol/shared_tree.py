@@ -77,16 +77,16 @@ class SharedTree:
             joined |= part | set(way)
         return whole
 
-    def trim(self, subscribers: set[int]) -> None:
-        """Remove the relays at the tree's ends."""
-        ends = [node for node in self._before if self._is_idle(node, subscribers)]
+    def trim(self, wanted: Collection[int]) -> None:
+        """Remove ends of the tree but those that are wanted."""
+        ends = [node for node in self._before if self._is_idle(node, wanted)]
         while ends:
             node = ends.pop()
-            if not self._is_idle(node, subscribers):
+            if not self._is_idle(node, wanted):
                 continue  # dropped already, where two relays were each other's last neighbours
             peers = self.tables[node].copy()
             self.drop(node)
-            ends += [peer for peer in peers if self._is_idle(peer, subscribers)]
+            ends += [peer for peer in peers if self._is_idle(peer, wanted)]
 
     def more_sent(self) -> dict[int, int]:
         """How many more messages the nodes touched send for a publication than when changes were last asked for."""
@@ -99,8 +99,8 @@ class SharedTree:
         self._before = {}
         return changed
 
-    def _is_idle(self, node: int, subscribers: set[int]) -> bool:
-        return node in self.tables and node not in subscribers and len(self.tables[node]) < 2
+    def _is_idle(self, node: int, wanted: Collection[int]) -> bool:
+        return node in self.tables and node not in wanted and len(self.tables[node]) < 2
 
     def _touch(self, *nodes: int) -> None:
         for node in nodes:
