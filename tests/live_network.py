@@ -2,18 +2,16 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from forked_weft import Forked
 from weft.live.address import Address
 from weft.live.operator import ask
 
-COMMAND = [sys.executable, "-c", "from weft.cli import main; main()"]
 PATIENCE = 60.0  # seconds until something that should happen has not
 
 
@@ -22,9 +20,7 @@ class Process:
 
     def __init__(self, *options: str) -> None:
         self._log = TemporaryFile("w+")  # noqa: SIM115 - a pipe would have to be read
-        self.process = subprocess.Popen(
-            [*COMMAND, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True
-        )
+        self.process = Forked(*options, stderr=self._log)
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -89,8 +85,11 @@ def running(*processes: Process) -> Iterator[None]:
 
 def weft(*options: str) -> tuple[int, str, str]:
     """A command's exit code, and what it said on both."""
-    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=PATIENCE * 3)
-    return done.returncode, done.stdout, done.stderr
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        code = Forked(*options, stdout=out, stderr=err).wait(PATIENCE * 3)
+        for file in (out, err):
+            file.seek(0)
+        return code, out.read(), err.read()
 
 
 def weft_json(*options: str) -> dict:

@@ -13,6 +13,8 @@ from tempfile import TemporaryFile
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from forked_weft import Forked
+
 COMMAND = [sys.executable, "-c", "from weft.cli import main; main()", "node"]
 PATIENCE = 20.0  # seconds until something that should happen has not
 
@@ -20,13 +22,14 @@ PATIENCE = 20.0  # seconds until something that should happen has not
 class Node:
     def __init__(self, *options: str, before: Callable[[], None] | None = None) -> None:
         self._log = TemporaryFile("w+")  # noqa: SIM115 - a pipe would have to be read
-        self.process = subprocess.Popen(
-            [*COMMAND, "--listen", "127.0.0.1:0", *options],
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            preexec_fn=before,
-        )
+        listen = ("--listen", "127.0.0.1:0")
+        self.process: Forked | subprocess.Popen[str]
+        if before is None:
+            self.process = Forked("node", *listen, *options, stderr=self._log)
+        else:
+            command = [*COMMAND, *listen, *options]
+            files = {"stdout": subprocess.PIPE, "stderr": self._log}
+            self.process = subprocess.Popen(command, **files, text=True, preexec_fn=before)  # type: ignore[call-overload]
         assert self.process.stdout is not None
         self.ready = self.process.stdout.readline().split()
         assert self.ready[:1] == ["ready"], self.stop()

@@ -1,9 +1,12 @@
 """The broker, packet by packet. The conformance suite speaks to a process; here time is virtual."""
 
+from dataclasses import astuple, fields
+
 import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
 from weft.broker import effect as e
+from weft.broker.figure import Figures, Loads, topics
 from weft.broker.parameters import Parameters
 from weft.errors import WeftError
 from weft.wire.mqtt import packet as p
@@ -219,6 +222,8 @@ def test_what_is_too_large_for_a_client_is_not_sent(house: House) -> None:
     subscribe(other, "#", qos=1)
     one.say(p.Publish("t", bytes(60), 1, packet_id=1), p.Publish("t", bytes(60)), p.Publish("t", b"s", 1, packet_id=2))
     assert said(other) == [("t", b"s")]
+    one.say(p.Publish("t", bytes(45)), p.Publish("t", bytes(44)))  # two bytes, three of the topic, one of properties
+    assert said(other) == [("t", bytes(44))]
 
 
 # Retained messages
@@ -450,12 +455,39 @@ def test_who_is_not_read_is_not_silent() -> None:
     assert one.closed
 
 
+@pytest.mark.parametrize("qos", [0, 1])
+def test_who_speaks_in_reads_that_end_within_a_packet_is_not_silent(house: House, qos: int) -> None:
+    one, other = house.greeted("one", keep_alive=10), house.greeted("other")
+    subscribe(other, "t", qos=qos)
+    packet = encode(p.Publish("t", b"x", qos, packet_id=7 if qos else 0), V3)
+    one.say_bytes(packet + packet[:3])
+    for _ in range(4):
+        house.wait(14)
+        one.say_bytes(packet[3:] + packet[:3])
+        assert not one.closed
+    house.wait(16)
+    assert one.closed
+
+
 def test_a_server_keep_alive_is_told_and_kept() -> None:
     house = House(Parameters(sys_interval=0, keep_alive=60))
     got = house.connect("one", V5, keep_alive=0).take()[0]
     assert got.properties[Property.SERVER_KEEP_ALIVE] == 60  # type: ignore[attr-defined]
     house.wait(91)
     assert house.broker.figures.connected == 0
+    brief = house.greeted("two", V5, keep_alive=10)
+    house.wait(16)
+    assert brief.closed
+
+
+def test_what_comes_of_a_connection_that_is_gone_or_going_is_nothing(house: House) -> None:
+    one, other = house.greeted("one"), house.greeted("other")
+    subscribe(other, "#")
+    publish = encode(p.Publish("t", b"late"), V3)
+    going = house.broker.handle(e.Received(one.number, encode(p.Disconnect(), V3)), house.now)
+    assert e.Close(one.number) in going
+    assert house.broker.handle(e.Received(one.number, publish), house.now) == []
+    assert house.broker.handle(e.Received(99, publish), house.now) == []
 
 
 def test_connections_above_the_limit_are_refused() -> None:
@@ -539,6 +571,86 @@ def test_sys_shows_figures() -> None:
     assert "$SYS/broker/version" not in changed
 
 
+def test_sys_names_what_was_counted() -> None:
+    """A figure of its own for each, so that none stands for another."""
+    names = [one.name for one in fields(Figures)]
+    shown = topics(Figures(**{name: 10**place for place, name in enumerate(names)}), 61.5, "9")  # type: ignore[arg-type]
+    figures = {name: 10**place for place, name in enumerate(names)}
+    away = figures["sessions"] - figures["connected"]
+    kept = figures["retained"] + figures["waiting"]
+    assert shown == {
+        "version": "weft version 9",
+        "uptime": "60 seconds",
+        "clients/total": str(figures["sessions"]),
+        "clients/maximum": str(figures["most_connected"]),
+        **dict.fromkeys(("clients/connected", "clients/active"), str(figures["connected"])),
+        **dict.fromkeys(("clients/disconnected", "clients/inactive"), str(away)),
+        "clients/expired": str(figures["expired"]),
+        "subscriptions/count": str(figures["subscriptions"]),
+        "shared_subscriptions/count": str(figures["shared_subscriptions"]),
+        "retained messages/count": str(figures["retained"]),
+        **dict.fromkeys(("messages/stored", "store/messages/count"), str(kept)),
+        "messages/received": str(figures["packets_received"]),
+        "messages/sent": str(figures["packets_sent"]),
+        "publish/messages/received": str(figures["publications_received"]),
+        "publish/messages/sent": str(figures["publications_sent"]),
+        "publish/messages/dropped": str(figures["dropped"]),
+        "publish/bytes/received": str(figures["publication_bytes_received"]),
+        "publish/bytes/sent": str(figures["publication_bytes_sent"]),
+        "bytes/received": str(figures["bytes_received"]),
+        "bytes/sent": str(figures["bytes_sent"]),
+    }
+
+
+def test_a_broker_has_counted_nothing_yet() -> None:
+    assert {*astuple(Figures())} == {0}
+    assert {*topics(Figures(), 0.0, "").values()} == {"0", "0 seconds", "weft version "}
+
+
+def test_loads_are_means_of_what_came_in_a_minute() -> None:
+    loads, figures = Loads(), Figures(packets_received=30, bytes_sent=6)
+    first = dict(loads.update(figures, 30))
+    assert first["load/messages/received/1min"] == 30 * 2 * 0.5  # sixty a minute, half a minute long
+    assert first["load/bytes/sent/5min"] == pytest.approx(6 * 2 * 30 / 300)
+    figures.packets_received += 10
+    second = dict(loads.update(figures, 90))
+    assert second["load/messages/received/1min"] == pytest.approx(10 * 60 / 90)
+    assert second["load/messages/received/15min"] == pytest.approx(2.0 + 90 / 900 * (10 * 60 / 90 - 2.0))
+    assert second["load/publish/dropped/1min"] == 0
+
+
+# Names whose receivers are known
+
+
+def test_no_more_names_are_remembered_than_may_be() -> None:
+    house = House(Parameters(sys_interval=0, cached_names=3))
+    one, other = house.greeted("one"), house.greeted("other")
+    subscribe(other, "t/+")
+    routes = house.broker._subscriptions.routes
+    for number in range(10):
+        one.say(p.Publish(f"t/{number}", b"x"))
+        assert len(routes.by_name) <= 3
+        assert {name.encode() for name, _ in routes._names.find("#")} == routes.by_name.keys()
+    one.say(p.Publish("t/" + "9" * 2000, b"x"))
+    assert max(map(len, routes.by_name)) < 2000
+    other.say(p.Unsubscribe(1, ("t/+",)))
+    assert not routes.by_name
+    assert house.broker._subscriptions.index.get("t/+") is None
+
+
+def test_a_filter_with_a_group_alone_is_held() -> None:
+    house = House()
+    one, other = house.greeted("one", V5), house.greeted("other", V5)
+    other.say(p.Subscribe(1, (p.Request("t", 0), p.Request("$share/g/t", 0))))
+    other.say(p.Unsubscribe(2, ("t",)))
+    one.say(p.Publish("t", b"1"))
+    assert said(other) == [("t", b"1")]
+    other.say(p.Subscribe(1, (p.Request("t", 0),)))
+    other.say(p.Unsubscribe(2, ("$share/g/t",)))
+    one.say(p.Publish("t", b"2"))
+    assert said(other) == [("t", b"2")]
+
+
 # Shutting down
 
 
@@ -558,6 +670,34 @@ def test_clients_are_told_that_the_node_stops_and_wills_are_not_said(house: Hous
 def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(WeftError, match=next(iter(wrong))):
         Parameters(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("connections", 1, None),
+        ("packet_bytes", 128, 268_435_460),
+        ("receive_maximum", 1, 65_535),
+        ("inflight", 1, 65_535),
+        ("queue_messages", 1, None),
+        ("queue_bytes", 1, None),
+        ("topic_levels", 1, None),
+        ("subscriptions", 1, None),
+        ("retained_messages", 0, None),
+        ("topic_aliases", 0, 65_535),
+        ("keep_alive", 0, 65_535),
+        ("session_expiry", 0, 4_294_967_295),
+        ("patience", 0, None),
+        ("cached_names", 1, None),
+        ("sys_interval", 0, None),
+    ],
+)
+def test_the_bounds_of_parameters_are_within_range(name: str, least: int, most: int | None) -> None:
+    values = [least, 2**62 if most is None else most]
+    assert [getattr(Parameters(**{name: value}), name) for value in values] == values  # type: ignore[arg-type]
+    for wrong in (least - 1, *([] if most is None else [most + 1])):
+        with pytest.raises(WeftError, match=name):
+            Parameters(**{name: wrong})  # type: ignore[arg-type]
 
 
 def test_the_seam_to_other_nodes() -> None:

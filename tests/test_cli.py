@@ -1,6 +1,7 @@
 """The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -232,6 +233,7 @@ def test_a_run_weaves_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("run", "i", "--publications", 100, "--out", "r")
     first = run(*options, "--json")
     assert first.code == 0, first.err
+    assert first.json["instance"]
     assert first.json["weave"]["trees"] > 0
     again = run(*options, "--fan-out", 3)
     assert again.err.count("done before") == 3  # the instance, the design and the baseline
@@ -350,7 +352,6 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     assert weft.Instance.read("r/sample").nodes == 3
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 4\n4 1\n")
     assert "done before" not in run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r").err
-    assert run("run", "r/instance", "--out", "r2", "--json").json["instance"]
 
 
 def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -485,12 +486,20 @@ MISTAKES = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two instances and an overlay of the first, for tests to copy."""
+    folder = tmp_path_factory.mktemp("made")
+    for name, seed in (("i", 1), ("j", 2)):
+        weft.generate("unif", nodes=30, topics=40, seed=seed).write(folder / name)
+    weft.design(weft.Instance.read(folder / "i"), "chord", seed=1).write(folder / "chord")
+    return folder
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, mistake: str) -> None:
+def test_mistakes_are_told_in_a_sentence(run: Run, made: Path, tmp_path: Path, mistake: str) -> None:
     (tmp_path / "e.txt").write_text("1 2\n")
-    for folder, seed in (("i", 1), ("j", 2)):
-        assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--seed", seed, "--out", folder).code == 0
-    assert run("design", "i", "--overlay", "chord", "--out", "chord").code == 0
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     before = sorted(path.name for path in tmp_path.iterdir())
     arguments, sentence = MISTAKES[mistake]
     done = run(*arguments)

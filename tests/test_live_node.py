@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 
+from live_network import weft
 from live_node import COMMAND, PATIENCE, Node, Paho, free_port, http, node, until
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
@@ -273,10 +274,10 @@ def test_options_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> N
     ],
 )
 def test_mistakes_are_told_in_a_sentence(options: list[str], told: str) -> None:
-    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    code, _, err = weft("node", *options)
+    assert code == 2
+    assert told in err
+    assert "Traceback" not in err
 
 
 def test_unknown_names_in_a_file_are_told(tmp_path: Path) -> None:
@@ -291,10 +292,10 @@ def test_an_address_or_folder_in_use_is_told(tmp_path: Path) -> None:
     with node("--data", str(tmp_path / "data")) as one:
         taken = ["--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")]
         for options in (["--listen", f"127.0.0.1:{one.port}"], taken):
-            done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=PATIENCE)
-            assert done.returncode in (1, 2)
-            assert done.stderr.startswith("weft: ")
-            assert len(done.stderr.splitlines()) == 1
+            code, _, err = weft("node", *options)
+            assert code in (1, 2)
+            assert err.startswith("weft: ")
+            assert len(err.splitlines()) == 1
 
 
 # Bad clients

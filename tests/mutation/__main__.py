@@ -29,7 +29,7 @@ ALSO = {
         *("test_workloads_publication.py", "test_workloads_synthetic.py", "test_python.py", "test_fleet_reading.py"),
     ],
     "wire": ["test_broker.py", "test_mqtt_conformance_network.py", "test_sim_cluster.py"],
-    "broker": ["test_mqtt_conformance_network.py"],
+    "broker": ["test_mqtt_conformance_network.py", "test_node_lane.py"],
     "master": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
     "node": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
 }

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 
 PAIRS = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)),
@@ -32,7 +33,11 @@ class Mutant:
     line: int
     before: str
     after: str
-    tree: ast.Module
+    make: Callable[[], ast.Module]  # a room has thousands, and most are left out of an estimate
+
+    @property
+    def tree(self) -> ast.Module:
+        return self.make()
 
     @property
     def name(self) -> str:
@@ -46,7 +51,7 @@ def mutants_of(source: str) -> Iterator[Mutant]:
         for change in _changes(node):
             changed = change(deepcopy(node))
             after = "pass" if changed is None else ast.unparse(changed)
-            new = _with(tree, path, ast.Pass() if changed is None else changed)
+            new = partial(_with, tree, path, ast.Pass() if changed is None else changed)
             yield Mutant(node.lineno, ast.unparse(node), after, new)
 
 

@@ -443,15 +443,16 @@ class Broker:
             limit = min(limit, CONNECT_BYTES)
         while at < end and not connection.closing:
             if connection.session is not None:
-                head = data[at]
+                start, head = at, data[at]
                 if head == PUBLISH:
                     at = self.lane.pass_on(connection, data, at)
                 elif head == window_lane.PUBLISH and not self._inbound.journal.full:
                     at = self._window_lane.pass_on(connection, data, at, now)
                 elif head == window_lane.PUBACK:
                     at = self._window_lane.acknowledge(connection, data, at)
-                if at == end:
+                if at > start:
                     connection.heard = now
+                if at == end:
                     return
             framed = frame(data, at, end, limit, connection.version)
             if framed is None or framed[1] > end:

@@ -195,11 +195,17 @@ class Distribution:
             self._outbound.fill(session, now)
 
     def _record(self, publication: Publication, kept: Owed, receipt: int) -> None:
+        """A session that is owed it twice, as a member of a group besides, has it under two numbers."""
         publication.number = self._number()
-        for session, _ in kept:
+        once: dict[Session, Delivery] = {}
+        again = [(session, one) for session, one in kept if once.setdefault(session, one) is not one]
+        for session in once:
             session.last = publication.number
-        receivers = tuple((session.client, one.qos | one.retain << 2, one.identifiers) for session, one in kept)
+        receivers = tuple((session.client, one.qos | one.retain << 2, one.identifiers) for session, one in once.items())
         self._outbox.append(Queued(publication, receivers, receipt))
+        for session, one in again:
+            one.publication = replace(publication)
+            self._record(one.publication, [(session, one)], 0)
 
 
 def _has_receivers(route: Route) -> bool:

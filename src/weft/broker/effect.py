@@ -288,6 +288,6 @@ class Note(Effect):
     """Something for the log."""
 
     event: str  # connected, disconnected, refused, taken_over, dropped, ...
-    connection: int = 0
+    connection: int  # 0 is none
     client: str = ""
     detail: str = ""

@@ -35,9 +35,6 @@ class Holders:
         self.sessions: dict[Session, Subscription] = {}
         self.groups: dict[str, Group] = {}
 
-    def is_empty(self) -> bool:
-        return not self.sessions and not self.groups
-
 
 class Route:
     __slots__ = (

@@ -68,7 +68,7 @@ def quality_of(trees: Iterable[Tree], nodes: int) -> Quality:
 
 
 def most_published(trees: Mapping[int, Tree]) -> dict[int, Tree]:
-    """Of trees by topic those whose hops are counted."""
+    """Trees by topic whose hops are counted."""
     most = sorted(trees, key=lambda topic: (-trees[topic].rate, topic))[:SAMPLED]
     return {topic: trees[topic] for topic in most}
 

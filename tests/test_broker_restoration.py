@@ -1,0 +1,414 @@
+"""Sessions that come from elsewhere: out of the journal as they were, and from another node beside what is here."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from broker_client import QUIET, V3, V5, House
+from weft.broker import effect as e
+from weft.broker.broker import Broker
+from weft.broker.parameters import Parameters
+from weft.broker.publication import Publication
+from weft.broker.recovery import Recovery
+from weft.broker.subscription import Subscription
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.property import Property
+
+VERSIONS = {"old": V3, "new": V5, "ever": V5}
+EXPIRY = {"new": 60, "ever": 2**32 - 1}
+TOPICS = ["a/b", "a/c", "d", "shared"]
+FILTERS = ["a/b", "a/c", "d", "a/+", "a/#", "$share/g/shared", "$share/h/+"]
+
+
+def state(broker: Broker) -> object:
+    """All that a broker owes to clients, and what it counts of it."""
+    figures = broker.figures
+    counts = figures.sessions, figures.subscriptions, figures.shared_subscriptions, figures.retained, figures.waiting
+    sessions = {
+        one.client: (
+            (one.version, one.expiry, one.left, one.last, one.will),
+            one.subscriptions,
+            [(number, owed(delivery)) for number, delivery in one.inflight.items()],
+            [owed(delivery) for delivery in one.queue],
+            sorted(one.received),
+            one.queue.size,
+        )
+        for one in broker.sessions()
+        if one.persistent
+    }
+    retained = {name: replace(one, number=0) for name, one in broker.retained().items()}
+    return counts, sessions, retained
+
+
+def restored(house: House, records: Iterable[bytes]) -> Broker:
+    recovery = Recovery()
+    recovery.replay(records)
+    broker = Broker(house.parameters, house.now, durable=True)
+    broker.restore(recovery, house.now)
+    return broker
+
+
+def owed(delivery) -> tuple[object, ...]:
+    return (
+        delivery.publication,
+        delivery.qos,
+        delivery.retain,
+        delivery.identifiers,
+        delivery.packet_id,
+        delivery.released,
+    )
+
+
+class Life:
+    """What clients do to a broker that has a journal, drawn from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.house = House(Parameters(sys_interval=0, inflight=4))
+        self.lines = {}
+        for name in VERSIONS:
+            self.enter(name)
+
+    def live(self, steps: int) -> None:
+        deeds = (self.publish, self.publish, self.publish, self.answer, self.answer, self.subscribe, self.unsubscribe)
+        for _ in range(steps):
+            self.house.wait(self.random.choice((0.0, 0.5)))
+            if self.random.random() < 0.1 or not self.lines:
+                name = self.random.choice(list(VERSIONS))
+                (self.leave if name in self.lines else self.enter)(name)
+            else:
+                self.random.choice(deeds)(self.lines[self.random.choice(sorted(self.lines))])
+
+    def enter(self, name: str) -> None:
+        properties = {Property.SESSION_EXPIRY_INTERVAL: EXPIRY[name]} if name in EXPIRY else {}
+        delay = {Property.WILL_DELAY_INTERVAL: 5} if name in EXPIRY else {}
+        will = p.Will("d", b"will", self.random.randrange(3), False, delay) if self.random.random() < 0.5 else None
+        clean = VERSIONS[name] is V5 and self.random.random() < 0.1
+        self.lines[name] = self.house.greeted(name, VERSIONS[name], clean, will=will, properties=properties)
+
+    def leave(self, name: str) -> None:
+        line = self.lines.pop(name)
+        if self.random.random() < 0.5:
+            line.say(p.Disconnect())
+        else:
+            line.vanish()
+
+    def publish(self, line) -> None:
+        qos, topic = self.random.randrange(3), self.random.choice(TOPICS)
+        payload = self.random.randbytes(self.random.randrange(3))
+        retain, packet_id = self.random.random() < 0.3, self.random.randrange(1, 9)
+        properties = {Property.CONTENT_TYPE: "x"} if line.version is V5 and self.random.random() < 0.3 else {}
+        line.heard = line.say(p.Publish(topic, payload, qos, retain, False, packet_id if qos else 0, properties))
+
+    def answer(self, line) -> None:
+        """What a client answers to some of what it has heard."""
+        heard = line.take()
+        count = self.random.randrange(len(heard) + 1)
+        line.heard = heard[count:]
+        for packet in heard[:count]:
+            if (reply := answer_to(packet)) is not None:
+                line.heard = line.say(reply)
+
+    def subscribe(self, line) -> None:
+        options = (self.random.random() < 0.5, self.random.randrange(3)) if line.version is V5 else ()
+        request = p.Request(self.random.choice(FILTERS), self.random.randrange(3), False, *options)
+        ids = {Property.SUBSCRIPTION_IDENTIFIER: (7,)} if line.version is V5 and self.random.random() < 0.5 else {}
+        line.heard = line.say(p.Subscribe(1, (request,), ids))
+
+    def unsubscribe(self, line) -> None:
+        line.heard = line.say(p.Unsubscribe(1, (self.random.choice(FILTERS),)))
+
+
+def answer_to(packet: p.Packet) -> p.Packet | None:
+    match packet:
+        case p.Publish(qos=1):
+            return p.Puback(packet.packet_id)
+        case p.Publish(qos=2):
+            return p.Pubrec(packet.packet_id)
+        case p.Pubrec():
+            return p.Pubrel(packet.packet_id)
+        case p.Pubrel():
+            return p.Pubcomp(packet.packet_id)
+    return None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_the_journal_has_is_what_the_broker_was(seed: int) -> None:
+    life = Life(seed)
+    for _ in range(6):
+        life.live(40)
+        for name in sorted(life.lines):
+            life.lines.pop(name).vanish()
+        broker, records = life.house.broker, life.house.records
+        assert state(restored(life.house, records)) == state(broker)
+        assert state(restored(life.house, broker.records())) == state(broker)
+
+
+def test_who_was_connected_has_been_away_since_the_start() -> None:
+    house = House()
+    house.greeted("a", V5, properties={Property.SESSION_EXPIRY_INTERVAL: 60})
+    house.greeted("b", V3, clean=True)
+    house.now += 1000
+    house.restart()
+    (session,) = house.broker.sessions()
+    assert (session.client, session.left, session.expires(), session.unsure) == ("a", house.now, house.now + 60, True)
+    house.restart()
+    assert house.broker.session("a").left == house.now  # it is in the journal now
+    house.wait(59)
+    assert house.broker.figures.sessions == 1
+    house.wait(2)
+    assert house.broker.figures.sessions == 0
+
+
+# A session of another node, where the client has one here
+
+LINKED = Parameters(sys_interval=0, linked=True)
+KEEP = {Property.SESSION_EXPIRY_INTERVAL: 600}
+
+
+def enter(house: House, name: str = "c", version: p.Version = V5):
+    one = house.connect(name, version, False, properties=KEEP if version is V5 else {})
+    house.tell(e.Admitted(one.number))
+    assert isinstance(one.take()[0], p.Connack)
+    return one
+
+
+def issued(count: int, qos: int = 1, topic: bytes = b"t") -> Publication:
+    """A publication of another node's client."""
+    return Publication(topic, b"%d" % count, qos, publisher="far", origin=(9, 1, count), issued=1.0)
+
+
+def node(*subscriptions: str | p.Request):
+    """A node with the client, which has subscribed."""
+    house = House(LINKED)
+    one = enter(house)
+    for each in subscriptions:
+        one.say(p.Subscribe(1, (each if isinstance(each, p.Request) else p.Request(each, 2),)))
+    house.effects.clear()
+    return house, one
+
+
+def arrive(house: House, *publications: Publication) -> None:
+    for each in publications:
+        house.tell(e.Arrived(each))
+
+
+def told(house: House):
+    """What the network is told of subscriptions."""
+    return [(one.filter, one.subscription) for one in house.effects if type(one) is e.SessionSubscribed]
+
+
+def payloads(packets) -> list[tuple[str, int, bool]]:
+    return [(one.payload.decode(), one.qos, one.dup) for one in packets if isinstance(one, p.Publish)]
+
+
+def test_a_subscription_is_told_to_the_network() -> None:
+    house, one = node()
+    one.say(p.Subscribe(1, (p.Request("t", 1),)))
+    one.say(p.Unsubscribe(2, ("t",)))
+    assert told(house) == [("t", Subscription("t", 1)), ("t", None)]
+    assert [each for each in house.effects if type(each) is not e.SessionSubscribed] == [
+        e.FilterHeld("t", 1, True),
+        e.FilterAsked("t"),
+        e.FilterHeld("t", 0, False),
+    ]
+
+
+def test_subscriptions_of_the_records_are_right() -> None:
+    there, _ = node("both", p.Request("other", 1), "there")
+    house, one = node("both", p.Request("other", 2), "here")
+    house.tell(e.SessionArrived(there.broker.export("c")))
+    session = house.broker.session("c")
+    wanted = {"both": Subscription("both", 2), "other": Subscription("other", 1), "there": Subscription("there", 2)}
+    assert session.subscriptions == wanted
+    assert told(house) == [("here", None), ("other", wanted["other"]), ("there", wanted["there"])]
+    assert state(house.restored())[1]["c"][1] == wanted
+    arrive(house, issued(1, topic=b"here"), issued(2, topic=b"there"), issued(3, topic=b"other"))
+    assert payloads(one.take()) == [("2", 1, False), ("3", 1, False)]
+    assert house.broker.figures.subscriptions == 3
+
+
+def test_what_the_client_did_here_counts() -> None:
+    there, _ = node("both", "given up", "there")
+    house, _ = node(p.Request("both", 1), "here")
+    house.tell(e.SessionArrived(there.broker.export("c"), known=frozenset({"given up"})))
+    session = house.broker.session("c")
+    assert {pattern: one.qos for pattern, one in session.subscriptions.items()} == {"both": 1, "here": 2, "there": 2}
+    assert told(house) == [("there", Subscription("there", 2))]
+
+
+def test_a_client_that_began_anew_here_has_what_it_asked_for_here() -> None:
+    there, _ = node("there")
+    house, _ = node("here")
+    house.tell(e.SessionArrived(there.broker.export("c"), known=frozenset({e.ALL})))
+    assert list(house.broker.session("c").subscriptions) == ["here"]
+    assert told(house) == []
+
+
+def test_what_it_was_given_there_is_not_given_again() -> None:
+    there, _ = node("t")
+    house, one = node("t")
+    arrive(house, issued(1), issued(2, qos=2), issued(3, qos=2))
+    assert payloads(one.take()) == [("1", 1, False), ("2", 2, False), ("3", 2, False)]
+    one.vanish()
+    arrive(house, issued(4), issued(5))
+    had = frozenset({issued(number).origin for number in (1, 2, 4, 6)})
+    house.tell(e.SessionArrived(there.broker.export("c"), had=had))
+    arrive(house, issued(6), issued(7))
+    for each in (house.broker, house.restored()):
+        session = each.session("c")
+        owed = [(one.publication.payload, one.released) for one in session.inflight.values()]
+        assert owed == [(b"2", True), (b"3", False)]  # it may know the second by its identifier
+        assert [one.publication.payload for one in session.queue] == [b"5", b"7"]
+        each.check_invariants()
+    back = enter_again(house)
+    assert payloads(back) == [("3", 2, True), ("5", 1, False), ("7", 1, False)]
+    assert p.Pubrel(2) in back
+
+
+def enter_again(house: House, name: str = "c") -> list[p.Packet]:
+    """What a client hears that comes back."""
+    one = house.connect(name, V5, False, properties=KEEP)
+    house.tell(e.Admitted(one.number))
+    return one.take()[1:]
+
+
+def test_what_it_had_there_comes_before_what_waits_here() -> None:
+    there, gone = node("t")
+    arrive(there, issued(1), issued(2, qos=2))
+    gone.vanish()
+    arrive(there, issued(3))
+    house, one = node("t")
+    one.vanish()
+    arrive(house, issued(4))
+    house.tell(e.SessionArrived(there.broker.export("c"), had=frozenset({issued(3).origin})))
+    session = house.broker.session("c")
+    assert session.last == max(one.publication.number for one in session.queue)
+    assert house.broker.figures.waiting == len(session.queue) == 2
+    again = enter_again(house)
+    assert payloads(again) == [("1", 1, True), ("2", 2, True), ("3", 1, False), ("4", 1, False)]
+    assert len({one.packet_id for one in again}) == 4
+
+
+def test_what_it_was_sent_at_both_nodes_is_sent_once() -> None:
+    there, gone = node("t")
+    arrive(there, issued(1), issued(2, qos=2), issued(3))
+    gone.vanish()
+    house, one = node("t")
+    arrive(house, issued(1), issued(2, qos=2))
+    one.say(p.Puback(1), p.Pubrec(2), p.Pubcomp(2))
+    house.tell(e.SessionArrived(there.broker.export("c"), known=frozenset()))
+    heard = one.take()
+    assert payloads(heard) == [("3", 1, True)]
+    assert p.Pubrel(2) in heard  # it has the second, and knows it by the identifier of there
+    assert sorted(house.broker.session("c").inflight) == [2, 3]
+
+
+def test_an_identifier_that_is_taken_here_is_not_used_for_another() -> None:
+    there, gone = node("t")
+    arrive(there, issued(1))
+    gone.vanish()
+    house, one = node("t")
+    arrive(house, issued(2))
+    assert [each.packet_id for each in one.take()] == [1]
+    house.tell(e.SessionArrived(there.broker.export("c"), known=frozenset()))
+    (packet,) = one.take()
+    assert (packet.payload, packet.packet_id, packet.dup) == (b"1", 2, False)
+
+
+@pytest.mark.parametrize("pattern", ["t", "$share/g/t", "+"])
+def test_only_what_it_still_wants_is_given(pattern: str) -> None:
+    there, gone = node(pattern)
+    gone.vanish()
+    event = e.ArrivedForGroup(issued(1), pattern) if pattern.startswith("$") else e.Arrived(issued(1))
+    there.tell(event)
+    value = there.broker.export("c")
+    house, one = node()
+    house.tell(e.SessionArrived(value, known=frozenset({pattern})))
+    assert one.take() == []
+    assert house.broker.figures.waiting == 0
+    other, two = node()
+    other.tell(e.SessionArrived(value, known=frozenset()))
+    assert payloads(two.take()) == [("1", 1, False)]
+
+
+def test_nothing_is_sent_before_all_of_it_is_there() -> None:
+    there, gone = node("t")
+    gone.vanish()
+    arrive(there, issued(1))
+    house, one = node("t")
+    house.tell(e.SessionArrived(there.broker.export("c"), partial=True))
+    arrive(house, issued(2))
+    assert one.take() == []
+    house.tell(e.SessionArrived(there.broker.export("c"), had=frozenset({issued(2).origin})))
+    assert one.take() == []
+    house.tell(e.SessionGathered("c"))
+    house.tell(e.SessionGathered("c"))
+    assert payloads(one.take())[0] == ("1", 1, False)
+
+
+def test_a_session_with_nothing_on_its_way_begins_with_other_identifiers() -> None:
+    """There may be some of the first numbers at the node that it comes from, which that does not tell of."""
+    there, gone = node("t")
+    gone.vanish()
+    house = House(LINKED)
+    house.tell(e.SessionArrived(there.broker.export("c")))
+    arrive(house, issued(1))
+    (packet,) = enter_again(house)
+    assert packet.packet_id > 100
+    assert house.broker.session("c").unsure is False
+
+
+def test_receipts_of_both_nodes_are_kept() -> None:
+    there, gone = node()
+    gone.say(p.Publish("u", b"x", 2, packet_id=5))
+    house, one = node()
+    one.say(p.Publish("u", b"y", 2, packet_id=6))
+    house.tell(e.SessionArrived(there.broker.export("c")))
+    assert sorted(house.broker.session("c").received) == [5, 6]
+    assert sorted(house.restored().session("c").received) == [5, 6]
+
+
+# What comes for one session or group of this node
+
+
+def test_a_publication_for_one_client_reaches_no_other() -> None:
+    house, one = node("t")
+    other = enter(house, "other")
+    other.say(p.Subscribe(1, (p.Request("t", 1),)))
+    house.tell(e.ArrivedForSession(issued(1), "c"))
+    house.tell(e.ArrivedForSession(issued(1), "c"))  # it has it
+    house.tell(e.ArrivedForSession(issued(2, qos=0), "c"))  # it is owed nothing of QoS 0
+    house.tell(e.ArrivedForSession(issued(3, topic=b"u"), "c"))  # it does not want it
+    assert payloads(one.take()) == [("1", 1, False)]
+    assert other.take() == []
+    house.tell(e.ArrivedAgain(issued(4), {"other"}))
+    house.tell(e.ArrivedAgain(issued(5, qos=0), {"other"}))
+    assert one.take() == []
+    assert payloads(other.take()) == [("4", 1, False)]
+
+
+def test_groups_of_a_node() -> None:
+    house, one = node("$share/g/t/+", "t/x", "$share/h/#")
+    assert sorted(house.broker.groups("t/x")) == ["$share/g/t/+", "$share/h/#"]
+    assert house.broker.groups("t") == ["$share/h/#"]
+    assert house.broker.has_taker("$share/g/t/+", b"t/x", 0)
+    assert not house.broker.has_taker("$share/g/t/+", b"t", 0)
+    one.vanish()
+    assert not house.broker.has_taker("$share/g/t/+", b"t/x", 0)
+    assert house.broker.has_taker("$share/g/t/+", b"t/x", 1)
+    figures = house.broker.figures
+    assert (figures.subscriptions, figures.shared_subscriptions) == (3, 2)
+
+
+def test_shared_subscriptions_are_counted() -> None:
+    house = House(QUIET)
+    one = house.greeted("one", V5)
+    one.say(p.Subscribe(1, (p.Request("$share/g/t", 0), p.Request("t", 0), p.Request("u", 0))))
+    one.say(p.Unsubscribe(2, ("t",)))
+    figures = house.broker.figures
+    assert (figures.subscriptions, figures.shared_subscriptions) == (2, 1)
+    one.say(p.Unsubscribe(2, ("$share/g/t",)))
+    assert (figures.subscriptions, figures.shared_subscriptions) == (1, 0)
