@@ -90,7 +90,7 @@ def test_a_frame_for_another_node_has_its_sender_on_it() -> None:
     """What comes from a peer at its first hop is that peer's; what cannot be read is nobody's."""
     node, taken = member(), []
     node._moving.give = lambda source, *_: taken.append(source)  # type: ignore[method-assign]
-    fetch = encode_body(w.FetchSession("client", 1, 4, False))
+    fetch = encode_body(w.FetchSession("client", 1, 4, False, True))
     node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 0, fetch),)), NOW)
     node.handle(n.Heard(2, (w.Routed(1, 5, 2, 9, 0, b"\xff\xff"),)), NOW)
     assert taken == []

@@ -317,11 +317,26 @@ def test_sessions_are_found_and_claimed():
     world.say(two, w.SessionGathered("client", one.number))
     world.say(three, w.FindSession("client", 8))
     assert three.told[-1] == w.SessionAt(8, 2, two.number, (second,), owned)
-    world.say(one, w.SessionEnded("client"))  # it is not its any more
+    world.say(one, w.SessionEnded("client", 2))  # it is not its any more
     world.say(one, w.FindSession("client", 9))
     assert one.told[-1] == w.SessionAt(9, 3, three.number, (third, second), owned)
     world.say(one, w.FindSession("stranger", 10))
     assert one.told[-1] == w.SessionAt(10, 4)
+
+
+def test_a_session_does_not_end_by_what_its_node_had_before_it_claimed_it():
+    """It has lost with its power that it had claimed it, and gives away what it had before."""
+    world = network(2)
+    one, two = world.nodes.values()
+    owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
+    world.say(two, w.SessionOwned(owned))
+    world.say(one, w.FindSession("client", 7))
+    world.say(one, w.SessionEnded("client", 0))
+    world.say(one, w.FindSession("client", 8))
+    assert one.told[-1] == w.SessionAt(8, 2, one.number, ((two.number, two.ring_id, True),), owned)
+    world.say(one, w.SessionEnded("client", 2))
+    world.say(one, w.FindSession("client", 9))
+    assert one.told[-1] == w.SessionAt(9, 3)
 
 
 def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():

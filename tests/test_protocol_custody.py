@@ -78,7 +78,7 @@ class Flood:
     def flush(self, node):
         self.concluded += [(node, one) for one in self.custody[node].conclusions()]
         for peer, ranges, troubles in self.custody[node].acknowledgements():
-            told = [(sequence, tuple(owed), failed) for sequence, owed, failed in troubles]
+            told = [(sequence, tuple(owed), *rest) for sequence, owed, *rest in troubles]
             self.links[node, peer].append((ranges, told))
         self.custody[node].check_invariants()
 
@@ -128,10 +128,24 @@ def test_nodes_that_are_owed_are_named_with_the_acknowledgement():
     relay.owe(KEY, [7])
     assert relay.conclusions() == []
     ((peer, ranges, troubles),) = relay.acknowledgements()
-    assert (peer, ranges, troubles) == (0, ((1, 1),), [(1, frozenset({7}), False)])
+    assert (peer, ranges, troubles) == (0, ((1, 1),), [(1, frozenset({7}), False, False)])
     issuer.owe(KEY, [8])
-    issuer.acknowledge(1, ranges, [(1, (7,), False)])
+    issuer.acknowledge(1, ranges, troubles)
     assert issuer.conclusions() == [Conclusion(KEY, frozenset({7, 8}), False)]
+
+
+def test_the_issuer_hears_that_a_relay_may_not_know_of_everybody():
+    issuer, relay = Custody(), Custody()
+    issuer.open(1)
+    relay.open(0)
+    issuer.begin(KEY)
+    issuer.send(1, KEY, "message")
+    relay.receive(0, KEY)
+    relay.doubt(KEY)
+    assert relay.conclusions() == []
+    ((_, ranges, troubles),) = relay.acknowledgements()
+    issuer.acknowledge(1, ranges, troubles)
+    assert issuer.conclusions() == [Conclusion(KEY, frozenset(), failed=False, unsure=True)]
 
 
 def test_an_attempt_is_not_over_while_a_message_is_yet_to_be_sent():

@@ -120,8 +120,8 @@ RECORDS = (
 PEERS_WORDS: list[w.Frame] = [
     w.Carry(MESSAGES),
     w.Passing(1, False, PLACE.pack(1, 2, 3, 8) + b"\0\6client" + encode(p.Publish("a/b", b"x"), V3)),
-    w.Acked(((1, 3),), (w.Trouble(2, (1,), True),)),
-    w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, 4, False))),
+    w.Acked(((1, 3),), (w.Trouble(2, (1,), True, False),)),
+    w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, 4, False, True))),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS, ((1, 2, 3),)))),
     w.RetainedDigest(tuple(range(256))),
     w.RetainedSync((1, 2), ((2, 3, 4, CONTENT),), True),

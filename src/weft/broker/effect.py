@@ -267,6 +267,14 @@ class Declined(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated(Effect):
+    """A client has said a publication of QoS 2 again, which is answered as the first time. Only where linked."""
+
+    connection: int
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckPassword(Effect):
     """Find out beside, for it takes long: `PasswordChecked` is the answer."""
 

@@ -14,6 +14,7 @@ from weft.access.guard import Guard
 from weft.broker.alias import InboundAliases
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
+from weft.broker.effect import Repeated
 from weft.broker.figure import Figures
 from weft.broker.outbox import PUBLISHING, Outbox
 from weft.broker.parameters import Parameters
@@ -64,6 +65,8 @@ class Inbound:
         self._check(topic, packet)
         publication = _make_publication(topic, packet, session.client, now)
         if packet.qos == 2 and packet.packet_id in session.received:
+            if self._parameters.linked:
+                self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
         elif (refusal := self._refusal(connection, publication)) is not None:
             self._refuse(connection, packet, refusal)

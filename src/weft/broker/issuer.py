@@ -25,11 +25,14 @@ class Issuer:
         self._wanted = wanted  # whether any other node wants it
 
     def sign(self, publication: Publication, now: float, groups: bool, before: Publication | None) -> None:
-        """Give a publication its number, if anybody but this node's own sessions is to decide about it."""
+        """Give a publication its number, if anybody but this node's own sessions is to decide about it.
+
+        Of what is retained nodes that come later decide which is the last.
+        """
         publication.issued = now
         if before is not None:
             publication.issued = max(now, before.issued + TICK)
-        if groups or self._wanted(publication):
+        if groups or publication.retain or self._wanted(publication):
             self.numbered(publication)
 
     def numbered(self, publication: Publication) -> Publication:

@@ -108,7 +108,7 @@ class Restoration:
         for one in waiting:
             self._outbox.append(Done(session.client, one.publication.number))
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
-        waiting = [one for one in waiting if one.publication.origin not in there]
+        waiting = [one for one in waiting if one.publication.origin not in there and _is_wanted(session, one)]
         self._renumber(kept)
         session.received |= dict.fromkeys(kept.received)
         for delivery in self._reopen(session, kept, had):
@@ -171,7 +171,7 @@ class Restoration:
 
 
 def _is_wanted(session: Session, delivery: Delivery) -> bool:
-    """Whether the session still holds a filter that matches; it may have been unsubscribed from here meanwhile."""
+    """Whether the session still holds a filter that matches; it may have been unsubscribed from meanwhile."""
     name = delivery.publication.topic.decode()
     for pattern in session.subscriptions:
         parts = split_shared(pattern) if is_shared(pattern) else None

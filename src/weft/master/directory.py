@@ -82,14 +82,10 @@ class Directory:
         """The clients whose sessions are there."""
         return [client for client, session in self.sessions.items() if session.node == node]
 
-    def is_owner(self, node: int, client: str) -> bool:
+    def may_change(self, node: int, client: str, claim: int) -> bool:
+        """Whether a node may say what a session is like, or that it has ended: it is its own, by its last claim."""
         session = self.sessions.get(client)
-        return session is None or session.node in (node, NOBODY)
-
-    def may_change(self, node: int, owned: Owned) -> bool:
-        """Whether a node may say what a session is like: it is its own, and it knows."""
-        session = self.sessions.get(owned.client)
-        return self.is_owner(node, owned.client) and (session is None or session.claim <= owned.claim)
+        return session is None or (session.node in (node, NOBODY) and session.claim <= claim)
 
     def own(self, node: int, owned: Owned) -> None:
         session = self.sessions.get(owned.client)

@@ -165,7 +165,7 @@ class Master:
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
-        if not self.network.directory.may_change(node, owned):
+        if not self.network.directory.may_change(node, owned.client, owned.claim):
             return  # another node has claimed it since, or this one has yet to hear that it has
         if not frame.whole and known is not None:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
@@ -174,7 +174,7 @@ class Master:
         self.network.own(node, owned)
 
     def _session_ended(self, node: int, frame: w.SessionEnded) -> None:
-        if self.network.directory.is_owner(node, frame.client):
+        if self.network.directory.may_change(node, frame.client, frame.claim):
             self.network.end_session(frame.client)
 
     def _find_session(self, node: int, frame: w.FindSession) -> None:

@@ -167,7 +167,7 @@ class Membership:
             if client not in here:
                 self._network.lose_session(client)
         for one in owned:
-            if directory.may_change(node, one):
+            if directory.may_change(node, one.client, one.claim):
                 self._network.own(node, one)
 
     def _take_up(self, node: int) -> None:

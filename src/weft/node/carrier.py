@@ -218,6 +218,8 @@ class Carrier:
     def _pass_on(self, peer: int, message: Message, now: float) -> None:
         publication = _carried(message)
         if message.form is Form.WOVEN:
+            if publication.kept and publication.topic not in self.router.tables:
+                self._custody.doubt(publication.key)  # who sent it knows an old tree, and may not know who is in it now
             self._route(Received(peer, Woven(publication, message.hops)), publication, now)
         elif message.form is Form.RANGED:
             if not self._atlas.is_whole:

@@ -34,7 +34,7 @@ class Debt:
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups
-    answer: Callable[[], None] | None = None  # tells the publisher, who waits for it (acknowledge = tree)
+    answers: list[Callable[[], None]] = field(default_factory=list)  # tell a publisher who waits (acknowledge = tree)
 
     def size(self) -> int:
         return self.publication.size() + 100
@@ -43,9 +43,9 @@ class Debt:
 class Debts:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._open: dict[int, Debt] = {}  # by count: to everybody
+        self._open: dict[int, Debt] = {}  # by count, in order: to everybody
         self._owed: dict[int, Debt] = {}  # by count: to nodes that are down
-        self._doubted: dict[int, Debt] = {}  # by count
+        self._doubted: dict[int, Debt] = {}  # by count, in order
         self._by_node: dict[int, dict[int, None]] = {}  # node -> counts
         self.open_bytes = 0
         self.owed_bytes = 0
@@ -93,6 +93,11 @@ class Debts:
     def get(self, count: int) -> Debt | None:
         return self._open.get(count)
 
+    def unsettled(self, publisher: str) -> list[Debt]:
+        """What of a client's publications not all nodes have that are there."""
+        open_ = (*self._open.values(), *self._doubted.values())
+        return [debt for debt in open_ if debt.publication.publisher == publisher and not debt.group]
+
     def settle(self, debt: Debt) -> None:
         if self._open.pop(debt.count, None) is not None:
             self.open_bytes -= debt.size()
@@ -127,7 +132,10 @@ class Debts:
         self._open.pop(debt.count)
         self.open_bytes -= debt.size()
         debt.due, debt.is_under_way = None, False
+        is_late = debt.count < next(reversed(self._doubted), 0)
         self._doubted[debt.count] = debt
+        if is_late:
+            self._doubted = dict(sorted(self._doubted.items()))
         self.owed_bytes += debt.size()
         self._bound(now)
 
@@ -194,6 +202,6 @@ class Debts:
 
 def _tell(debt: Debt) -> None:
     """All nodes that are there have it."""
-    if debt.answer is not None:
-        answer, debt.answer = debt.answer, None
+    answers, debt.answers = debt.answers, []
+    for answer in answers:
         answer()

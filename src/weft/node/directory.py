@@ -49,7 +49,7 @@ class Directory:
         self._placed = 0  # the sequence up to which all is in place
         self._unknown: dict[str, int] = {}  # filters that are not in place, and the sequence that they came with
         self._changed: dict[str, Held] = {}  # in this event
-        self._sessions: dict[str, Session | None] = {}  # in this event: whole, or gone
+        self._sessions: dict[str, Session | SessionEnded] = {}  # in this event: whole, or gone
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
         self._is_awaited = False  # somebody waits until the master has what this event has changed of sessions
         self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
@@ -72,10 +72,11 @@ class Directory:
         return filter_ in self._unknown
 
     def note_session(self, client: str, session: Session | None) -> None:
-        self._sessions[client] = session
         self._subscriptions.pop(client, None)
         if session is None:
-            self.claims.pop(client, None)
+            self._sessions[client] = SessionEnded(client, self.claims.pop(client, 0))
+        else:
+            self._sessions[client] = session
 
     def note_subscription(self, effect: SessionSubscribed) -> None:
         made = effect.subscription
@@ -93,8 +94,9 @@ class Directory:
         self.sequence += is_news
         if MASTER not in self._atlas.up:
             return
-        for client, session in sessions.items():
-            self._outbox.tell(MASTER, SessionEnded(client) if session is None else SessionOwned(self.owned(session)))
+        for session in sessions.values():
+            told = session if isinstance(session, SessionEnded) else SessionOwned(self.owned(session))
+            self._outbox.tell(MASTER, told)
         for client, changes in subscriptions.items():
             if client not in sessions:
                 self._tell_subscriptions(client, changes)

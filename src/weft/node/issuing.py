@@ -100,7 +100,7 @@ class Issuing:
         self._plans: dict[bytes, Plan] = {}
         self.is_informed = False  # the master has told this node, since it started, who wants what
         self.lease = Lease(parameters.lease)
-        self._is_sure = False  # the lease ran when that was last looked at
+        self.is_sure = False  # the lease ran when that was last looked at
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
         self._ticking = False
         self._unwritten: deque[tuple[int, Debt]] = deque()  # debts that wait for the journal, by position
@@ -110,12 +110,10 @@ class Issuing:
 
     def is_wanted(self, publication: Publication) -> bool:
         """Whether the network is to have it; while this node does not know, what it answers for waits."""
-        if publication.qos and not (self.is_informed and self._is_sure):
+        if publication.qos and not (self.is_informed and self.is_sure):
             return True
         if not self.is_informed:
             return False
-        if publication.retain and (self._atlas.peers or self._atlas.down):
-            return True
         return self.plan(publication.topic).is_wanted()
 
     def plan(self, name: bytes) -> Plan:
@@ -135,7 +133,7 @@ class Issuing:
     def lead(self, name: bytes) -> Lead:
         """Trees that publications go on, if that is all there is to say; none where they stay here."""
         plan = self.plan(name)
-        if plan.groups or plan.owed or plan.trails or not self._is_sure:
+        if plan.groups or plan.owed or plan.trails or not self.is_sure:
             return UNSURE
         for filter_, topic in plan.trees:
             entry = self.entries.get(filter_)
@@ -166,14 +164,14 @@ class Issuing:
 
     def look_at_lease(self, now: float) -> None:
         """Notice that the lease has ended, before anything else happens: this process may have stood still."""
-        if self._is_sure and not self.lease.runs(now):
-            self._is_sure = False
+        if self.is_sure and not self.lease.runs(now):
+            self.is_sure = False
             self._reroute()
 
     def take_lease(self, token: int, now: float) -> None:
         until = self.lease.grant(token)
-        if self.lease.runs(now) and self.is_informed and not self._is_sure:
-            self._is_sure = True
+        if self.lease.runs(now) and self.is_informed and not self.is_sure:
+            self.is_sure = True
             self._reroute()
             self._deadlines.at(now + self._parameters.doubt, self._dispel)
         self._deadlines.at(until, self.look_at_lease)
@@ -184,7 +182,7 @@ class Issuing:
 
     def _dispel(self, now: float) -> None:
         """Issue again what was issued in doubt, as much at a time as may be under way."""
-        while self._is_sure and self._debts.has_room() and (debts := self._debts.doubted(SLICE)):
+        while self.is_sure and self._debts.has_room() and (debts := self._debts.doubted(SLICE)):
             for debt in debts:
                 self._attempt(debt, now)
 
@@ -208,7 +206,8 @@ class Issuing:
         rate[1] += len(publication.payload)
         if publication.qos:
             debt = self._debts.add(publication, now)
-            debt.answer = answer
+            if answer is not None:
+                debt.answers.append(answer)
             if after:
                 self._unwritten.append((after, debt))
             else:
@@ -355,6 +354,8 @@ class Issuing:
             self._offer(publication, now)
         plan = self.plan(publication.topic)
         message = self._begin(debt, now)
+        if debt.is_sound and debt.left is None:
+            debt.left = plan.groups  # all that there are; later ones have subscribed behind it
         if debt.group:
             self._to_group(debt.group, message, publication, now, debt)
         elif debt.targets:
@@ -489,8 +490,9 @@ class Issuing:
             owed.update(self._atlas.owed(debt.publication.topic.decode()))
         absent = {node for node in owed if node in self._atlas.down}
         again = conclusion.failed or absent != owed
-        if not again and not (debt.is_sound and self._is_sure) and not debt.targets and not debt.group:
-            if not self._is_sure:
+        is_sound = debt.is_sound and not conclusion.unsure
+        if not again and not (is_sound and self.is_sure) and not debt.targets and not debt.group:
+            if not self.is_sure:
                 self._debts.doubt(debt, now)
                 return
             again = True

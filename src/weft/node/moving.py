@@ -14,7 +14,8 @@ A node that is asked gives what it has, and names the nodes that it is still wai
 on to these, so that a session that has been at many nodes, some of them down, is gathered by who has it now. The master
 knows these nodes too, and drops each when the owner has on its disk what that had: an answer that is lost, or a claim
 that is lost with the power, is made again. Claims are numbered: a node that has claimed a session later than who asks
-for it gives nothing away, and will ask the other itself.
+for it gives nothing away, and will ask the other itself. A node may claim late what it had when the master was gone, or
+before it was restarted: where the client is at another node by then, that claims it again.
 
 With the master out of reach a client is let in on this node's own authority. The session is claimed when the master is
 back, and gathered then.
@@ -24,13 +25,14 @@ that along. What comes to the other node for the session later, because somebody
 node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
 What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
-The other node keeps what it has given until this one has it on its disk. Both remember across a crash: who asked asks
-again, who gave gives again. A client who wants no session (clean) has it ended there instead.
+The other node is asked when this one's disk knows that the session comes here, and keeps what it has given until that
+is on the disk here. Both remember across a crash: who asked asks again, who gave gives again. A client who wants no
+session (clean) has it ended there instead.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from weft.broker import record as r
@@ -41,7 +43,7 @@ from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
 from weft.broker.publication import Origin
-from weft.broker.recovery import Recovery as BrokerRecovery
+from weft.broker.session import Session
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.directory import Directory
@@ -90,6 +92,7 @@ class _Fetch:
     known: frozenset[str] | None  # filters that the session came with; None until its client is in
     clean: bool = False
     token: int = 0
+    position: int = -1  # of the journal, which is to be written up to there first
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -154,6 +157,7 @@ class Moving:
         self._restored: frozenset[str] = frozenset()  # those of before a restart, which may have come shortly before it
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
         self._synced = broker.position
+        self._unwritten: dict[tuple[str, int], _Fetch] = {}  # by client and node: to be asked for when on the disk
         self._promised: deque[tuple[int, int, int, Frame]] = deque()  # position, node, ring id: to say when on the disk
 
     # A client comes
@@ -228,8 +232,16 @@ class Moving:
         ]
 
     def lose_master(self, now: float) -> None:
+        for session in self._broker.sessions():
+            self.doubt_session(session.client)
         for arrival in list(self._asked.values()):
             self._let_in_alone(arrival, now)
+
+    def doubt_session(self, client: str) -> None:
+        """Another node may claim what nobody uses here, and without the master this one does not hear of it."""
+        session = self._broker.session(client)
+        if session is not None and session.connection is None and MASTER not in self._atlas.up:
+            session.unsure = True
 
     # Between the nodes
 
@@ -240,6 +252,9 @@ class Moving:
             return  # it is not known yet where it was; the other asks again
         if frame.claim < self._directory.claims.get(client, 0):
             return  # it has been claimed by this node since, which asks the other in its turn
+        if not frame.clean and not frame.is_there and self._is_here(client):
+            self._claim_again(client)
+            return
         self._turn_away(client)
         self._happen(SessionClaimed(client), now)
         rest = self._fetches_of(client)
@@ -256,8 +271,7 @@ class Moving:
 
         Where the client has left since, who asks has it, and there is nothing to claim.
         """
-        session = self._broker.session(client)
-        is_here = session is not None and session.connection is not None
+        is_here = self._is_in(client)
         for token, arrival in list(self._asked.items()):
             if arrival.client == client and (arrival.is_sent or is_here):
                 return True
@@ -265,6 +279,23 @@ class Moving:
                 del self._asked[token]
                 self._keep(record.Fetched(client, NOBODY))
         return False
+
+    def _is_in(self, client: str) -> bool:
+        session = self._broker.session(client)
+        return session is not None and session.connection is not None
+
+    def _is_here(self, client: str) -> bool:
+        """Whether the client is in, or waits to be let in."""
+        waits = any(one.client == client and one.connection is not None for one in self._asked.values())
+        return waits or client in self._guests or self._is_in(client)
+
+    def _claim_again(self, client: str) -> None:
+        """Another node has claimed a session late, when its client was there no more: the client is here."""
+        token, arrival = next(self._tokens), _Arrival(client, False, None, is_kept=True)
+        self._asked[token] = arrival
+        self._keep(record.Fetching(client, NOBODY, 0, ()))
+        if self._has_joined:
+            self._ask(token, arrival)
 
     def take(self, source: int, ring_id: int, frame: SessionMoved, now: float) -> None:
         fetch = self._fetches.get((frame.client, source))
@@ -285,7 +316,7 @@ class Moving:
         trail = self._trails.get(frame.client)
         if trail is not None and trail.given.records:
             old = trail.given
-            trail.given = record.Given(old.client, old.node, old.ring_id, (), tuple(trail.had), ())
+            trail.given = replace(old, records=(), had=tuple(trail.had), rest=())
             self._keep(trail.given)
 
     def come_back(self, node: int, now: float) -> None:
@@ -299,8 +330,11 @@ class Moving:
         for fetch in [one for one in self._fetches.values() if one.node == node]:
             self._end_fetch(fetch)
 
-    def sync(self, synced: int) -> None:
+    def sync(self, synced: int, now: float) -> None:
         self._synced = synced
+        while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
+            del self._unwritten[fetch.client, fetch.node]
+            self._fetch(fetch, now)
         while self._promised and self._promised[0][0] <= synced:
             _, node, ring_id, frame = self._promised.popleft()
             self._send(node, ring_id, frame)
@@ -369,7 +403,7 @@ class Moving:
         if not arrival.clean and not arrival.is_kept:
             arrival.is_kept = True
             self._keep(record.Fetching(arrival.client, NOBODY, 0, ()))
-        self._admit(connection, now)
+        self._admit(arrival.client, connection, now)
 
     def _claim(self, arrival: _Arrival, owner: int, places: list[Standing], session: Owned | None, now: float) -> None:
         """The session is this node's, and what waits for it is at others."""
@@ -422,12 +456,7 @@ class Moving:
     def _open_door(self, client: str, now: float) -> None:
         connection = self._guests.pop(client, None)
         if connection is not None:
-            session = self._broker.session(client)
-            for fetch in self._fetches_of(client):
-                if fetch.known is None:
-                    fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
-                    self._keep(_fetching(fetch))
-            self._admit(connection, now)
+            self._admit(client, connection, now)
 
     def _turn_away(self, client: str) -> None:
         """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
@@ -443,7 +472,13 @@ class Moving:
         self._outbox.resume(connection, HELD)
         self._outbox.send(Close(connection))
 
-    def _admit(self, connection: int, now: float) -> None:
+    def _admit(self, client: str, connection: int, now: float) -> None:
+        """The client is in: what it does from now on counts for more than what it did where its session was."""
+        session = self._broker.session(client)
+        for fetch in self._fetches_of(client):
+            if fetch.known is None:
+                fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
+                self._keep(_fetching(fetch))
         self._outbox.resume(connection, HELD)
         self._happen(Admitted(connection), now)
 
@@ -457,11 +492,11 @@ class Moving:
             self._arrive(client, frozenset(session.subscriptions), before.given.records, before.given.had, now)
         ended = [one for one in rest if one.clean and session is not None]
         for one in ended:
-            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True))
+            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True, is_there=True))
         places = tuple((one.node, one.ring_id, tuple(sorted(one.known or ()))) for one in rest if one not in ended)
         had = tuple(session.had) if session is not None else ()
         self._figures.sessions_given += 1
-        given = record.Given(client, *to, self._broker.export(client), had, places)
+        given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
         self._keep(given)
         self._lay(given, now)
         self._happen(MovedAway(client), now)
@@ -469,27 +504,23 @@ class Moving:
     def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
         self._erase(client)
         for one in rest:
-            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True))
+            self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True, is_there=True))
         self._happen(MovedAway(client, ended=True), now)
 
     def _answer_with_trail(self, source: int, ring_id: int, frame: FetchSession) -> None:
         """Where the session knows a publication of QoS 2 from its client, the journal must know that too."""
         say = self._promise if self._is_unwritten(frame.client) else self._send
         trail = self._trails.get(frame.client)
-        given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), (), ())
+        given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), ())
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
             say(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
     def _lay(self, given: record.Given, now: float) -> None:
         """What comes for a session that leaves goes after it."""
-        kept = BrokerRecovery()
-        kept.replay(given.records)
         filters: FilterIndex[bool] = FilterIndex()
-        for one in kept.sessions.values():
-            for pattern, subscription in one.subscriptions.items():
-                if subscription.qos and not is_shared(pattern):
-                    filters.setdefault(pattern, lambda: True)
+        for pattern in given.filters:
+            filters.setdefault(pattern, lambda: True)
         trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had))
         self._replan()
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
@@ -566,11 +597,18 @@ class Moving:
         self._keep(record.Fetched(fetch.client, fetch.node))
 
     def _fetch(self, fetch: _Fetch, now: float) -> None:
+        """Ask for what waits at another node: it gives it away then, and this one must not forget that it comes."""
         if self._fetches.get((fetch.client, fetch.node)) is not fetch or fetch.node in self._atlas.down:
+            return
+        if fetch.position < 0:
+            fetch.position = self._broker.position
+        if fetch.position > self._synced:
+            self._unwritten[fetch.client, fetch.node] = fetch
             return
         fetch.token, claim = next(self._tokens), self._directory.claims.get(fetch.client, 0)
         fetch.parts = {}
-        self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, claim, fetch.clean))
+        asking = FetchSession(fetch.client, fetch.token, claim, fetch.clean, self._is_here(fetch.client))
+        self._send(fetch.node, fetch.ring_id, asking)
         self._look_after(fetch, now)
 
     def _look_after(self, fetch: _Fetch, now: float) -> None:
@@ -584,6 +622,12 @@ class Moving:
                 self._fetch(fetch, then)
 
         self._deadlines.at(now + self._parameters.patience, look)
+
+
+def _trailed(session: Session | None) -> tuple[str, ...]:
+    """The filters for which something may come that must go after a session."""
+    subscriptions = session.subscriptions.values() if session is not None else ()
+    return tuple(one.filter for one in subscriptions if one.qos and not is_shared(one.filter))
 
 
 def _fetching(fetch: _Fetch) -> record.Fetching:

@@ -132,6 +132,7 @@ class Node:
         self._stopping = False
         self._is_listed = False  # the master has told all filters since this node started
         self._told_down: set[int] = set()  # nodes, since this one joined
+        self._is_new = False  # it has joined, and has yet to hear of its links
         self._become(identity.node)
         self._deadlines.at(now + network.measuring, self._measure)
         self._deadlines.at(now + network.gossip, self._gossip)
@@ -274,7 +275,7 @@ class Node:
         was_ready = self._synced >= self._ready
         self._synced = event.position
         self.custody.sync(event.position)
-        self._moving.sync(event.position)
+        self._moving.sync(event.position, now)
         self._issuing.sync(event.position, now)
         if not was_ready and self._synced >= self._ready and MASTER in self.atlas.up:
             self._join()
@@ -362,6 +363,8 @@ class Node:
         for key, name in kept:
             if self.custody.is_engaged(key):
                 self.custody.keep(key, self.broker.position)
+                if not self._issuing.is_sure:
+                    self.custody.doubt(key)
                 if name and self.atlas.down:
                     self.custody.owe(key, self.atlas.owed(name.decode()))
         kept.clear()
@@ -392,7 +395,7 @@ class Node:
 
     def _acked(self, peer: int, frame: w.Acked, now: float) -> None:
         if peer in self.atlas.up:
-            troubles = [(one.sequence, one.owed, one.failed) for one in frame.troubles]
+            troubles = [(one.sequence, one.owed, one.failed, one.unsure) for one in frame.troubles]
             self.custody.acknowledge(peer, frame.ranges, troubles)
 
     def _routed(self, peer: int, frame: w.Routed, now: float) -> None:
@@ -423,7 +426,7 @@ class Node:
 
     def _welcomed(self, peer: int, frame: w.Welcome, now: float) -> None:
         self.atlas.ring_id, self.atlas.ring_size = frame.ring_id, frame.ring_size
-        self._told_down = set()
+        self._told_down, self._is_new = set(), True
         if frame.node != self.atlas.node:
             self._become(frame.node)
             self._outbox.add(n.Named(frame.node))
@@ -431,8 +434,6 @@ class Node:
         self._lane.forget()
         self._issuing.replan()
         self._issuing.ask_again(now)
-        for session in self.broker.sessions():
-            session.unsure |= session.connection is None
         self._deadlines.at(now + self.network.settling, lambda then: self._moving.retry(then))
 
     def _refused(self, peer: int, frame: w.Refused, now: float) -> None:
@@ -442,6 +443,10 @@ class Node:
         made, ended = self.atlas.rewire(frame)
         for one in made:
             self._outbox.add(n.Link(one))
+        for one in frame.peers if self._is_new else made:
+            if one.node in self.atlas.up:  # since before it was wanted, perhaps
+                self._outbox.tell(MASTER, w.LinkMade(one.node, 0.0))
+        self._is_new = False
         for node in ended:
             self._end_link(node, now)
         self._carrier.rewire(now)
@@ -609,6 +614,13 @@ class Node:
         gate = self._outbox.shut(connection)
         return lambda: self._outbox.open(connection, gate)
 
+    def _await_tree(self, connection: int, client: str) -> None:
+        """A client has said again what this node has: the answer waits as the first one did (acknowledge = tree)."""
+        debts = self.debts.unsettled(client) if self.network.acknowledge == "tree" else []
+        for debt in debts:
+            gate = self._outbox.shut(connection)
+            debt.answers.append(lambda gate=gate: self._outbox.open(connection, gate))  # type: ignore[misc]
+
     def _digest_one(self, effect: e.Effect, now: float) -> None:
         match effect:
             case e.Hold(connection):
@@ -619,9 +631,12 @@ class Node:
                 self._moving.connect(connection, client, clean, now)
             case e.SessionHere(client):
                 self._directory.note_session(client, self.broker.session(client))
+                self._moving.doubt_session(client)
             case e.SessionGone(client):
                 self._moving.end(client)
                 self._directory.note_session(client, self.broker.session(client))
+            case e.Repeated(connection, client):
+                self._await_tree(connection, client)
             case e.Declined(publication, filter_):
                 self._issuing.reissue(filter_, publication, now)
             case _:
@@ -669,7 +684,7 @@ class Node:
             if peer in self._congested and self._source is not None and peer not in self._carrier.stuck:
                 self._outbox.hold(self._source, ("link", peer))
         for peer, ranges, troubles in self.custody.acknowledgements():
-            told = tuple(w.Trouble(sequence, tuple(sorted(owed)), failed) for sequence, owed, failed in troubles)
+            told = tuple(w.Trouble(one[0], tuple(sorted(one[1])), *one[2:]) for one in troubles)
             self._outbox.tell(peer, w.Acked(ranges, told))
         return self._outbox.flush()
 

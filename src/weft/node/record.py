@@ -55,7 +55,8 @@ class Given(Record):
     ring_id: int
     records: tuple[bytes, ...]  # none when the other node has them
     had: tuple[tuple[int, int, int], ...]  # publications that it was given here
-    rest: tuple[tuple[int, int, tuple[str, ...]], ...]  # as in SessionMoved
+    rest: tuple[tuple[int, int, tuple[str, ...]], ...] = ()  # as in SessionMoved
+    filters: tuple[str, ...] = ()  # by which it is known what goes after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,10 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     132: (Fetched, record_of(Fetched, TEXT, NODE)),
     133: (
         Given,
-        record_of(Given, TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT)))),
+        record_of(
+            Given,
+            *(TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT))), many(TEXT)),
+        ),
     ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
     135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),

@@ -14,17 +14,20 @@ the two did not consider: messages on a link that is lost are not acknowledged a
 ways (the router's affair) and says with its own acknowledgement that somebody may have been missed. The issuer then
 makes another attempt, which is another computation. A parent that is lost need not be told: who waits for it knows.
 
-Nodes that are down, and whose sessions want the publication, are named with acknowledgements: the issuer owes them.
+Nodes that are down, and whose sessions want the publication, are named with acknowledgements: the issuer owes them. And
+who cannot tell whether its tables lead to everybody says so: it may know of trees in parts what the issuer has yet to
+hear.
 
 Messages on a link are numbered by both ends, so that acknowledgements are ranges of numbers and cost next to nothing.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 Key = Hashable  # a publication and an attempt
 Ranges = tuple[tuple[int, int], ...]
+Trouble = tuple[int, Collection[int], bool, bool]  # of a sequence: nodes that are owed it, failed, unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Conclusion:
     key: Key
     owed: frozenset[int]
     failed: bool
+    unsure: bool = False
 
 
 @dataclass(slots=True)
@@ -45,6 +49,7 @@ class _Hop:
     position: int = 0  # of the journal, that must be on the disk
     owed: set[int] = field(default_factory=set)
     failed: bool = False
+    unsure: bool = False
 
 
 @dataclass(slots=True)
@@ -55,7 +60,7 @@ class _Ledger:
     received: int = 0
     open: dict[int, tuple[Key, object, _Hop]] = field(default_factory=dict)  # by sequence: not acknowledged
     done: list[int] = field(default_factory=list)  # to acknowledge
-    troubles: list[tuple[int, frozenset[int], bool]] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
 
 
 class Custody:
@@ -118,6 +123,10 @@ class Custody:
         """Somebody may have been missed."""
         self._hops[key].failed = True
 
+    def doubt(self, key: Key) -> None:
+        """Somebody may have been passed by whom this node does not know of."""
+        self._hops[key].unsure = True
+
     def forget(self, key: Key) -> None:
         """An attempt of this node's own is given up; what comes of it still is nobody's concern.
 
@@ -125,13 +134,13 @@ class Custody:
         """
         self._hops.pop(key, None)
 
-    def acknowledge(self, peer: int, ranges: Ranges, troubles: Iterable[tuple[int, tuple[int, ...], bool]]) -> None:
+    def acknowledge(self, peer: int, ranges: Ranges, troubles: Iterable[Trouble]) -> None:
         """What a peer says of messages to it."""
         link = self._links[peer]
-        bad = {sequence: (owed, failed) for sequence, owed, failed in troubles}
+        bad = {trouble[0]: trouble[1:] for trouble in troubles}
         for first, last in ranges:
             for sequence in range(first, min(last, link.sent) + 1):
-                self._close(link, sequence, *bad.get(sequence, ((), False)))
+                self._close(link, sequence, *bad.get(sequence, ((), False, False)))
 
     def lose(self, peer: int) -> list[tuple[Key, object]]:
         """The messages on a link that is lost, which are not acknowledged; they count as failed."""
@@ -143,7 +152,7 @@ class Custody:
                 hop.parent = None
         lost = list(link.open.values())
         for sequence in list(link.open):
-            self._close(link, sequence, (), failed=True)
+            self._close(link, sequence, (), failed=True, unsure=False)
         return [(key, message) for key, message, hop in lost if self._hops.get(key) is hop]
 
     def sync(self, position: int) -> None:
@@ -163,13 +172,13 @@ class Custody:
                 continue
             del self._hops[key]
             if hop.is_root:
-                own.append(Conclusion(key, frozenset(hop.owed), hop.failed))
+                own.append(Conclusion(key, frozenset(hop.owed), hop.failed, hop.unsure))
             elif hop.parent is not None:
                 self._answer(hop, *hop.parent)
         self._touched.clear()
         return own
 
-    def acknowledgements(self) -> list[tuple[int, Ranges, list[tuple[int, frozenset[int], bool]]]]:
+    def acknowledgements(self) -> list[tuple[int, Ranges, list[Trouble]]]:
         """What to acknowledge to every peer since it was last asked: ranges, and those with trouble."""
         found = []
         answering, self._answering = self._answering, {}
@@ -188,21 +197,22 @@ class Custody:
         for key, hop in self._hops.items():
             assert hop.sent == open_by_key.get(key, 0), f"{key} waits for {hop.sent} and has {open_by_key.get(key, 0)}"
 
-    def _close(self, link: _Ledger, sequence: int, owed: tuple[int, ...], failed: bool) -> None:
+    def _close(self, link: _Ledger, sequence: int, owed: Collection[int], failed: bool, unsure: bool) -> None:
         key, _, hop = link.open.pop(sequence, (None, None, None))
         if hop is None or self._hops.get(key) is not hop:
             return
         hop.sent -= 1
         hop.owed.update(owed)
         hop.failed |= failed
+        hop.unsure |= unsure
         self._touched[key] = None
 
     def _answer(self, hop: _Hop, peer: int, sequence: int) -> None:
         link = self._links[peer]
         link.done.append(sequence)
         self._answering[peer] = None
-        if hop.owed or hop.failed:
-            link.troubles.append((sequence, frozenset(hop.owed), hop.failed))
+        if hop.owed or hop.failed or hop.unsure:
+            link.troubles.append((sequence, frozenset(hop.owed), hop.failed, hop.unsure))
 
 
 def ranges_of(numbers: list[int]) -> Ranges:

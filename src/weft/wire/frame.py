@@ -155,6 +155,7 @@ class SessionOwned(Frame):
 @dataclass(frozen=True, slots=True)
 class SessionEnded(Frame):
     client: str
+    claim: int  # by which the node had it
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +442,7 @@ class Trouble:
     sequence: int
     owed: tuple[int, ...]  # nodes that are down and whose sessions want it
     failed: bool  # somebody may have missed it: another attempt is wanted
+    unsure: bool  # who passed it on may not know of everybody
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,12 +470,15 @@ class Routed(Frame):
 
 @dataclass(frozen=True, slots=True)
 class FetchSession(Frame):
-    """The client is at the asking node now: disconnect it, give its session away."""
+    """The asking node has claimed the session: disconnect the client, give the session away."""
 
     client: str
     token: int
     claim: int  # of the asking node (SessionAt)
     clean: bool  # the client wants none: end it
+    is_there: (
+        bool  # the client is at the asking node; else it has left since, or was there before the node was restarted
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
 TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
 HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
 LISTED = record_of(w.Listed, TEXT, many(HOLDER))
-TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG)
+TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG, FLAG)
 RETAINED = together(COUNT, NUMBER, NUMBER, BLOB)
 
 
@@ -147,7 +147,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), NUMBER, many(HELD), many(OWNED), many(COUNT), NUMBER),
     11: _frame(w.Interest, NUMBER, many(HELD), many(TEXT)),
     12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
-    13: _frame(w.SessionEnded, TEXT),
+    13: _frame(w.SessionEnded, TEXT, NUMBER),
     14: _frame(w.FindWay, TEXT),
     15: _frame(w.FindSession, TEXT, NUMBER),
     16: _frame(w.LinkLost, COUNT),
@@ -183,7 +183,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
-    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG),
+    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG, FLAG),
     54: _frame(
         w.SessionMoved,
         TEXT,

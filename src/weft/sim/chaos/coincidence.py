@@ -49,13 +49,15 @@ def _company(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _crossfire(case: Case, random: Random) -> Iterator[Act]:
-    """A link is cut while a publication is on its way, and then its node ends, and comes back at once."""
+    """A link, or all of a node, is cut while a publication is on its way, whose node ends, and comes back at once."""
     if not _has(case, "cut", "crash", "part"):
         return
     for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.05):
         node, seconds = act.who % case.nodes, random.uniform(0.1, 1.0)
-        one, other = random.sample(range(case.nodes), 2)
-        yield Act(0, act.at - random.uniform(0.0, 4.0), "cut", seconds=5.0, text=f"n{one} n{other}", flag=True)
+        one, *others = random.sample(range(case.nodes), random.choice([2, case.nodes]))
+        at = act.at - random.uniform(0.0, 4.0)
+        for other in others:
+            yield Act(0, at, "cut", seconds=5.0, text=f"n{one} n{other}", flag=True)
         yield Act(0, act.at + random.uniform(0.0, 2.0), "crash", node, 0, seconds, flag=random.random() < 0.5)
 
 
@@ -81,17 +83,60 @@ def _homecomings(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _splits(case: Case, random: Random) -> Iterator[Act]:
-    """The nodes are in two parts, and the master reaches all of them."""
-    if _has(case, "cut", "part"):
-        at, seconds = random.uniform(0.0, SPAN), random.uniform(3.0, 10.0)
-        yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
+    """The nodes are in two parts, and the master reaches all of them. Somebody publishes when it has heard of it.
+
+    The node of one who does not subscribe itself ends then, and is back when all are one again.
+    """
+    if not _is_troubled(case):
+        return
+    at, seconds, name = random.uniform(2.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
+    yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
+    publishers = random.sample(range(case.clients), min(4, case.clients))
+    for who in publishers[:2]:
+        yield Act(0, at - random.uniform(1.0, 2.0), "subscribe", who, text=name, qos=random.randint(1, 2))
+    for who in publishers:
+        yield Act(0, at + random.uniform(3.0, 4.5), "publish", who, text=name, qos=random.randint(1, 2))
+    late = random.uniform(4.6, 5.0)
+    back = max(late, seconds) + random.uniform(0.5, 2.0)
+    yield Act(0, at + late, "crash", publishers[-1], 0, back - late)
 
 
-KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits)
+def _absences(case: Case, random: Random) -> Iterator[Act]:
+    """Something comes for a session whose client is away, and its node loses its power before the disk has it."""
+    if not _has(case, "crash", "slow_disk"):
+        return
+    for act in _some(case, random, lambda act: _is_for_kept(case, act), 0.2):
+        at, who = act.at + random.uniform(1.0, 4.0), random.randrange(case.clients)
+        yield Act(0, at - random.uniform(0.1, 0.5), "vanish", act.who, seconds=random.uniform(1.0, 3.0))
+        yield Act(0, at, "publish", who, text=_name_for(act.text, random), qos=random.randint(1, 2))
+        seconds, late = random.uniform(0.1, 1.0), random.uniform(0.002, 0.002 + case.sync)
+        yield Act(0, at + late, "crash", act.who % case.nodes, 0, seconds, flag=True)
+
+
+def _losses(case: Case, random: Random) -> Iterator[Act]:
+    """A node loses its disk while what a client has published there, and others wait for, is slow to leave it."""
+    if not (case.tree and _is_troubled(case)):
+        return
+    for act in _some(case, random, lambda act: act.kind == "subscribe" and act.qos > 0, 0.1):
+        who, at = random.randrange(case.clients), act.at + random.uniform(0.5, 3.0)
+        for other in range(case.nodes):
+            way, slow = f"n{who % case.nodes} n{other}", random.randrange(10**6)
+            yield Act(0, at - random.uniform(0.0, 0.1), "delay", other=slow, seconds=2.0, text=way)
+        yield Act(0, at, "publish", who, text=_name_for(act.text, random), qos=random.randint(1, 2))
+        late, seconds = random.uniform(0.0, 2 * case.sync + 0.1), random.uniform(0.1, 3.0)
+        yield Act(0, at + late, "wipe", who, seconds=seconds)
+
+
+KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _absences, _losses)
 
 
 def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float) -> list[Act]:
     return [act for act in case.acts if such(act) and random.random() < share]
+
+
+def _is_for_kept(case: Case, act: Act) -> bool:
+    """Whether it is a subscription of a session that is kept."""
+    return act.kind == "subscribe" and act.qos > 0 and act.who in case.kept and not is_shared(act.text)
 
 
 def _has(case: Case, *kinds: str) -> bool:

@@ -135,7 +135,7 @@ class Stage:
         self._back[client] = self.world.agenda.now + act.seconds, act.flag
 
     def _look_after(self) -> None:
-        """Clients that are not connected come back: most to where they were, some elsewhere."""
+        """Clients that are not connected come back: most to where they were, some elsewhere. Who waits looks around."""
         now = self.world.agenda.now
         for node in self.world.nodes:
             if node.refused and not node.is_running:  # by the master, which lost sight of others: it is started again
@@ -144,6 +144,8 @@ class Stage:
         for client in self.world.clients:
             if client.is_connected or client.is_connecting:
                 self._back.pop(client, None)
+                if client.is_connecting:
+                    client.look_for_session()
             elif client not in self._back:
                 self._back[client] = now + self._random.choice([0.0, 1.0, 3.0]), self._random.random() < 0.3
             elif self._back[client][0] <= now:

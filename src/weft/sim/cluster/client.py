@@ -72,6 +72,8 @@ class Client:
         self.expiry = expiry if expiry is not None else (0 if clean else FOREVER)
         self.will: p.Will | None = None
         self.process: NodeProcess | None = None
+        self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
+        self._is_apart = False  # one of these was out of reach of the node that it asks
         self.is_connected = False  # CONNACK has come
         self.said: list[Said] = []
         self.got: list[Got] = []
@@ -103,9 +105,11 @@ class Client:
 
     def connect(self, process: "NodeProcess") -> None:
         self.drop()
-        if self.clean or (self.process is not None and not self.process.is_reachable_from(process)):
-            self.sessions.append(process.cluster.agenda.now)
-        self.process = process
+        self._places.append(process)
+        self.process, self._is_apart = process, False
+        self.look_for_session()
+        if self.clean or self._is_apart:
+            self.sessions.append(self.now)
         self._parser = Parser(version=self.version)
         self._reason = None
         self._wire = process.cluster.wires.connect(self.name, process.name, self, process.take_client)
@@ -159,6 +163,17 @@ class Client:
     def session_at(self, at: float) -> int:
         """Which of its sessions a time is in."""
         return sum(begun <= at for begun in self.sessions)
+
+    def look_for_session(self) -> None:
+        """Whether a part of its session is out of reach of the node that it has asked."""
+        assert self.process is not None
+        self._is_apart |= not all(place.is_reachable_from(self.process) for place in self._places)
+
+    def be_let_in(self) -> None:
+        """Its node lets it in, with what it could get of the session while the client waited."""
+        self.look_for_session()
+        if self._is_apart:
+            self.sessions.append(self.now)
 
     def leave_alone(self, wire: Wire) -> None:
         """Its node grants what it has asked for without the network."""
@@ -226,7 +241,9 @@ class Client:
                 self._reason = int(reason)
 
     def _welcome(self, present: bool) -> None:
+        assert self.process is not None
         self.is_connected = True
+        self._places = [self.process]
         self.present.append(present)
         if not present and self.connected:
             self.sessions.append(self.now)

@@ -327,9 +327,12 @@ class NodeProcess:
                 self.cluster.noted(self, effect)
 
     def _end_in_order(self) -> None:
-        """The journal is closed before the process ends."""
+        """The journal is closed before the process ends, and peers hear what was said until then."""
         if self._log is not None:
             self._commit()
+        for end in self.links.values():
+            if end.wire is not None:
+                end.wire.close(end)
         self.crash(power=False)
 
     def _end_link(self, node: int) -> None:

@@ -77,7 +77,7 @@ class Wires:
     def break_all(self, place: Place, notice: float) -> None:
         """A process is gone: the others hear of it after a time."""
         for wire in list(self._open):
-            if place in wire.places:
+            if place in wire.places and wire.left_by != place:
                 wire.lose(place, notice)
 
     def _break_silent(self, here: Place, there: Place) -> None:
@@ -92,6 +92,7 @@ class Wire:
     def __init__(self, wires: Wires, places: tuple[Place, Place], opener: End) -> None:
         self.places = places
         self.is_open = True  # not broken
+        self.left_by: Place | None = None  # the place whose end has left it in order
         self._wires = wires
         self._ends: list[End | None] = [opener, None]
         self._arrivals = [0.0, 0.0]  # at each end, when the last bytes arrive
@@ -127,7 +128,7 @@ class Wire:
         if not self.is_open:
             return
         to = 1 if closer is self._ends[0] else 0
-        self._ends[1 - to] = None
+        self._ends[1 - to], self.left_by = None, self.places[1 - to]
         when = max(self._arrivals[to], self._wires.agenda.now)
         self._wires.agenda.at(when + self._wires.weather.fastest, self._end)
 

@@ -1,0 +1,241 @@
+"""What must hold when something fails at the wrong moment: stories that weft chaos has told, as small as can be."""
+
+import pytest
+
+from weft.node.effect import MASTER, Heard, Tell
+from weft.node.parameters import Parameters
+from weft.protocol.router import Assigned
+from weft.sim.chaos.case import Act, Case
+from weft.sim.chaos.stage import play
+from weft.sim.cluster.cluster import Cluster
+from weft.wire import content
+from weft.wire import frame as w
+
+
+def payloads(client):
+    return [one.payload for one in client.got]
+
+
+@pytest.fixture
+def world():
+    made = Cluster(3, seed=7)
+    made.start()
+    yield made
+    made.check_invariants()
+
+
+def test_a_session_is_asked_for_when_the_disk_knows_that_it_comes(world):
+    """Else its node has given it away, and who asked has forgotten with the power that it did."""
+    reader, writer = world.client("reader", 2, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    reader.connect(world.nodes[1])
+    world.wait(2.0)
+    writer.publish("t", b"meanwhile", 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].disk.capacity = None
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.settle()
+    writer.publish("t", b"later", 1)
+    world.wait(1.0)
+    world.connect(reader, 0)
+    world.wait(2.0)
+    assert payloads(reader) == [b"meanwhile", b"later"]
+
+
+def test_a_client_that_is_back_where_the_master_was_out_of_reach_stays_there(world):
+    """Another node had claimed its session meanwhile, and asks for it when it can."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "t", 1)
+    mend = world.part(["n0"], ["n1", "n2", "master"])
+    world.wait(4.0)
+    world.connect(reader, 1)
+    world.connect(reader, 0)
+    mend()
+    world.wait(10.0)
+    world.settle()
+    assert reader.is_connected
+    assert reader.closes == [None, None]
+    assert reader.present == [False, True, True]
+
+
+def test_a_client_keeps_its_session_where_it_is_from_a_node_that_claims_it_late(world):
+    """The client was at that node while the master was gone, and the node was restarted since."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "t", 1)
+    world.direction.crash()
+    world.connect(reader, 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.direction.start()
+    world.wait(5.0)
+    world.connect(reader, 2)
+    world.nodes[1].start()
+    world.wait(10.0)
+    assert reader.is_connected
+    assert reader.closes == [None, None]
+    writer = world.client("writer", 0)
+    writer.publish("t", b"hi", 1)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_goes_after_a_session_does_so_after_a_restart_too(world):
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.connect(reader, 2)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.settle()
+    assert [trail.client for trail in world.nodes[1].node._moving.trails("t")] == ["reader"]
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_does_where_it_is_let_in_alone_counts(world):
+    """It waits for its session, leaves, and comes again when the master is gone: then it is let in without it."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "old", 1)
+    mend = world.part(["n0"], ["n1", "n2"])
+    reader.connect(world.nodes[1])
+    world.wait(1.0)
+    world.direction.crash()
+    reader.connect(world.nodes[1])
+    world.wait_until(lambda: reader.is_connected)
+    reader.unsubscribe("old")
+    world.subscribe(reader, "new", 1)
+    mend()
+    world.direction.start()
+    world.wait(10.0)
+    world.settle()
+    assert list(world.nodes[1].node.broker.session("reader").subscriptions) == ["new"]
+
+
+def test_what_came_for_a_filter_that_was_given_up_elsewhere_is_not_delivered(world):
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.unsubscribe("t")
+    world.wait(1.0)
+    writer.publish("t", b"late", 1)
+    world.wait(1.0)
+    world.nodes[0].start()
+    reader.connect(world.nodes[0])
+    world.wait(10.0)
+    assert reader.is_connected
+    assert payloads(reader) == []
+
+
+def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
+    """The nodes are in two parts; the issuer has not heard of it, the relay has, and its tree ends with its part."""
+    acts = (
+        Act(1, 0.5, "subscribe", 5, text="a", qos=2),
+        Act(2, 6.487, "split", other=652189, seconds=5.8),
+        Act(3, 8.547, "subscribe", 2, text="a", qos=1),
+        Act(4, 8.65, "publish", 3, text="a", qos=1),
+        Act(5, 9.304, "delay", other=190775, seconds=2.0, text="master n3"),
+    )
+    case = Case(1215, 5, 6, frozenset(), tree=False, ahead=(0.0,) * 5, sync=0.01, acts=acts)
+    assert play(case).found == ()
+
+
+def test_a_node_that_has_left_a_tree_says_so_to_who_has_not_heard_of_it(world):
+    """It keeps silent, for the tree may only have shrunk; but it may also have grown elsewhere since."""
+    process = world.nodes[0]
+    peer = min(process.node.atlas.peers)
+    for neighbours in (frozenset({peer}), None):
+        process.node._carrier.router.handle(Assigned(7, neighbours, safe=True), process.now * 1000)
+    written = content.encode(content.Content(b"t", b"hi", 1, False, {}, None, "client", 0.0))
+    message = w.Message(w.Form.WOVEN, 7, peer, 1, 1, 1, written, kept=True, attempt=1, floor=1)
+    effects = process.node.handle(Heard(peer, (w.Carry((message,)),)), process.now)
+    (acked,) = [effect.frame for effect in effects if isinstance(effect, Tell) and isinstance(effect.frame, w.Acked)]
+    assert [(one.failed, one.unsure) for one in acked.troubles] == [(False, True)]
+
+
+def test_attempts_after_a_restart_are_not_taken_for_those_before_it():
+    """A node issues in doubt, since the nodes are in two parts, and again when it is back, and they are one."""
+    acts = (
+        Act(1, 0.5, "subscribe", 5, text="a", qos=2),
+        Act(2, 0.7, "subscribe", 2, text="a", qos=2),
+        Act(3, 6.487, "split", other=652189, seconds=7.8),
+        Act(4, 10.0, "publish", 1, text="a", qos=1),
+        Act(5, 10.5, "crash", 1, seconds=6.0),
+    )
+    assert play(Case(1, 5, 6, frozenset(), tree=False, ahead=(0.0,) * 5, sync=0.01, acts=acts)).found == ()
+
+
+def test_who_joins_a_shared_subscription_later_does_not_get_what_is_owed_to_a_node_that_was_away(world):
+    away, writer = world.client("away", 1, clean=False), world.client("writer", 0)
+    world.subscribe(away, "t", 1)
+    world.nodes[1].stop()
+    world.wait(1.0)
+    writer.publish("t", b"early", 1)
+    world.wait(1.0)
+    late = world.client("late", 2)
+    world.subscribe(late, "$share/g/t", 1)
+    world.nodes[1].start()
+    world.settle()
+    world.connect(away, 1)
+    world.wait(2.0)
+    assert payloads(away) == [b"early"]
+    assert payloads(late) == []
+
+
+def test_the_master_hears_of_a_link_that_was_up_before_it_wanted_it(world):
+    node = world.nodes[0].node
+    peers = tuple(node.atlas.peers.values())
+    world.nodes[0].happen(Heard(MASTER, (w.Peers(1, node.atlas.ring_id, node.atlas.ring_size, ()),)))
+    effects = node.handle(Heard(MASTER, (w.Peers(2, node.atlas.ring_id, node.atlas.ring_size, peers),)), 2e6)
+    for one in peers:
+        assert Tell(MASTER, w.LinkMade(one.node, 0.0)) in effects
+
+
+def test_qos_2_said_again_is_acknowledged_when_the_tree_has_it():
+    world = Cluster(3, seed=7, network=Parameters(acknowledge="tree"))
+    world.start()
+    reader, writer = world.client("reader", 2), world.client("writer", 0, clean=False)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n2"], ["n0", "n1"])
+    said = writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.connect(writer, 0)
+    world.wait(1.0)
+    assert said.acknowledged is None
+    mend()
+    world.wait(20.0)
+    assert payloads(reader) == [b"hi"]
+    assert said.acknowledged is not None
+
+
+def test_a_client_that_a_node_lets_in_without_its_session_has_another_from_then_on(world):
+    """Also where its own node was there when it asked: the oracle must not take the two for one."""
+    client = world.client("client", 0, clean=False)
+    world.subscribe(client, "t", 2)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    client.connect(world.nodes[1])
+    world.wait(1.0)
+    assert client.sessions == []
+    world.nodes[0].crash()
+    world.nodes[1].disk.capacity = None
+    world.wait_until(lambda: client.is_connected, 20.0)
+    assert client.sessions
+
+
+def test_what_a_node_retains_while_it_is_alone_has_its_time_also_after_a_restart(world):
+    """Nodes that come later compare it with what they have."""
+    for node in world.nodes[1:]:
+        node.stop()
+    world.wait(1.0)
+    writer = world.client("writer", 0)
+    writer.publish("t", b"hi", 1, retain=True)
+    world.wait(1.0)
+    before = world.nodes[0].node.broker.retained()["t"].stamp()
+    world.nodes[0].crash()
+    world.nodes[0].start()
+    assert world.nodes[0].node.broker.retained()["t"].stamp() == before
