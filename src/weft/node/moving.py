@@ -25,9 +25,9 @@ that along. What comes to the other node for the session later, because somebody
 node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
 What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
-The other node is asked when this one's disk knows that the session comes here, and keeps what it has given until that
-is on the disk here. Both remember across a crash: who asked asks again, who gave gives again. A client who wants no
-session (clean) has it ended there instead.
+The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
+gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
+who gave gives again. A client who wants no session (clean) has it ended there instead.
 """
 
 from collections import deque
