@@ -64,10 +64,10 @@ def overlay_of(job: Job) -> Overlay:
     new = design(job.instance, ALGORITHM, seed=job.seed, latency=job.latency)
     kept = even_on_ring(job.instance, job.ranks, seed=job.seed, latency=job.latency).with_meta(**new.meta)
     ratios = [link_quality(job.instance, each)["tco_support_ratio"] for each in (kept, new)]
-    return with_spare_links(job, with_present_links(job, kept if ratios[0] >= ratios[1] - KEEPING else new))
+    return _with_spare_links(job, with_present_links(job, kept if ratios[0] >= ratios[1] - KEEPING else new))
 
 
-def with_spare_links(job: Job, overlay: Overlay) -> Overlay:
+def _with_spare_links(job: Job, overlay: Overlay) -> Overlay:
     """The overlay with as many links as nodes may have, if it is small."""
     if overlay.nodes > FULL:
         return overlay
