@@ -674,6 +674,26 @@ def test_a_request_that_makes_no_sense_is_answered_with_a_sentence(request_, opt
     assert network(2).ask(request_, **options)["error"] == sentence
 
 
+def test_who_goes_before_it_has_got_its_place_leaves_nothing():
+    world = MasterWorld()
+    world.join("a", "x")
+    hasty = world.join("hasty", "x", wait=False)
+    world.handle(Closed(hasty.connection))
+    world.nodes.pop("hasty")
+    world.run(10.0)
+    assert [node["name"] for node in world.ask("status")["nodes"]] == ["a"]
+    world.join("hasty", "x")
+    assert [node["name"] for node in world.ask("status")["nodes"]] == ["a", "hasty"]
+    assert not world.nodes["hasty"].refused
+
+
+def test_groups_of_a_topic_are_explained_with_the_nodes_of_their_members():
+    world = MasterWorld()
+    world.join("b", "$share/g/x/+")
+    world.join("a", "$share/g/x/+", "x/1")
+    assert world.ask("explain", topic="x/1")["shared"] == [{"filter": "$share/g/x/+", "nodes": ["b", "a"]}]
+
+
 def test_a_tree_is_explained_hop_by_hop():
     world = network(10)
     for name in ("n1", "n7", "n8"):

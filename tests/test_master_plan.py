@@ -36,6 +36,17 @@ def test_bounds_hold_whoever_comes_and_goes(data: st.DataObject) -> None:
         bounds_hold(plan)
 
 
+def test_links_of_before_that_all_point_at_one_node_are_given_up_but_for_the_most_alike() -> None:
+    plan, interests = Plan(), {node: set(range(node)) for node in range(40)}
+    for node in interests:
+        plan.join(node, interests)
+    plan.take_up({owner: [39] for owner in range(39)})
+    plan.mend(interests)
+    bounds_hold(plan)
+    beside = {plan.ring.predecessor(39), plan.ring.successor(39)}  # which are linked anyway
+    assert plan.pointing[39] >= set(range(38 - 2 * plan.phases + 3, 39)) - beside
+
+
 def test_mending_what_is_in_order_changes_nothing() -> None:
     plan, interests = Plan(), {node: {node % 5} for node in range(60)}
     for node in interests:

@@ -30,8 +30,8 @@ ALSO = {
     ],
     "wire": ["test_broker.py", "test_mqtt_conformance_network.py", "test_sim_cluster.py"],
     "broker": ["test_mqtt_conformance_network.py", "test_node_lane.py"],
-    "master": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
-    "node": ["test_sim_cluster.py", "test_mqtt_conformance_network.py"],
+    "master": ["test_cluster_senders.py", "test_sim_cluster.py", "test_mqtt_conformance_network.py"],
+    "node": ["test_cluster_senders.py", "test_sim_cluster.py", "test_mqtt_conformance_network.py"],
 }
 
 
