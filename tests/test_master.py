@@ -680,8 +680,9 @@ def test_who_goes_before_it_has_got_its_place_leaves_nothing():
     hasty = world.join("hasty", "x", wait=False)
     world.handle(Closed(hasty.connection))
     world.nodes.pop("hasty")
-    world.run(10.0)
+    world.run(1.0)
     assert [node["name"] for node in world.ask("status")["nodes"]] == ["a"]
+    assert [note.node for note in world.notes] == ["a"]
     world.join("hasty", "x")
     assert [node["name"] for node in world.ask("status")["nodes"]] == ["a", "hasty"]
     assert not world.nodes["hasty"].refused
