@@ -239,3 +239,60 @@ def test_what_a_node_retains_while_it_is_alone_has_its_time_also_after_a_restart
     world.nodes[0].crash()
     world.nodes[0].start()
     assert world.nodes[0].node.broker.retained()["t"].stamp() == before
+
+
+def test_a_node_says_that_a_session_has_gone_when_its_disk_knows_it(world):
+    """Else it has the session again when it has lost its power, which nobody asks it for."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "$share/g/t", 1)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    world.connect(reader, 0)
+    world.nodes[1].crash()
+    world.nodes[1].disk.capacity = None
+    world.nodes[1].start()
+    world.wait(10.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(2.0)
+    world.nodes[0].start()
+    world.connect(reader, 0)
+    world.settle()
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_did_elsewhere_counts_where_its_session_was_before(world):
+    """It goes back while its node gives the session away: what that gave, and nobody has taken, is older."""
+    reader = world.client("reader", 0, clean=False)
+    world.subscribe(reader, "old", 1)
+    world.subscribe(reader, "kept", 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.unsubscribe("old")
+    world.subscribe(reader, "new", 1)
+    world.nodes[0].start()
+    world.nodes[0].sync_seconds = 1.0
+    world.wait_until(lambda: world.nodes[0].node._moving.trail("reader") is not None)
+    world.connect(reader, 0)
+    world.settle()
+    assert list(world.nodes[0].node.broker.session("reader").subscriptions) == ["kept", "new"]
+
+
+def test_a_node_that_is_back_gets_what_waited_for_its_way_into_a_tree_while_it_was_down(world):
+    """The issuer hears that the node is down, that nobody else is in the tree, and that the node is back."""
+    reader, other = world.client("reader", 2, clean=False), world.client("other", 1, clean=False)
+    writer = world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.subscribe(other, "#", 1)
+    world.wires.delays["master", "n0"] = 0.5
+    world.nodes[1].sync_seconds = 2.0  # until then the attempt is not over
+    world.nodes[2].crash()
+    writer.publish("t", b"hi", 1)
+    world.wait(0.1)
+    world.nodes[2].start()
+    world.wait(10.0)
+    world.connect(reader, 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]

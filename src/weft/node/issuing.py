@@ -222,10 +222,6 @@ class Issuing:
         while self._unwritten and self._unwritten[0][0] <= position:
             self._attempt(self._unwritten.popleft()[1], now)
 
-    def is_unwritten(self, client: str) -> bool:
-        """Whether something that a client has published waits for the journal."""
-        return any(debt.publication.publisher == client for _, debt in self._unwritten)
-
     def issue_run(self, trees: Trees, run: Run, now: float) -> None:
         """Publications of QoS 0 that go the same way."""
         self.count(run)
@@ -293,7 +289,7 @@ class Issuing:
         self._carrier.direct(self._for_one(message, ring_id, SESSION + trail.client))
 
     def _go_on(self, filter_: str, waiting: list[Message], now: float) -> None:
-        """It is known now how to get into a tree, or that nobody is in it."""
+        """It is known now how to get into a tree, or that nobody is in it who is not down at the moment."""
         leads_on = self._leads_on(filter_, topic_of(filter_))
         for message in waiting:
             key = _debt_key(message)
@@ -302,6 +298,7 @@ class Issuing:
             if leads_on:
                 self._carrier.issue(message, self.way(filter_), now)
             if message.kept:
+                self._custody.owe(key, self._atlas.owed(content.name_of(message.content).decode()))
                 self._custody.release(key)
 
     def _await_way(self, filter_: str, message: Message, now: float) -> bool:
@@ -486,7 +483,7 @@ class Issuing:
             return
         debt.is_under_way = False
         owed = set(conclusion.owed)
-        if not debt.targets and not debt.group:  # some may have gone while this node was asking for its way
+        if not debt.targets and not debt.group:  # some may have gone meanwhile
             owed.update(self._atlas.owed(debt.publication.topic.decode()))
         absent = {node for node in owed if node in self._atlas.down}
         again = conclusion.failed or absent != owed

@@ -25,9 +25,9 @@ that along. What comes to the other node for the session later, because somebody
 node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
 What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
 
-The other node is asked when this one's disk knows that the session comes here, and keeps what it has given until that
-is on the disk here. Both remember across a crash: who asked asks again, who gave gives again. A client who wants no
-session (clean) has it ended there instead.
+The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
+gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
+who gave gives again. A client who wants no session (clean) has it ended there instead.
 """
 
 from collections import deque
@@ -112,6 +112,7 @@ class Trail:
     given: record.Given
     filters: FilterIndex[bool]
     had: dict[Origin, None]  # what it was given while it was here, and what was sent after it
+    position: int  # of the journal, which is to be written up to there before the session is said to have gone
 
     @property
     def client(self) -> str:
@@ -132,7 +133,6 @@ class Moving:
         happen: Callable[[Event, float], None],  # an event of the broker
         keep: Callable[[record.Record], None],  # in the journal
         send: Callable[[int, int, Frame], None],  # to any node, by number and ring id
-        is_unwritten: Callable[[str], bool],  # whether something that a client has said is not in the journal yet
         replan: Callable[[], None],  # publications may go elsewhere
     ) -> None:
         self._broker = broker
@@ -146,7 +146,6 @@ class Moving:
         self._happen = happen
         self._keep = keep
         self._send = send
-        self._is_unwritten = is_unwritten
         self._replan = replan
         self._tokens = count(1)
         self._has_joined = False  # since this node started
@@ -307,8 +306,9 @@ class Moving:
         self._end_fetch(fetch)
         if not fetch.clean:
             self._take_over(fetch, moved, now)
-        self._promise(source, ring_id, SessionTaken(frame.client, frame.token))
-        self._promise(MASTER, 0, SessionGathered(frame.client, source))
+        position = self._broker.position
+        self._promise(position, source, ring_id, SessionTaken(frame.client, frame.token))
+        self._promise(position, MASTER, 0, SessionGathered(frame.client, source))
         self._welcome(frame.client, now)
 
     def let_go(self, frame: SessionTaken) -> None:
@@ -339,10 +339,10 @@ class Moving:
             _, node, ring_id, frame = self._promised.popleft()
             self._send(node, ring_id, frame)
 
-    def _promise(self, node: int, ring_id: int, frame: Frame) -> None:
-        """Say something when all records so far are on the disk."""
-        if self._broker.position > self._synced:
-            self._promised.append((self._broker.position, node, ring_id, frame))
+    def _promise(self, position: int, node: int, ring_id: int, frame: Frame) -> None:
+        """Say something when all records up to a position are on the disk."""
+        if position > self._synced:
+            self._promised.append((position, node, ring_id, frame))
         else:
             self._send(node, ring_id, frame)
 
@@ -474,10 +474,9 @@ class Moving:
 
     def _admit(self, client: str, connection: int, now: float) -> None:
         """The client is in: what it does from now on counts for more than what it did where its session was."""
-        session = self._broker.session(client)
         for fetch in self._fetches_of(client):
             if fetch.known is None:
-                fetch.known = frozenset(session.subscriptions) if session is not None else frozenset()
+                fetch.known = self._filters(client)
                 self._keep(_fetching(fetch))
         self._outbox.resume(connection, HELD)
         self._happen(Admitted(connection), now)
@@ -508,20 +507,25 @@ class Moving:
         self._happen(MovedAway(client, ended=True), now)
 
     def _answer_with_trail(self, source: int, ring_id: int, frame: FetchSession) -> None:
-        """Where the session knows a publication of QoS 2 from its client, the journal must know that too."""
-        say = self._promise if self._is_unwritten(frame.client) else self._send
-        trail = self._trails.get(frame.client)
-        given = trail.given if trail is not None else record.Given(frame.client, source, ring_id, (), ())
+        """Say what was given when the disk knows that it was.
+
+        Nobody asks again for what another node has: a copy here, of a node that has forgotten with its power that it
+        gave it, would take publications that no client gets.
+        """
+        trail, position = self._trails.get(frame.client), self._broker.position
+        given = record.Given(frame.client, source, ring_id, (), ())
+        if trail is not None:
+            given, position = trail.given, trail.position
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
-            say(source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
+            self._promise(position, source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
     def _lay(self, given: record.Given, now: float) -> None:
         """What comes for a session that leaves goes after it."""
         filters: FilterIndex[bool] = FilterIndex()
         for pattern in given.filters:
             filters.setdefault(pattern, lambda: True)
-        trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had))
+        trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had), self._broker.position)
         self._replan()
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
@@ -553,19 +557,24 @@ class Moving:
         client, trail = fetch.client, self._trails.get(fetch.client)
         self._arrive(client, fetch.known, moved.records, moved.had, now)
         rest = moved.rest
-        is_back = any(node == self._atlas.node for node, _, _ in rest) or not (moved.records or moved.had or rest)
-        if trail is not None and trail.given.records and is_back:
-            self._arrive(client, fetch.known, trail.given.records, trail.given.had, now)
+        older = [known for node, _, known in rest if node == self._atlas.node]
+        is_lost = not (moved.records or moved.had or rest)
+        if trail is not None and trail.given.records and (older or is_lost):
+            known = self._filters(client).union(fetch.known or (), *older) if older else fetch.known
+            self._arrive(client, known, trail.given.records, trail.given.had, now)
             rest += trail.given.rest
         self._erase(client)
-        session = self._broker.session(client)
-        here = frozenset(session.subscriptions) if session is not None else frozenset()
-        for node, ring_id, known in rest:
+        here = self._filters(client)
+        for node, ring_id, filters in rest:
             before = self._fetches.get((client, node))
             if node != self._atlas.node and (before is None or before.known == OLD):
-                one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(known))
+                one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(filters))
                 self._keep(_fetching(one))
                 self._fetch(one, now)
+
+    def _filters(self, client: str) -> frozenset[str]:
+        session = self._broker.session(client)
+        return frozenset(session.subscriptions) if session is not None else frozenset()
 
     def _take_back(self, client: str, now: float) -> None:
         """What this node has given, and who asked for it has lost."""

@@ -110,7 +110,6 @@ class Node:
             self._happen,
             self._keep,
             self._send,
-            self._issuing.is_unwritten,
             self._issuing.replan,
         )
         assert self.broker.replica is not None
