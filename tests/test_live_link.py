@@ -16,6 +16,7 @@ from weft.wire import frame as w
 def at_every_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """The moments at which connections of this process are looked at."""
     monkeypatch.setattr(link, "SPREAD", 0.0)
+    monkeypatch.setattr(link, "HOST", 0.0)
 
 
 class SetClock:
@@ -124,6 +125,16 @@ def test_silence_is_a_ping_and_then_a_failure(monkeypatch: pytest.MonkeyPatch) -
         await here.until(lambda: here.trips)  # so it was heard, at 1000.5
         other.transport.pause_reading()
         await silence(one, here, clock, 2.5)
+
+    asyncio.run(main())
+
+
+def test_processes_with_one_number_on_two_hosts_look_at_different_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "HOST", 0.5)
+
+    async def main() -> None:
+        (one, _), _, _ = await pair()
+        assert one._look_at == 1000.25
 
     asyncio.run(main())
 

@@ -18,7 +18,9 @@ import os
 import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from socket import gethostname
 from typing import Protocol, cast
+from zlib import crc32
 
 from weft.access.badge import Badge
 from weft.live.address import Address
@@ -29,6 +31,7 @@ from weft.wire.frame_field import FrameError
 
 SILENCE, FAILURE = 0.5, 2.5  # seconds
 SPREAD = 0.618034  # of the silence that processes with consecutive numbers are apart: any few of them are far apart
+HOST = crc32(gethostname().encode()) / 2**32  # of the silence; all containers' processes have the same number
 LATE = 0.1  # seconds behind its time from which this process has stood still
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
 LINGER = 2.0  # seconds that the other end has to take the last words
@@ -89,7 +92,7 @@ class Wire(asyncio.Protocol):
         if self.transport.get_extra_info("ssl_object") is None:
             self._descriptor = self.transport.get_extra_info("socket").fileno()
         self._heard_at = self.clock.now()
-        self._moment = os.getpid() * SPREAD % 1.0 * SILENCE
+        self._moment = (os.getpid() * SPREAD + HOST) % 1.0 * SILENCE
         self._look_later()
         self.owner.opened(self)
 

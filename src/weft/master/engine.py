@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.master.spare import FULL, spare_links
+from weft.master.spare import FULL, most_links, spare_links
 from weft.model.instance import Instance
 from weft.model.latency import MatrixLatency
 from weft.model.overlay import NO_PHASE, Overlay, overlay_from_links
@@ -75,7 +75,7 @@ def _with_spare_links(job: Job, overlay: Overlay) -> Overlay:
     interests = {node: set(job.instance.interest[node].tolist()) for node in nodes}
     peers = dict(enumerate(_neighbours(overlay.nodes, overlay.sources, overlay.targets)))
     present = list(zip(job.sources.tolist(), job.targets.tolist(), strict=True))
-    spare = sorted(spare_links(peers, 3 * max(1, phase_count(overlay.nodes)), interests, present))
+    spare = sorted(spare_links(peers, most_links(overlay.nodes), interests, present))
     ends = np.array(spare, np.int32).reshape(-1, 2)
     made = overlay_from_links(
         overlay.nodes,

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from weft.master.link import Link, link
 from weft.master.ring import Ring
-from weft.master.spare import Interests, spare_links
+from weft.master.spare import Interests, most_links, spare_links
 from weft.model.ring import phase, phase_count
 
 CANDIDATES = 16  # of a phase that are looked at, evenly spaced
@@ -43,7 +43,7 @@ class Plan:
     @property
     def bound(self) -> int:
         """Links of a node, at most."""
-        return 3 * self.phases
+        return most_links(len(self.ring))
 
     @property
     def links(self) -> frozenset[Link]:

@@ -14,10 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from weft.master.link import Link, link
+from weft.model.ring import phase_count
 
 FULL = 64  # nodes, up to which links are filled up
 
 Interests = Mapping[int, set[int]]  # node -> topics
+
+
+def most_links(nodes: int) -> int:
+    """Links of a node in a network of so many, at most."""
+    return 3 * max(1, phase_count(nodes))
 
 
 def spare_links(

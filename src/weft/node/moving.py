@@ -513,7 +513,7 @@ class Moving:
         gave it, would take publications that no client gets.
         """
         trail, position = self._trails.get(frame.client), self._broker.position
-        given = record.Given(frame.client, source, ring_id, (), ())
+        given = record.Given(frame.client, source, ring_id, (), (), (), ())
         if trail is not None:
             given, position = trail.given, trail.position
         for part, last, some in _parts(given.records):

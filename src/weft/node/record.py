@@ -55,8 +55,8 @@ class Given(Record):
     ring_id: int
     records: tuple[bytes, ...]  # none when the other node has them
     had: tuple[tuple[int, int, int], ...]  # publications that it was given here
-    rest: tuple[tuple[int, int, tuple[str, ...]], ...] = ()  # as in SessionMoved
-    filters: tuple[str, ...] = ()  # by which it is known what goes after it
+    rest: tuple[tuple[int, int, tuple[str, ...]], ...]  # as in SessionMoved
+    filters: tuple[str, ...]  # by which it is known what goes after it
 
 
 @dataclass(frozen=True, slots=True)
