@@ -20,6 +20,7 @@ from weft.overlays.swico import even_in_degree, may_divide
 from weft.pipeline import divide
 from weft.pipeline.arcs import design_divided
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import map_in_tasks
 
 ARCS = ("swico-sl", "swico-even")
 DIVIDED: Mapping[str, Callable[..., Any]] = {"dc": divide.dc, "dcbc": divide.dcbc}
@@ -86,4 +87,4 @@ def _design_in_a_task(
             catalog.design(given, name, seed=seed, latency=placed, **options).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 
-    spark.range(1, numPartitions=1).mapInArrow(build, "done BIGINT").collect()
+    map_in_tasks(spark.range(1, numPartitions=1), build, "done BIGINT").collect()

@@ -39,6 +39,7 @@ from weft.overlays.star import cover_by_group
 from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
 from weft.pipeline.parts import read_parts
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import apply_in_tasks
 
 CONQUERED = "partition INT, source BIGINT, target BIGINT, topic BIGINT"  # a link, or a star node and a topic of it
 
@@ -122,7 +123,7 @@ def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[
 
     def size(count: int) -> float:
         divided = by_partition(interest, nodes, random_partition(len(nodes), count, seed))
-        found = divided.groupBy("partition").applyInArrow(stars, "stars BIGINT").agg(F.sum("stars")).first()
+        found = apply_in_tasks(divided.groupBy("partition"), stars, "stars BIGINT").agg(F.sum("stars")).first()
         return len(nodes) / count + (found[0] or 0 if found else 0)
 
     return size
@@ -138,7 +139,7 @@ def by_partition(interest: DataFrame, nodes: Int64s, member: Int32s) -> DataFram
 
 def _conquered(divided: DataFrame, count: int, conquer: Callable[[pa.Table], pa.Table]) -> DataFrame:
     """One partition a task, but for those that fall on the same one."""
-    return divided.repartition(count, "partition").groupBy("partition").applyInArrow(conquer, CONQUERED)
+    return apply_in_tasks(divided.repartition(count, "partition").groupBy("partition"), conquer, CONQUERED)
 
 
 def _conqueror(seed: int, first_stream: int, bulk: Members, preference: Preference) -> Callable[[pa.Table], pa.Table]:

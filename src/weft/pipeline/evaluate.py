@@ -23,6 +23,7 @@ from weft.model.publication import Publications
 from weft.model.tree import read_trees
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.stamp import Stamped, stamped
+from weft.pipeline.task import map_in_tasks
 from weft.pipeline.weave import weave
 from weft.sim.bulk import evaluate as evaluate_here
 from weft.sim.bulk import evaluate_part
@@ -105,7 +106,7 @@ def _evaluate_in_shards(
 
     rows = spark.createDataFrame(pa.table({"topic": publications.topics, "node": publications.nodes}))
     with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
-        shards = rows.repartition(SHARDS, "topic").mapInArrow(count_shard, _SCHEMA).toArrow()
+        shards = map_in_tasks(rows.repartition(SHARDS, "topic"), count_shard, _SCHEMA).toArrow()
     counts = merged([count(network, publications=NOTHING), *map(_counts, shards.to_pylist())])
     seconds = perf_counter() - started
     return Evaluation.from_counts(

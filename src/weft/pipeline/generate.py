@@ -11,6 +11,7 @@ from weft.model.seed import require_seed
 from weft.model.storage import Meta, new_folder
 from weft.pipeline.parts import write_counts, write_interest
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import map_in_tasks
 from weft.workloads.catalog import meta_of, workload
 
 SLICE = 10_000  # nodes a batch
@@ -40,7 +41,7 @@ def generate(
     with new_folder(out, force=force) as folder, progress.step("Drawing subscriptions", spark_tasks(spark)):
         slices = -(-made.nodes // SLICE)
         firsts = spark.range(0, made.nodes, SLICE, numPartitions=min(slices, 64))
-        pairs = firsts.mapInArrow(pairs_of_slices, "node BIGINT, topic BIGINT")
+        pairs = map_in_tasks(firsts, pairs_of_slices, "node BIGINT, topic BIGINT")
         subscriptions = write_interest(pairs, folder)
         counts = {"nodes": made.nodes, "topics": made.topics, "subscriptions": subscriptions}
         write_counts(folder, counts, **meta_of(name, made, seed))

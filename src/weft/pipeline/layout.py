@@ -17,6 +17,7 @@ from weft.model.publisher import read_publishers
 from weft.pipeline.member import column
 from weft.pipeline.parts import read_parts
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import apply_in_tasks
 from weft.pipeline.workshop import SparkWorkshop, write_piece
 
 ROWS = 500_000  # of a range, about
@@ -65,7 +66,7 @@ def _lay_out(
 
     if not workshop.is_done(step):
         numbered = interest.withColumn("number", F.floor(F.col(of) / width).cast("long"))
-        numbered.groupBy("number").applyInArrow(lay, "number BIGINT").toArrow()
+        apply_in_tasks(numbered.groupBy("number"), lay, "number BIGINT").toArrow()
         for number in range(-(-count // width)):
             if not (folder / f"{number}.npz").is_file():  # no rows
                 nobody = np.zeros(min((number + 1) * width, count) - number * width, np.int32)

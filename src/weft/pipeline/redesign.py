@@ -15,6 +15,7 @@ from weft.model.instance import read_instance
 from weft.model.latency_file import write_named_times
 from weft.model.overlay import Overlay, read_overlay
 from weft.pipeline.session import spark_session
+from weft.pipeline.task import map_in_tasks
 from weft.pipeline.weave import weave
 
 
@@ -44,7 +45,7 @@ def _designed(spark: SparkSession, job: Job, folder: Path) -> Overlay:
             overlay_of(given).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 
-    spark.range(1, numPartitions=1).mapInArrow(build, "done BIGINT").collect()
+    map_in_tasks(spark.range(1, numPartitions=1), build, "done BIGINT").collect()
     return read_overlay(target)
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from weft.errors import WeftError
+from weft.pipeline.task import map_in_tasks
 from weft.raw.layout import Layout, Opening, layout_of
 from weft.raw.rows import rows_of_columns, rows_of_lines, rows_of_map
 from weft.raw.source import Source
@@ -50,12 +51,12 @@ def read_raw(spark: SparkSession, source: Source) -> Raw:
 def pairs_of(raw: Raw) -> DataFrame:
     """left, left_text, right, right_text, trimmed and problem of every row."""
     rows = raw.rows
-    return raw.data.drop(*_PLACE).mapInArrow(_each(lambda batch: rows(batch).select(PAIRS)), _PAIRS)
+    return map_in_tasks(raw.data.drop(*_PLACE), _each(lambda batch: rows(batch).select(PAIRS)), _PAIRS)
 
 
 def rejected_rows(raw: Raw) -> DataFrame:
     """file, line, problem and content of the rows that cannot be read, in the order of files and lines."""
-    bad = raw.data.mapInArrow(_each(raw.bad), _BAD)
+    bad = map_in_tasks(raw.data, _each(raw.bad), _BAD)
     numbered = _numbered(bad, raw.data) if raw.is_text else bad.withColumn("line", F.col("position") + 1)
     return numbered.select(_plain("file"), "line", "problem", "content").orderBy("file", "line")
 

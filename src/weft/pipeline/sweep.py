@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.session import FAILURES, cause
+from weft.pipeline.task import map_in_tasks
 
 Run = TypeVar("Run")
 Figures = Mapping[str, Any]
@@ -69,7 +70,7 @@ def _compute(spark: SparkSession, work: Work[Run], batch: Sequence[Run]) -> list
             yield pa.RecordBatch.from_pydict({"outcomes": [json.dumps(outcomes)]})
 
     try:
-        (row,) = spark.range(0, 1, numPartitions=1).mapInArrow(compute, "outcomes STRING").collect()
+        (row,) = map_in_tasks(spark.range(0, 1, numPartitions=1), compute, "outcomes STRING").collect()
     except FAILURES as failure:
         return [Outcome(error=f"Its worker died: {cause(failure)}") for _ in batch]
     return [Outcome(**outcome) for outcome in json.loads(row.outcomes)]

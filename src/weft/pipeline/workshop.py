@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from weft.overlays.arcs.workshop import Array, Range, Work
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import map_in_tasks
 
 KEY, TIMES = "key.json", "times.json"
 
@@ -154,7 +155,7 @@ class SparkWorkshop:
 
         tasks = self._spark.range(0, len(left), 1, len(left))
         with self._progress.step(step, spark_tasks(self._spark)):
-            times = tasks.mapInArrow(do, "task BIGINT, seconds DOUBLE").toArrow()
+            times = map_in_tasks(tasks, do, "task BIGINT, seconds DOUBLE").toArrow()
         with (self._folder / TIMES).open("a") as file:
             file.write(json.dumps({step: [round(seconds, 3) for seconds in times["seconds"].to_pylist()]}) + "\n")
 
