@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Bytecode is kept, whatever the surroundings say: without it every process compiles all of Weft again, and every test.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test mutate check audit fuzz setup lock format clean
 
 demo: $(READY)
