@@ -31,6 +31,7 @@ class FakeNode:
     interests: dict[int, set[int]] = field(default_factory=dict)
     ways: dict[str, w.Way] = field(default_factory=dict)
     down: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    places: dict[int, int] = field(default_factory=dict)
     ring_id: int = -1
     versions: list[int] = field(default_factory=list)
     in_place: int = 0
@@ -73,6 +74,8 @@ class FakeNode:
                 self.down[node] = filters
             case w.Back(node) | w.Removed(node):
                 self.down.pop(node, None)
+            case w.Places(places):
+                self.places |= dict(places)
             case w.InPlace(sequence):
                 assert sequence >= self.in_place
                 self.in_place = sequence
@@ -311,6 +314,7 @@ class MasterWorld:
     def _check_node(self, number: int, node: FakeNode, up: dict[int, FakeNode]) -> None:
         bound = self.master.network.plan.bound
         assert len(node.links) <= bound
+        assert all(up[other].ring_id == place for other, place in node.places.items() if other in up)
         assert node.in_place == node.sequence
         for peer in node.peers:
             held = {w.topic_of(one) for one in up[peer].held if not one.startswith("$share")}

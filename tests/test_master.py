@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
-from weft.master.applying import Applying
-from weft.master.effect import Asked, ClockRead, Closed
+from weft.master.applying import LEASE, Applying
+from weft.master.changes import Changes as ChangesToTell
+from weft.master.effect import Asked, ClockRead, Closed, Proved
 from weft.master.parameters import Parameters
+from weft.master.quality import Quality
 from weft.master.traffic import Traffic
 from weft.wire import frame as w
 
@@ -114,6 +116,47 @@ def test_five_hundred_nodes_that_join_at_once_are_one_change_of_the_plan():
     assert max(len([one for one in node.told if isinstance(one, w.Peers)]) for node in world.nodes.values()) == 1
 
 
+def test_nodes_that_join_within_a_moment_are_gathered():
+    world = MasterWorld(Parameters(automatic=False, gather=0.05))
+    one = world.join("one", wait=False)
+    world.run(0.04)
+    assert not any(isinstance(frame, w.Welcome) for frame in one.told)
+    two = world.join("two", wait=False)
+    world.run(0.02)
+    assert [sum(isinstance(frame, w.Peers) for frame in node.told) for node in (one, two)] == [1, 1]
+
+
+def test_who_is_left_alone_before_any_link_was_up_is_a_network_of_its_own():
+    world = MasterWorld(delay=9.0)
+    one, two = world.join("one", "a", wait=False), world.join("two", wait=False)
+    world.run(0.1)
+    assert world.master.network.woven == set()
+    world.leave(two)
+    world.run(0.1)
+    assert world.master.network.woven == {one.number}
+    assert one.tables == {w.topic_of("a"): frozenset(), w.EVERYBODY: frozenset()}
+
+
+def test_links_that_take_the_place_of_a_lost_node_are_told_at_once():
+    world = network(24)
+    lost = world.nodes["n7"]
+    world.fail(lost)
+    for number in world.master.network.placed:
+        node = world.by_number(number)
+        assert node.peers.keys() - {lost.number} >= world.master.network.plan.peers(number) - {lost.number}
+
+
+def test_who_owns_a_link_is_told_where_the_link_stays():
+    network_ = network(6).master.network
+    owner, peer = next((one, other) for one, others in network_.plan.fingers.items() for other in others)
+    network_.plan.fingers[owner].discard(peer)
+    network_.plan.pointing[peer].discard(owner)
+    network_.plan.spare.add((min(owner, peer), max(owner, peer)))
+    network_.rewire(0.0)
+    assert network_.changes.rewired == {owner}
+    assert ("fingers", owner) in network_.changes.records
+
+
 def test_a_number_is_kept_by_name_and_never_given_to_another():
     world = MasterWorld()
     first = world.join("one").number
@@ -153,6 +196,25 @@ def test_what_waits_for_a_node_that_is_not_there_is_never_due():
     applying.told({}, 1, {1})
     assert applying.deadlines({1}) == [-inf]
     assert applying.deadlines({2}) == []
+
+
+def test_what_a_lost_node_has_not_applied_is_in_place_when_its_lease_has_ended():
+    applying = Applying()
+    applying.lend(1, 10.0)
+    applying.forget(1, 11.0, in_order=False)
+    applying.ask(2, 5)
+    applying.told({}, 1, {2})
+    assert applying.deadlines({2}) == [10.0 + LEASE]
+    assert applying.in_place({2}, 9.9 + LEASE) == []
+    assert applying.in_place({2}, 10.0 + LEASE) == [(2, 5)]
+
+
+def test_nothing_is_left_to_tell_a_node_that_is_gone():
+    changes = ChangesToTell(answered={1: {7}}, woven_in={1})
+    changes.tell(1, w.Leave())
+    changes.tell_late(1, w.Leave())
+    changes.forget(1)
+    assert changes == ChangesToTell()
 
 
 def test_who_grows_a_tree_is_told_that_it_is_safe():
@@ -223,6 +285,15 @@ def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
     world.run(5.0)
     world.check()
     assert not any(isinstance(one, w.Down) for other in world.nodes.values() for one in other.told)
+
+
+def test_a_node_on_another_connection_is_told_its_number_and_place_again():
+    world = network(3)
+    node = world.nodes["n1"]
+    number, place = node.number, node.ring_id
+    node.told.clear()
+    world.reconnect(node)
+    assert [(one.node, one.ring_id) for one in node.told if isinstance(one, w.Welcome)] == [(number, place)]
 
 
 def test_a_node_that_a_neighbour_has_lost_just_before_its_connection_ended_has_failed():
@@ -450,6 +521,19 @@ def test_a_node_of_another_cluster_or_version(hello, sentence):
     world.check()
 
 
+def test_a_node_with_a_certificate_speaks_for_itself_only():
+    world = network(2)
+    for name, sentence in (
+        ("y", "x has said that it is y: a node can speak for itself only."),
+        ("", "A node needs a name: give it one."),
+    ):
+        node = world.connect("x")
+        world.handle(Proved(node.connection, "x"))
+        world.say(node, w.Join(name, 1, w.NOBODY, "x:7000", (), 0))
+        assert node.refused == sentence
+    world.check()
+
+
 def test_a_clock_that_is_an_hour_off():
     world = network(2)
     node = world.nodes["n1"]
@@ -547,6 +631,7 @@ def test_the_ring_is_whole_at_every_step_of_a_design(monkeypatch):
     assert steps > 5
     assert successors_are_fingers(world)
     assert {name: node.ring_id for name, node in world.nodes.items()} != places
+    world.check()
 
 
 def test_a_restarted_master_keeps_a_design():
@@ -585,6 +670,26 @@ def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
     designs = [note for note in world.notes if note.event == "redesigned"]
     assert len(designs) == 1
     world.check()
+
+
+@pytest.mark.parametrize(
+    ("designed", "now", "has_fallen"),
+    [
+        (None, Quality(0.5, 9.0, 1, 2.0), False),  # as much as it may
+        (None, Quality(0.51, 9.0, 1, 2.0), True),
+        (None, Quality(0.5, 9.0, 1, 2.01), True),
+        (Quality(0.25, 3.0, 1, 1.5), Quality(0.75, 6.0, 1, 2.5), False),
+        (Quality(0.25, 3.0, 1, 1.5), Quality(0.76, 6.0, 1, 2.5), True),
+        (Quality(0.25, 3.0, 1, 1.5), Quality(0.75, 6.1, 1, 2.5), True),
+        (Quality(0.25, 3.0, 1, 1.5), Quality(0.75, 6.0, 1, 2.51), True),
+    ],
+)
+def test_quality_has_fallen_where_it_is_worse_by_more_than_was_set(designed, now, has_fallen, monkeypatch):
+    world = network(4)
+    world.master.network.parameters = Parameters(fall=0.5, uneven=2.0, longer=1.0)
+    monkeypatch.setattr(world.master.network, "quality", lambda: now)
+    world.master.designing.designed = designed
+    assert world.master.designing.has_fallen() == has_fallen
 
 
 def test_a_design_that_gains_too_little_is_not_put_in_place_nor_made_again():

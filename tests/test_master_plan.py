@@ -47,6 +47,20 @@ def test_links_of_before_that_all_point_at_one_node_are_given_up_but_for_the_mos
     assert plan.pointing[39] >= set(range(38 - 2 * plan.phases + 3, 39)) - beside
 
 
+def test_two_nodes_have_one_phase() -> None:
+    assert full_plan(1, {0: set()}).phases == 1
+    assert full_plan(2, {0: set(), 1: set()}).phases == 1
+
+
+def test_of_fingers_alike_that_are_too_many_those_to_the_latest_are_given_up() -> None:
+    plan, interests = Plan(), {node: set() for node in range(16)}
+    for node in interests:
+        plan.join(node, interests, node * (SIZE // 16))
+    plan.take_up({0: [1, 8, 9, 10, 11]})
+    plan.mend(interests)
+    assert plan.fingers[0] == {1, 8, 9, 10}
+
+
 def test_mending_what_is_in_order_changes_nothing() -> None:
     plan, interests = Plan(), {node: {node % 5} for node in range(60)}
     for node in interests:

@@ -125,10 +125,6 @@ class Directory:
         """The filters of its persistent sessions."""
         return tuple(sorted(pattern for pattern, held in self.held[node].items() if held.persistent))
 
-    def listed(self) -> list[str]:
-        """The filters that all nodes are told of."""
-        return sorted(filter(is_listed, self.holders))
-
     def name_of(self, topic: int) -> str:
         return min(self.names.get(topic, {f"{topic:#018x}"}))
 
