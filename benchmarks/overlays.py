@@ -53,11 +53,6 @@ def peak_megabytes() -> float:
     return int(line.split()[1]) / 1024
 
 
-def in_new_process(folder: Path, maker: str) -> dict[str, float]:
-    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measured, folder, maker).result()
-
-
 def cases(data: Path | None, toy: bool) -> list[tuple[str, Instance, list[str]]]:
     compared = ["swico-sl", *TEXTBOOK]
     if toy:
@@ -80,10 +75,10 @@ def cases(data: Path | None, toy: bool) -> list[tuple[str, Instance, list[str]]]
     return found
 
 
-def rows(name: str, instance: Instance, makers: list[str]):
+def rows(name: str, instance: Instance, makers: list[str], pool: ProcessPoolExecutor):
     with tempfile.TemporaryDirectory() as folder:
         instance.write(Path(folder) / "instance")
-        results = {maker: in_new_process(Path(folder) / "instance", maker) for maker in makers}
+        results = {maker: pool.submit(measured, Path(folder) / "instance", maker).result() for maker in makers}
     for maker, result in results.items():
         ratio = f"{result['seconds'] / results[makers[0]]['seconds']:,.0f}" if maker in TEXTBOOK else ""
         figures = f"{result['seconds']:.3g} | {ratio} | {result['support']:.4f} | {result['memory']:,.0f}"
@@ -97,9 +92,11 @@ def main() -> None:
     options = parser.parse_args()
     print("| instance | nodes | subscriptions | overlay | seconds | times swico-sl | TcoSuppR | peak MB |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, instance, makers in cases(options.data, options.toy):
-        for row in rows(name, instance, makers):
-            print(row, flush=True)
+    a_row = None if options.toy else 1  # tasks of a process
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=a_row) as pool:
+        for name, instance, makers in cases(options.data, options.toy):
+            for row in rows(name, instance, makers, pool):
+                print(row, flush=True)
 
 
 if __name__ == "__main__":
