@@ -643,21 +643,21 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_killed_process_leaves_no_output_and_the_next_finishes(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_no_output_and_the_next_finishes(run: Run, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
-    killed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
+    command = ("run", "e.txt", "--as", "follows", "--out", "r")
+    killed = start(*command, cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
     killed.send_signal(signal.SIGSTOP)  # it is to be at work still when the second has started
-    second = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
-    assert f"r is being written by process {killed.pid} (weft run e.txt" in second.communicate()[1].decode()
-    assert second.returncode == 2
+    second = run(*command)
+    assert f"r is being written by process {killed.pid} (weft run e.txt" in second.err
+    assert second.code == 2
     killed.kill()
     killed.communicate()
     assert not (tmp_path / "r" / "instance").exists()
-    resumed = start("run", "e.txt", "--as", "follows", "--out", "r", cwd=tmp_path)
-    out, err = resumed.communicate()
-    assert resumed.returncode == 0, err.decode()
-    assert b"On:       2,001 brokers" in out
+    resumed = run(*command)
+    assert resumed.code == 0, resumed.err
+    assert "On:       2,001 brokers" in resumed.out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 

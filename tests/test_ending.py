@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import short_lived
+from weft.workloads.catalog import generate
 
 PATIENCE = 180  # seconds, on a busy machine
 
@@ -134,7 +135,8 @@ def test_while_spark_works(folder: Path, signals: list[signal.Signals]) -> None:
 
 def test_after_tasks_in_python(folder: Path) -> None:
     """PySpark then listens to Java in a thread of its own, which is not to complain that Java is gone."""
-    started = weft(folder, "run", "e.txt", "--as", "follows", "--out", "r", *SPARK)
+    generate("unif", nodes=60, topics=40, seed=1).write(folder / "i")
+    started = weft(folder, "run", "i", "--out", "r", *SPARK)
     started.wait_for((folder / "r" / "overlay").exists)
     assert started.stop(signal.SIGINT) == CONTINUE
     assert "overlay" in names(folder / "r")
@@ -160,8 +162,7 @@ def workers_below(pid: int) -> list[str]:
 
 
 def test_while_kernels_are_compiled(folder: Path) -> None:
-    made = [WEFT, "generate", "unif", "--nodes", "60", "--topics", "40", "--out", "i"]
-    subprocess.run(made, cwd=folder, check=True, capture_output=True)
+    generate("unif", nodes=60, topics=40, seed=1).write(folder / "i")
     started = weft(folder, "design", "i", "--overlay", "swico-sl", "--out", "o", cold=True)
     started.wait_for(lambda: list(started.cache.glob("weft/kernels-*/**/*")))
     assert started.stop(signal.SIGINT, signal.SIGINT) == NOTHING
