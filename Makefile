@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(READY)
 	$(BIN)/weft demo --out demo
 
-# A worker a core and one more, each with a Spark session of its own; tests that take over 5 s are listed.
+# A worker a core and one more, one of them with all tests on Spark; those that take over 5 s are listed.
 test: $(READY)
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal --durations 50 --durations-min 5
 

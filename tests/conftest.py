@@ -9,7 +9,8 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import short_lived
-from mqtt_broker import broker, broker_address, broker_addresses, pytest_collection_modifyitems  # noqa: F401
+from mqtt_broker import broker, broker_address, broker_addresses, expect_known_failures  # noqa: F401
+from shares import in_shares
 from weft.pipeline.session import spark_session
 
 settings.register_profile("weft", deadline=None)  # a property is right or wrong; how long it takes is not its matter
@@ -24,9 +25,16 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    expect_known_failures(items)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = in_shares(items, workers)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One for each worker of pytest-xdist, of at most 2 GB.
+    """One for a worker of pytest-xdist that comes to need it, of at most 2 GB.
 
     It has two threads whatever the machine has, and few shuffle partitions: the inputs are tiny.
     """
