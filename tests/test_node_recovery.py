@@ -1,0 +1,54 @@
+"""A node's state out of its journal: what it owes, what it fetches and has given away, and from where it counts."""
+
+from weft.broker import record as r
+from weft.broker.publication import Publication
+from weft.node import record
+from weft.node.recovery import STRIDE, Recovery
+
+OWN, OTHER = 7, 8  # incarnations
+
+
+def queued(count: int, incarnation: int = OWN, *clients: str) -> bytes:
+    one = Publication(b"t", b"", 1, origin=(0, incarnation, count))
+    return r.encode(r.Queued(one, tuple((client, 1, ()) for client in clients)))
+
+
+def recovered(*records: bytes | record.Record) -> Recovery:
+    made = Recovery(OWN)
+    made.replay(one if isinstance(one, bytes) else record.encode(one) for one in records)
+    return made
+
+
+def test_numbers_begin_above_all_that_were_ever_used():
+    assert (recovered().next_count, recovered().run) == (STRIDE, 1)
+    again = recovered(record.Started(OWN, STRIDE), record.Started(OTHER, 9 * STRIDE), queued(STRIDE + 5))
+    assert (again.count, again.next_count, again.run) == (STRIDE + 5, 2 * STRIDE, 2)
+    assert recovered(record.Started(OWN, STRIDE), record.Started(OWN, 3)).count == STRIDE
+
+
+def test_own_publications_are_owed_until_they_are_settled():
+    made = [queued(count) for count in (1, 2, 3, 4)]
+    assert sorted(recovered(*made, queued(2), queued(9, OTHER)).owed) == [1, 2, 3, 4]
+    assert sorted(recovered(*made, record.Settled(((2, 3),))).owed) == [1, 4]
+    assert sorted(recovered(*made, record.Settled(((1, 1), (4, 4)))).owed) == [2, 3]
+    assert sorted(recovered(*made, record.Settled(((3, 10**12),))).owed) == [1, 2]
+    owing = recovered(*made, record.Owing(2, ((5, 50),), ()), record.Owing(3, ((5, 50),), ()), record.Settled(((2, 2),)))
+    assert list(owing.owing) == [3]
+
+
+def test_what_a_session_was_given_goes_with_it():
+    had = record.Had("c", ((5, 5, 5),))
+    made = recovered(queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, record.Claimed("c", 3), record.Claimed("d", 4))
+    assert list(made.had["c"]) == [(0, OWN, 1), (0, OTHER, 6), (5, 5, 5)]
+    assert (list(made.had["d"]), made.claims) == ([(0, OWN, 1)], {"c": 3, "d": 4})
+    assert list(made.owed) == [1]
+    made.replay([r.encode(r.SessionEnded("c"))])
+    assert (list(made.had), made.claims) == (["d"], {"d": 4})
+
+
+def test_what_is_fetched_and_given_is_known_until_it_is_done():
+    fetching = [record.Fetching("c", 1, 10, ("a",)), record.Fetching("c", 2, 20, ())]
+    given = [record.Given(client, 3, 30, (b"x",), (), (), ("a",)) for client in "ef"]
+    made = recovered(*fetching, *given, record.Fetched("c", 1), record.Fetched("x", 1), record.GivenUp("e"))
+    assert made.fetching == {("c", 2): fetching[1]}
+    assert made.given == {"f": given[1]}

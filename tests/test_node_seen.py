@@ -1,0 +1,34 @@
+"""Publications that a node has had: each is the first once, for as long as it may come again."""
+
+from math import inf
+
+from weft.node.seen import Seen
+
+
+def test_what_came_lately_is_not_the_first():
+    seen = Seen(memory=10.0)
+    assert seen.is_first(b"one", 1.0)
+    assert not seen.is_first(b"one", 5.0)
+    assert not seen.is_first(b"one", 5.5)  # a half of the memory has been turned once
+    assert not seen.is_first(b"one", 10.5)
+    assert seen.is_first(b"one", 16.0)
+
+
+def test_what_is_sent_again_is_known_until_its_issuer_does_not_send_it_any_more():
+    seen = Seen(memory=10.0)
+    assert [seen.take((1, 7, count), 0, 0.0) for count in (1, 2, 2, 3)] == [True, True, False, True]
+    assert seen.take((1, 8, 2), 0, 0.0), "of another incarnation"
+    assert not seen.take((1, 7, 2), 3, 10.0), "not forgotten at once"
+    assert seen.take((1, 7, 2), 3, 10.1)
+    assert not seen.take((1, 7, 3), 3, 10.2)
+    assert not seen.take((1, 7, 2), 3, 20.0)
+    seen.forget((1, 7, 3))
+    seen.forget((5, 7, 3))
+    assert seen.take((1, 7, 3), 3, 20.0)
+
+
+def test_what_a_session_was_given_is_left_until_a_time_after_it_cannot_come_again():
+    seen = Seen(memory=10.0)
+    seen.raise_floor((1, 7), 5, 0.0)
+    had = {(1, 7, 4): inf, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 1): 80.0, (1, 7, 2): 90.0, (1, 7, 3): 91.0}
+    assert seen.left_of(had, 100.0) == {(1, 7, 4): 100.0, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 3): 91.0}
