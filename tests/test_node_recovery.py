@@ -32,13 +32,13 @@ def test_own_publications_are_owed_until_they_are_settled():
     assert sorted(recovered(*made, record.Settled(((2, 3),))).owed) == [1, 4]
     assert sorted(recovered(*made, record.Settled(((1, 1), (4, 4)))).owed) == [2, 3]
     assert sorted(recovered(*made, record.Settled(((3, 10**12),))).owed) == [1, 2]
-    owing = recovered(*made, record.Owing(2, ((5, 50),), ()), record.Owing(3, ((5, 50),), ()), record.Settled(((2, 2),)))
-    assert list(owing.owing) == [3]
+    owing = [record.Owing(count, ((5, 50),), ()) for count in (2, 3)]
+    assert recovered(*made, *owing, record.Settled(((2, 2),))).owing == {3: owing[1]}
 
 
 def test_what_a_session_was_given_goes_with_it():
-    had = record.Had("c", ((5, 5, 5),))
-    made = recovered(queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, record.Claimed("c", 3), record.Claimed("d", 4))
+    had, claims = record.Had("c", ((5, 5, 5),)), [record.Claimed("c", 3), record.Claimed("d", 4)]
+    made = recovered(queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, *claims)
     assert list(made.had["c"]) == [(0, OWN, 1), (0, OTHER, 6), (5, 5, 5)]
     assert (list(made.had["d"]), made.claims) == ([(0, OWN, 1)], {"c": 3, "d": 4})
     assert list(made.owed) == [1]
