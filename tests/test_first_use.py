@@ -111,6 +111,11 @@ def test_after_its_rehearsal_a_command_compiles_nothing(tmp_path):
     assert not compiling(evaluate, tmp_path / "cache")
 
 
+@pytest.mark.parametrize("name", rehearsal.REHEARSALS)
+def test_every_rehearsal_can_be_played(name):
+    rehearsal.REHEARSALS[name]()
+
+
 def test_warm_tells_what_is_ready(monkeypatch):
     monkeypatch.setattr(rehearsal, "REHEARSALS", {"inspect": rehearsal.REHEARSALS["inspect"]})
     monkeypatch.setattr("weft.pipeline.archive.provide_archive", lambda: Path("classes.jsa"))
