@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
 
-VERSION = 1
+VERSION = 2
 NOBODY = -1  # where a node is named: none
 
 ALL_NODES = "$weft/all"  # stands for the topic that every node is in: retained messages travel on it
@@ -498,6 +498,28 @@ class SessionMoved(Frame):
 class SessionTaken(Frame):
     client: str
     token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graft(Frame):
+    """The sender, which does not reach the master, wants to be a neighbour of the receiver's in a topic's tree."""
+
+    topic: int
+    further: bool  # a receiver that is not in the tree may get there first, by a peer that is
+
+
+@dataclass(frozen=True, slots=True)
+class Grafted(Frame):
+    """The receiver is a neighbour of the sender's in the tree from now on."""
+
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ungrafted(Frame):
+    """It is none, or none any more."""
+
+    topic: int
 
 
 @dataclass(frozen=True, slots=True)
