@@ -1,9 +1,9 @@
 """Grafts: how a node gets into the tree of a topic while the master is out of its reach.
 
 Tables are the master's. A node that holds a new filter, and cannot tell the master, asks a peer that is in the filter's
-tree (Graft). That one takes it for a neighbour in the tree and says so (Grafted); publications pass between the two
-from then on as on any link of the tree. Peers that hold the filter are asked first, one after the other, and are in the
-tree. Then others are: one that is in the tree as a relay says yes, and one that has a peer which holds the filter is
+tree (Graft). That one takes it for a neighbour in the tree, and says so (Grafted); publications pass between the two
+from then on as on any link of the tree. Peers that hold the filter are asked first, one after the other: mostly they are
+in the tree. Then all are: one that is in the tree as a relay says yes, and one that has a peer which holds the filter is
 grafted there first, and is a relay. So a tree is found that is at most two links away, which with 3 log n links is
 nearly all of a network. Who finds none looks again when a link comes up, and who loses its host a moment later.
 
@@ -14,7 +14,7 @@ what comes again. So custody, and what weave.py says of tables that change, hold
 
 Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own. Who
 has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody waits in
-a circle: those who are known to hold a filter answer at once, and who is asked by others asks nobody but these.
+a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else but these.
 """
 
 from collections.abc import Callable, Set
@@ -42,7 +42,7 @@ class _Branch:
     waiting: set[int] = field(default_factory=set)  # peers that want to be guests when there is a host
     asked: int | None = None
     near: list[int] = field(default_factory=list)  # peers still to be asked: they hold the filter
-    far: list[int] = field(default_factory=list)  # others
+    far: list[int] = field(default_factory=list)  # all, to be asked then
 
     def is_in_tree(self) -> bool:
         return self.table is not None or self.host is not None
@@ -72,6 +72,10 @@ class Grafting:
         self._patience = patience
         self._changed = changed
         self._branches: dict[int, _Branch] = {}  # by topic
+
+    def __len__(self) -> int:
+        """Trees that this node has grafts in, or looks for one."""
+        return len(self._branches)
 
     def table(self, topic: int) -> Table:
         """The master's."""
@@ -127,22 +131,23 @@ class Grafting:
                 branch.near = self._holders(topic, branch)
                 self._ask_next(topic, branch, now)
         else:
-            self._outbox.tell(peer, Ungrafted(topic))
+            self._outbox.tell(peer, Grafted(topic, False))
         self._tidy(topic, branch)
 
-    def find(self, peer: int, frame: Grafted, now: float) -> None:
-        """A peer has taken this node in."""
-        branch = self._branches.get(frame.topic)
-        if branch is None or branch.asked != peer:
-            self._outbox.tell(peer, Ungrafted(frame.topic))
-            return
-        branch.asked, branch.near, branch.far, branch.host = None, [], [], peer
-        waiting, branch.waiting = branch.waiting, set()
-        self._welcome(waiting, frame.topic, branch, now)
-        self._review(frame.topic, branch, now)
+    def hear(self, peer: int, frame: Grafted, now: float) -> None:
+        """A peer has taken this node in, or has not. What comes late, when another was asked, is undone."""
+        topic, branch = frame.topic, self._branches.get(frame.topic)
+        is_awaited = branch is not None and branch.asked == peer
+        if branch is not None and is_awaited and frame.is_taken:
+            self._settle_at(peer, topic, branch, now)
+        elif branch is not None and is_awaited:
+            self._ask_next(topic, branch, now)
+            self._tidy(topic, branch)
+        elif frame.is_taken and (branch is None or branch.host != peer):
+            self._outbox.tell(peer, Ungrafted(topic))
 
     def end(self, peer: int, frame: Ungrafted, now: float) -> None:
-        """A peer is no neighbour in a tree any more, or does not become one."""
+        """A peer is no neighbour in a tree any more."""
         branch = self._branches.get(frame.topic)
         if branch is not None:
             self._lose(peer, frame.topic, branch, True, now)
@@ -154,6 +159,9 @@ class Grafting:
 
     def unlink(self, peer: int, now: float) -> None:
         for topic, branch in list(self._branches.items()):
+            branch.waiting.discard(peer)
+            if peer == branch.asked:
+                self._ask_next(topic, branch, now)
             self._lose(peer, topic, branch, False, now)
 
     def _may_find(self, topic: int, branch: _Branch, peer: int) -> bool:
@@ -162,16 +170,19 @@ class Grafting:
             return branch.asked != peer and self._atlas.subscribes(branch.asked, topic)
         return any(one != peer for one in self._holders(topic, branch))
 
+    def _settle_at(self, host: int, topic: int, branch: _Branch, now: float) -> None:
+        branch.asked, branch.near, branch.far, branch.host = None, [], [], host
+        waiting, branch.waiting = branch.waiting, set()
+        self._welcome(waiting, topic, branch, now)
+        self._review(topic, branch, now)
+
     def _welcome(self, peers: set[int], topic: int, branch: _Branch, now: float) -> None:
         branch.guests |= peers
         self._put_in_place(topic, branch, True, now)
         for peer in sorted(peers):
-            self._outbox.tell(peer, Grafted(topic))
+            self._outbox.tell(peer, Grafted(topic, True))
 
     def _lose(self, peer: int, topic: int, branch: _Branch, safe: bool, now: float) -> None:
-        branch.waiting.discard(peer)
-        if peer == branch.asked:
-            self._ask_next(topic, branch, now)
         if peer in (branch.host, *branch.guests):
             is_host, branch.host = peer == branch.host, None if peer == branch.host else branch.host
             branch.guests.discard(peer)
@@ -187,7 +198,7 @@ class Grafting:
         if not is_sought or MASTER in self._atlas.up or self._branches.get(topic) is not branch:
             return
         branch.near = self._holders(topic, branch)
-        branch.far = [one for one in self._peers(branch) if one not in branch.near]
+        branch.far = self._peers(branch)
         self._ask_next(topic, branch, now)
 
     def _peers(self, branch: _Branch) -> list[int]:
@@ -199,7 +210,7 @@ class Grafting:
     def _ask_next(self, topic: int, branch: _Branch, now: float) -> None:
         if not branch.near:
             for peer in sorted(branch.waiting):
-                self._outbox.tell(peer, Ungrafted(topic))
+                self._outbox.tell(peer, Grafted(topic, False))
             branch.waiting.clear()
         further = not branch.near
         left = branch.near or branch.far

@@ -429,7 +429,7 @@ class Node:
 
     def _grafted(self, peer: int, frame: w.Grafted, now: float) -> None:
         if peer in self.atlas.up:
-            self._grafting.find(peer, frame, now)
+            self._grafting.hear(peer, frame, now)
 
     def _ungrafted(self, peer: int, frame: w.Ungrafted, now: float) -> None:
         if peer in self.atlas.up:

@@ -510,14 +510,15 @@ class Graft(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Grafted(Frame):
-    """The receiver is a neighbour of the sender's in the tree from now on."""
+    """The answer: whether the receiver is a neighbour of the sender's in the tree from now on."""
 
     topic: int
+    is_taken: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Ungrafted(Frame):
-    """It is none, or none any more."""
+    """The two are no neighbours in the tree any more, but for what the master's tables say."""
 
     topic: int
 

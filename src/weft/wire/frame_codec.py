@@ -199,7 +199,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),
     58: _frame(w.Passing, BYTE, FLAG, BLOB),
     59: _frame(w.Graft, NUMBER, FLAG),
-    60: _frame(w.Grafted, NUMBER),
+    60: _frame(w.Grafted, NUMBER, FLAG),
     61: _frame(w.Ungrafted, NUMBER),
 }
 PASSING = 58

@@ -138,7 +138,9 @@ def _vacancy(case: Case, random: Random) -> list[Act]:
     gone, seconds = random.uniform(4.0, 9.0), random.uniform(8.0, 10.0)
     acts = [Act(0, gone, "crash_master", other=random.randrange(2), seconds=seconds)]
     for act in _some(case, random, lambda act: act.kind == "subscribe" and act.at < gone - 1.0, 0.7):
-        acts.append(Act(0, gone + random.uniform(-0.1, 1.0), "subscribe", random.randrange(case.clients), text=act.text))
+        acts.append(
+            Act(0, gone + random.uniform(-0.1, 1.0), "subscribe", random.randrange(case.clients), text=act.text)
+        )
         for _ in range(4):
             who, name = random.randrange(case.clients), _name_for(act.text, random)
             acts.append(Act(0, gone - random.uniform(0.1, 1.0), "publish", who, text=name, qos=random.randint(0, 2)))
