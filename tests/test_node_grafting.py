@@ -325,7 +325,7 @@ def assert_no_grafts(world):
     loom = world.direction.master.network.loom
     for process in world.nodes:
         node = process.node
-        assert len(node._grafting) == 0
+        assert len(node.grafting) == 0
         assert node._carrier.router.tables == loom.tables(node.number)
 
 
@@ -349,7 +349,7 @@ def test_without_the_master_a_subscription_works_through_a_member():
         writer.publish("a/b", b"a%d" % number, number % 3)
     world.wait(1.0)
     assert sorted(payloads(new)) == sorted(b"%s%d" % (name, number) for name in (b"a", b"t") for number in range(6))
-    assert payloads(old)[6:] and len(payloads(old)) == 18
+    assert len(payloads(old)) == 18
     world.direction.start()
     world.settle()
     world.wait(6.0)

@@ -2,19 +2,21 @@
 
 Tables are the master's. A node that holds a new filter, and cannot tell the master, asks a peer that is in the filter's
 tree (Graft). That one takes it for a neighbour in the tree, and says so (Grafted); publications pass between the two
-from then on as on any link of the tree. Peers that hold the filter are asked first, one after the other: mostly they are
-in the tree. Then all are: one that is in the tree as a relay says yes, and one that has a peer which holds the filter is
-grafted there first, and is a relay. So a tree is found that is at most two links away, which with 3 log n links is
-nearly all of a network. Who finds none looks again when a link comes up, and who loses its host a moment later.
+from then on as on any link of the tree. Peers that hold the filter are asked first, one after the other: mostly they
+are in the tree. Then all are: one that is in the tree as a relay says yes, and one that has a peer which holds the
+filter is grafted there first, and is a relay. So a tree is found that is at most two links away, which with 3 log n
+links is nearly all of a network. Who finds none looks again when a link comes up, and who loses its host a moment
+later.
 
 A graft is a link of the tree that the master does not know of. It stays beside the tables that the master gives until
 one end ends it (Ungrafted), or the link is lost. Who asked for it does so when the master says that the filter is in
 place everywhere. A link more than the tree needs keeps no publication from anybody: nodes pass each on once, and drop
 what comes again. So custody, and what weave.py says of tables that change, hold as before.
 
-Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own. Who
-has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody waits in
-a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else but these.
+Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own.
+Who has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody
+waits in a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else
+but these. A refusal is not the end of a graft: two that ask each other may have sent the one before they hear the other.
 """
 
 from collections.abc import Callable, Set

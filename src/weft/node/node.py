@@ -125,7 +125,7 @@ class Node:
             self.traffic,
             self.broker,
         )
-        self._grafting = Grafting(
+        self.grafting = Grafting(
             self.atlas, self._carrier, self._outbox, self._deadlines, network.patience, self._note_table
         )
         self._source: int | None = None  # the connection that this event came from
@@ -239,7 +239,7 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.hurry(now)
         self._retention.compare_with(event.peer)
-        self._grafting.link(event.peer, now)
+        self.grafting.link(event.peer, now)
         if MASTER in self.atlas.up:
             self._outbox.tell(MASTER, w.LinkMade(event.peer, event.round_trip))
 
@@ -253,11 +253,11 @@ class Node:
             self._directory.lose_master(now)
             self._moving.lose_master(now)
             for topic in self._directory.unknown_topics():
-                self._grafting.seek(topic, now)
+                self.grafting.seek(topic, now)
             return
         self._carrier.rewire(now)
         self._carrier.lose(event.peer, now)
-        self._grafting.unlink(event.peer, now)
+        self.grafting.unlink(event.peer, now)
         self._deadlines.at(now + self.network.settling, lambda _: self._retention.compare_with_all())
         self._drain(n.LinkDrained(event.peer), now)
         if MASTER in self.atlas.up:
@@ -425,15 +425,15 @@ class Node:
 
     def _graft(self, peer: int, frame: w.Graft, now: float) -> None:
         if peer in self.atlas.up:
-            self._grafting.take_in(peer, frame, now)
+            self.grafting.take_in(peer, frame, now)
 
     def _grafted(self, peer: int, frame: w.Grafted, now: float) -> None:
         if peer in self.atlas.up:
-            self._grafting.hear(peer, frame, now)
+            self.grafting.hear(peer, frame, now)
 
     def _ungrafted(self, peer: int, frame: w.Ungrafted, now: float) -> None:
         if peer in self.atlas.up:
-            self._grafting.end(peer, frame, now)
+            self.grafting.end(peer, frame, now)
 
     def _compare(self, peer: int, frame: w.RetainedDigest, now: float) -> None:
         self._retention.answer(peer, frame, now)
@@ -484,11 +484,11 @@ class Node:
         named = {one.topic for one in frame.tables}
         if frame.whole:
             for topic in [one for one in self._carrier.router.tables if one not in named]:
-                self._grafting.assign(topic, None, False, now)
+                self.grafting.assign(topic, None, False, now)
         for one in frame.tables:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
-            if not frame.whole or self._grafting.table(one.topic) != neighbours:
-                self._grafting.assign(one.topic, neighbours, one.safe, now)
+            if not frame.whole or self.grafting.table(one.topic) != neighbours:
+                self.grafting.assign(one.topic, neighbours, one.safe, now)
         if self._is_listed and not self._issuing.is_informed:
             self._issuing.is_informed = True
         if frame.whole:
@@ -566,7 +566,7 @@ class Node:
 
     def _in_place(self, peer: int, frame: w.InPlace, now: float) -> None:
         self._directory.in_place(frame.sequence, now)
-        self._grafting.settle(self._directory.unknown_topics(), now)
+        self.grafting.settle(self._directory.unknown_topics(), now)
 
     def _leave(self, peer: int, frame: w.Leave, now: float) -> None:
         self._outbox.add(n.Turned("The master has told this node to leave."))
@@ -618,9 +618,9 @@ class Node:
         if MASTER in self.atlas.up or is_shared(effect.filter):
             return
         if not effect.members:
-            self._grafting.release(w.topic_of(effect.filter), now)
+            self.grafting.release(w.topic_of(effect.filter), now)
         elif self._directory.is_unknown(effect.filter):
-            self._grafting.seek(w.topic_of(effect.filter), now)
+            self.grafting.seek(w.topic_of(effect.filter), now)
 
     def _note_table(self) -> None:
         self._lane.forget()

@@ -74,6 +74,9 @@ class Stage:
         found = problems(self.world.clients, self._terms())
         found += [f"{node.name} does not run." for node in self.world.nodes if node.node is None]
         found += [f"{node.name} still owes {owed}." for node in self.world.nodes if (owed := _owed_by(node))]
+        found += [
+            f"{node.name} still has grafts." for node in self.world.nodes if node.node and len(node.node.grafting)
+        ]
         found += self._differences()
         self.world.check_invariants()
         return found

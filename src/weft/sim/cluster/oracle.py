@@ -51,9 +51,11 @@ class Terms:
 
     def headless_at(self, at: float) -> tuple[float, float] | None:
         """When the master went that was gone at a time, and came back, if nothing else has failed by then."""
-        (trouble, *others) = [one for one in self.troubles if one[0] <= at + self.travel] or [None]
-        is_it = trouble in self.headless and not others
-        return trouble if trouble is not None and is_it and trouble[0] <= at <= trouble[1] - self.travel else None
+        troubles = [one for one in self.troubles if one[0] <= at + self.travel]
+        if len(troubles) != 1 or troubles[0] not in self.headless:
+            return None
+        gone, back = troubles[0]
+        return (gone, back) if gone <= at <= back - self.travel else None
 
     def due_of(self, one: Said) -> float:
         """When a publication must have come: nobody has promised anything before it was acknowledged."""
@@ -121,9 +123,9 @@ def _late(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
         return
     for client in clients:
         due = _behind_answers(client, one.at + terms.travel)
-        if due <= gone[1] and _is_to_have(one, client, clients, gone[0], due):
-            if not any(got.payload == one.payload and got.at <= due for got in client.got):
-                yield f"{client.name} has not got {one.payload!r} of {one.client} while the master was gone."
+        has_it = any(got.payload == one.payload and got.at <= due for got in client.got)
+        if not has_it and due <= gone[1] and _is_to_have(one, client, clients, gone[0], due):
+            yield f"{client.name} has not got {one.payload!r} of {one.client} while the master was gone."
 
 
 def _behind_answers(client: Client, due: float) -> float:
