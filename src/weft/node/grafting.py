@@ -16,7 +16,7 @@ what comes again. So custody, and what weave.py says of tables that change, hold
 Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own.
 Who has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody
 waits in a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else
-but these. A refusal is not the end of a graft: two that ask each other may have sent the one before they hear the other.
+but these. A refusal is not the end of a graft: of two that ask each other, one may say both.
 """
 
 from collections.abc import Callable, Set

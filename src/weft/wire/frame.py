@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
 
-VERSION = 2
+VERSION = 1
 NOBODY = -1  # where a node is named: none
 
 ALL_NODES = "$weft/all"  # stands for the topic that every node is in: retained messages travel on it

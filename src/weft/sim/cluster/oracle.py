@@ -14,8 +14,8 @@ Of a shared subscription one member must have got it where one was there all the
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
 Where nothing failed no two may.
 
-While only the master is gone, what is published comes at once also to who has subscribed since, if another client held
-the same filter when the master went, and is connected since.
+While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
+mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
 
 Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
 """
@@ -201,14 +201,23 @@ def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client
 def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
     if not _matches(held, one) or held.granted is None:
         return False
-    if (terms.due(held.granted) if held.alone else held.granted) > one.at:
-        return False  # before its node had reached the master again nobody promised anything
+    if held.granted > one.at or (held.alone and not _counts_alone(held.granted, one, terms)):
+        return False
     due = terms.due_of(one)
     if any(one.at <= loss for loss in client.losses) or any(held.asked <= loss for loss in client.losses):
         return False
     if held.dropped is not None and (held.dropped < due or not _was_connected(client, one, terms)):
         return False  # what waited for it may have been given up with the filter
     return bool(client.expiry) or _was_connected(client, one, terms)
+
+
+def _counts_alone(granted: float, one: Said, terms: Terms) -> bool:
+    """Whether a subscription without the master counts for a publication.
+
+    Its node has reached the master again since; or nothing but the master fails at all, which is gone for both.
+    """
+    gone = terms.headless_at(one.at) if len(terms.troubles) == 1 else None
+    return terms.due(granted) <= one.at or (gone is not None and gone[0] <= granted)
 
 
 def _may(held: Held, one: Said, at: float | None, terms: Terms) -> bool:
