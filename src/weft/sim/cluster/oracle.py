@@ -147,10 +147,10 @@ def _is_to_have(one: Said, client: Client, clients: list[Client], gone: float, d
 
 
 def _is_held(held: Held, client: Client, start: float, end: float) -> bool:
-    """Whether a client held a filter, and was connected, all of a time."""
+    """Whether a client held a filter all of a time, and was connected since it was granted."""
     if held.granted is None or held.granted > start or (held.dropped is not None and held.dropped < end):
         return False
-    return any(begun <= start and (ended is None or ended >= end) for begun, ended in client.connected)
+    return any(begun <= held.granted and (ended is None or ended >= end) for begun, ended in client.connected)
 
 
 def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
