@@ -161,7 +161,7 @@ def run(scratch: Path, *command: object) -> Cost:
     process = subprocess.Popen(arguments, start_new_session=True, stdout=subprocess.PIPE, text=True)
 
     def watch() -> None:
-        while not ended.wait(0.5):
+        while not ended.wait(2.0):
             family = family_of(process.pid)
             most["memory"] = max(most["memory"], resident(family))
             most["driver"] = max(most["driver"], processor_seconds({process.pid}, children=False))
