@@ -33,8 +33,8 @@ COLUMNS = (
     "command",
     "nodes",
     "subscriptions",
-    "task_seconds",
     "driver_seconds",
+    "other_seconds",
     "seconds",
     "memory_bytes",
     "disk_bytes",
@@ -46,7 +46,8 @@ class Cost:
     seconds: float
     memory_bytes: int  # of all processes together, at the most
     disk_bytes: int  # that the folder grew by, at the most
-    processor_seconds: float  # of all processes
+    driver_seconds: float  # of the processor, by the command's own process
+    other_seconds: float  # of the processor, by Java and the processes of tasks
     result: dict
 
 
@@ -119,8 +120,8 @@ def report(nodes, subscriptions, command, cost, times, tco=None, evaluation=None
         "command": command,
         "nodes": nodes,
         "subscriptions": subscriptions,
-        "task_seconds": round(max(spent, 0.1), 1),
-        "driver_seconds": round(max(cost.processor_seconds - spent, 1.0), 1),
+        "driver_seconds": round(cost.driver_seconds, 1),
+        "other_seconds": round(max(cost.other_seconds, 0.1), 1),
         "seconds": round(cost.seconds, 1),
         "memory_bytes": cost.memory_bytes,
         "disk_bytes": max(cost.disk_bytes, 1_000_000),
@@ -153,17 +154,18 @@ def makespan(times: list[float], cores: int) -> float:
 
 def run(scratch: Path, *command: object) -> Cost:
     """A command of weft with its result, the most memory that its processes held, and the most disk it took."""
-    ended, most = Event(), {"memory": 0, "disk": 0, "processor": 0.0}
+    ended, most = Event(), {"memory": 0, "disk": 0, "driver": 0.0, "others": 0.0}
     before = used(scratch)
     start = time.perf_counter()
     arguments = [str(WEFT), *map(str, command), "--json"]
     process = subprocess.Popen(arguments, start_new_session=True, stdout=subprocess.PIPE, text=True)
 
     def watch() -> None:
-        while not ended.wait(0.5):
+        while not ended.wait(2.0):
             family = family_of(process.pid)
             most["memory"] = max(most["memory"], resident(family))
-            most["processor"] = max(most["processor"], processor_seconds(family))
+            most["driver"] = max(most["driver"], processor_seconds({process.pid}, children=False))
+            most["others"] = max(most["others"], processor_seconds(family - {process.pid}))
             most["disk"] = max(most["disk"], used(scratch) - before)
 
     watcher = Thread(target=watch)
@@ -174,7 +176,7 @@ def run(scratch: Path, *command: object) -> Cost:
     if process.returncode:
         raise SystemExit(f"weft {command[0]} failed with {process.returncode}")
     seconds, result = time.perf_counter() - start, json.loads(output.splitlines()[-1])
-    return Cost(seconds, most["memory"], most["disk"], most["processor"], result)
+    return Cost(seconds, most["memory"], most["disk"], most["driver"], most["others"], result)
 
 
 def family_of(root: int) -> set[int]:
@@ -199,12 +201,12 @@ def resident(family: set[int]) -> int:
     return total * 1024
 
 
-def processor_seconds(family: set[int]) -> float:
+def processor_seconds(family: set[int], *, children: bool = True) -> float:
     """Time that processes, and children that they have waited for, took of the processors."""
-    ticks = 0
+    ticks, last = 0, 15 if children else 13
     for process in family:
         with suppress(OSError):
-            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]))
+            ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:last]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -276,14 +276,14 @@ def test_with_the_master_gone_publications_flow_and_clients_come_and_go(world):
     world.wait(0.5)
     writer.publish("t", b"2", 1)
     other = world.client("other", 1)
-    world.subscribe(other, "t", 1)  # nobody knows yet
+    world.subscribe(other, "t", 1)  # through a member
     late = world.client("late", 0)
     world.subscribe(late, "t", 1)
     stranger = world.client("stranger", 2)
     stranger.publish("t", b"3", 1)
     world.wait(3.0)
     assert payloads(reader) == [b"1", b"2", b"3"]
-    assert payloads(late) == [b"3"]
+    assert payloads(late) == payloads(other) == [b"3"]
     world.direction.start()
     world.settle()
     world.wait(2.0)

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from weft.sim.cluster.cluster import Cluster
-from weft.sim.cluster.oracle import problems
+from weft.sim.cluster.oracle import Terms, problems
 from weft.wire.mqtt.packet import Version
 
 LEVELS = ["a", "b", "c"]
@@ -162,3 +162,29 @@ def test_the_oracle_notices():
     one.got.append(replace(got, topic="y", payload=b"2"))
     other.got.append(replace(got, topic="y", payload=b"2"))
     assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]
+
+
+def test_the_oracle_notices_what_comes_late_while_the_master_is_gone():
+    """To who has subscribed since: at once where another holds the filter, when all is mended with QoS 1 else."""
+    world = Cluster(3, seed=5)
+    world.start()
+    old, new, third = (world.client(name, node) for node, name in enumerate(("old", "new", "third")))
+    world.subscribe(old, "x", 1)
+    world.direction.crash()
+    gone = world.agenda.now
+    for name in ("x", "y"):
+        world.subscribe(new, name, 1)
+        third.publish(name, name.encode(), 1)
+        world.wait(4.0)
+    back = world.agenda.now
+    world.direction.start()
+    world.wait(40.0)
+    terms = Terms(troubles=((gone, back),), headless=((gone, back),))
+    x, y = sorted(new.got, key=lambda got: got.payload)
+    assert problems(world.clients, terms) == []
+    new.got = [y, replace(x, at=back + 5.0)]
+    assert problems(world.clients, terms) == ["new has not got b'x' of third while the master was gone."]
+    new.got = [x]
+    assert problems(world.clients, terms) == ["new has not got b'y' of third on y, QoS 1."]
+    assert problems(world.clients, replace(terms, headless=())) == []
+    assert problems(world.clients, replace(terms, troubles=(*terms.troubles, (back, back + 1.0)))) == []

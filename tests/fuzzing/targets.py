@@ -125,6 +125,9 @@ PEERS_WORDS: list[w.Frame] = [
     w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS, ((1, 2, 3),)))),
     w.RetainedDigest(tuple(range(256))),
     w.RetainedSync((1, 2), ((2, 3, 4, CONTENT),), True),
+    w.Graft(1, True),
+    w.Grafted(1, True),
+    w.Ungrafted(1),
 ]
 MASTERS_WORDS: list[w.Frame] = [
     w.Welcome(1, 5, 64, "c"),

@@ -7,6 +7,7 @@
     carrier     publications on links: between messages of the wire and the router, custody
     seen        publications that it has had
     entry       how own publications get into trees
+    grafting    how it gets into trees without the master
     lane        publications that come alone, by the shortest way
     issuing     own publications on their way into the network
     debt        what it still owes to the network

@@ -71,6 +71,10 @@ class Directory:
         """Whether others have yet to hear of a filter before it has an effect."""
         return filter_ in self._unknown
 
+    def unknown_topics(self) -> set[int]:
+        """Topics of those filters."""
+        return {topic_of(filter_) for filter_ in self._unknown if not is_shared(filter_)}
+
     def note_session(self, client: str, session: Session | None) -> None:
         self._subscriptions.pop(client, None)
         if session is None:

@@ -26,6 +26,7 @@ from weft.node.debt import Debts
 from weft.node.directory import Directory
 from weft.node.effect import MASTER
 from weft.node.figure import Figures
+from weft.node.grafting import Grafting
 from weft.node.identity import Identity
 from weft.node.issuing import Issuing
 from weft.node.lane import Lane
@@ -36,12 +37,12 @@ from weft.node.recovery import Recovery
 from weft.node.retention import Retention, publication_of
 from weft.node.seen import ORIGIN, Seen
 from weft.protocol.custody import Custody, ranges_of
-from weft.protocol.router import Assigned
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.content import Run
 from weft.wire.frame_codec import MASTERS_WORDS, NODES_WORDS, decode_body, encode_body, message_of
 from weft.wire.frame_field import FrameError
+from weft.wire.mqtt.topic import is_shared
 
 BURIAL = 3600.0  # seconds between looks for retained messages that were taken away long ago
 RELAYS = 64  # nodes that a routed frame may pass
@@ -123,6 +124,9 @@ class Node:
             self._outbox,
             self.traffic,
             self.broker,
+        )
+        self.grafting = Grafting(
+            self.atlas, self._carrier, self._outbox, self._deadlines, network.patience, self._note_table
         )
         self._source: int | None = None  # the connection that this event came from
         self._synced = position
@@ -235,6 +239,7 @@ class Node:
         self._carrier.rewire(now)
         self._issuing.hurry(now)
         self._retention.compare_with(event.peer)
+        self.grafting.link(event.peer, now)
         if MASTER in self.atlas.up:
             self._outbox.tell(MASTER, w.LinkMade(event.peer, event.round_trip))
 
@@ -247,9 +252,12 @@ class Node:
             self._issuing.lose_lease(now)
             self._directory.lose_master(now)
             self._moving.lose_master(now)
+            for topic in self._directory.unknown_topics():
+                self.grafting.seek(topic, now)
             return
         self._carrier.rewire(now)
         self._carrier.lose(event.peer, now)
+        self.grafting.unlink(event.peer, now)
         self._deadlines.at(now + self.network.settling, lambda _: self._retention.compare_with_all())
         self._drain(n.LinkDrained(event.peer), now)
         if MASTER in self.atlas.up:
@@ -415,6 +423,18 @@ class Node:
             case w.SessionTaken():
                 self._moving.let_go(frame)
 
+    def _graft(self, peer: int, frame: w.Graft, now: float) -> None:
+        if peer in self.atlas.up:
+            self.grafting.take_in(peer, frame, now)
+
+    def _grafted(self, peer: int, frame: w.Grafted, now: float) -> None:
+        if peer in self.atlas.up:
+            self.grafting.hear(peer, frame, now)
+
+    def _ungrafted(self, peer: int, frame: w.Ungrafted, now: float) -> None:
+        if peer in self.atlas.up:
+            self.grafting.end(peer, frame, now)
+
     def _compare(self, peer: int, frame: w.RetainedDigest, now: float) -> None:
         self._retention.answer(peer, frame, now)
 
@@ -462,14 +482,13 @@ class Node:
 
     def _assigned(self, peer: int, frame: w.Tables, now: float) -> None:
         named = {one.topic for one in frame.tables}
-        router = self._carrier.router
         if frame.whole:
-            for topic in [one for one in router.tables if one not in named]:
-                router.handle(Assigned(topic, None), now * 1000)
+            for topic in [one for one in self._carrier.router.tables if one not in named]:
+                self.grafting.assign(topic, None, False, now)
         for one in frame.tables:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
-            if not frame.whole or router.tables.get(one.topic) != neighbours:
-                router.handle(Assigned(one.topic, neighbours, one.safe), now * 1000)
+            if not frame.whole or self.grafting.table(one.topic) != neighbours:
+                self.grafting.assign(one.topic, neighbours, one.safe, now)
         if self._is_listed and not self._issuing.is_informed:
             self._issuing.is_informed = True
         if frame.whole:
@@ -547,6 +566,7 @@ class Node:
 
     def _in_place(self, peer: int, frame: w.InPlace, now: float) -> None:
         self._directory.in_place(frame.sequence, now)
+        self.grafting.settle(self._directory.unknown_topics(), now)
 
     def _leave(self, peer: int, frame: w.Leave, now: float) -> None:
         self._outbox.add(n.Turned("The master has told this node to leave."))
@@ -583,6 +603,7 @@ class Node:
                 self._issuing.issue_run(effect.lead, effect.run, now)  # type: ignore[attr-defined]
             elif kind is e.FilterHeld:
                 self._directory.note_filter(effect)  # type: ignore[arg-type]
+                self._note_filter(effect, now)  # type: ignore[arg-type]
                 self._issuing.replan()
             elif kind is e.SessionSubscribed:
                 self._directory.note_subscription(effect)  # type: ignore[arg-type]
@@ -591,6 +612,19 @@ class Node:
                 news |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
             else:
                 self._digest_one(effect, now)
+
+    def _note_filter(self, effect: e.FilterHeld, now: float) -> None:
+        """Get into the tree of a filter that is new here without the master, if that is out of reach."""
+        if MASTER in self.atlas.up or is_shared(effect.filter):
+            return
+        if not effect.members:
+            self.grafting.release(w.topic_of(effect.filter), now)
+        elif self._directory.is_unknown(effect.filter):
+            self.grafting.seek(w.topic_of(effect.filter), now)
+
+    def _note_table(self) -> None:
+        self._lane.forget()
+        self._issuing.replan()
 
     def _issue(self, publication: Publication, now: float) -> None:
         assert publication.origin is not None
@@ -764,6 +798,9 @@ class Node:
     _FRAMES: ClassVar[dict[type[w.Frame], Callable[["Node", int, Any, float], None]]] = {
         w.Acked: _acked,
         w.Routed: _routed,
+        w.Graft: _graft,
+        w.Grafted: _grafted,
+        w.Ungrafted: _ungrafted,
         w.RetainedDigest: _compare,
         w.RetainedSync: _retained,
         w.Welcome: _welcomed,

@@ -501,6 +501,29 @@ class SessionTaken(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Graft(Frame):
+    """The sender, which does not reach the master, wants to be a neighbour of the receiver's in a topic's tree."""
+
+    topic: int
+    further: bool  # a receiver that is not in the tree may get there first, by a peer that is
+
+
+@dataclass(frozen=True, slots=True)
+class Grafted(Frame):
+    """The answer: whether the receiver is a neighbour of the sender's in the tree from now on."""
+
+    topic: int
+    is_taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ungrafted(Frame):
+    """The two are no neighbours in the tree any more, but for what the master's tables say."""
+
+    topic: int
+
+
+@dataclass(frozen=True, slots=True)
 class RetainedDigest(Frame):
     """What a node has of retained messages: a digest of each of 256 parts of the names."""
 

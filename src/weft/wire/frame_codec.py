@@ -198,6 +198,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     56: _frame(w.RetainedDigest, many(NUMBER)),
     57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),
     58: _frame(w.Passing, BYTE, FLAG, BLOB),
+    59: _frame(w.Graft, NUMBER, FLAG),
+    60: _frame(w.Grafted, NUMBER, FLAG),
+    61: _frame(w.Ungrafted, NUMBER),
 }
 PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
@@ -235,7 +238,7 @@ HELLO = 1
 ANYBODY = frozenset(range(1, 10))
 TO_MASTER = frozenset(range(10, 30))
 FROM_MASTER = frozenset(range(30, 50))
-BETWEEN_NODES = frozenset(range(50, 60))
+BETWEEN_NODES = frozenset(range(50, 70))
 HELLO_BYTES = 4096
 
 MASTERS_WORDS = frozenset(made for number, (made, _) in KINDS.items() if number in FROM_MASTER)

@@ -28,12 +28,12 @@ def within(arrays: Arrays, low: int, high: int, *, seed: int, worth: int) -> Col
     return _among(arrays, np.arange(low, high), _near_phases(len(arrays["table"]), high - low), [seed, low], worth)
 
 
-def among_heavy(arrays: Arrays, low: int, high: int, *, seed: int, worth: int) -> Columns:
+def among_heavy(arrays: Arrays, low: int, high: int, *, seed: int) -> Columns:
     """Fingers between the nodes of most interests, wherever they are on the ring."""
-    return _among(arrays, arrays["heavy"][low:high], all_phases(len(arrays["table"])), [seed, low], worth)
+    return _among(arrays, arrays["heavy"][low:high], all_phases(len(arrays["table"])), [seed, low])
 
 
-def _among(arrays: Arrays, node: Int64s, phases: Int32s, seed: list[int], worth: int) -> Columns:
+def _among(arrays: Arrays, node: Int64s, phases: Int32s, seed: list[int], worth: int = 1) -> Columns:
     nodes = len(arrays["table"])
     interest = _interest(arrays, node)
     tcc = unlinked(interest.indptr, interest.indices)

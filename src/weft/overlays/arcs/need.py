@@ -1,8 +1,8 @@
 """What a divided design of a size will need, from what designs of other sizes needed.
 
 measurements.csv has a row a command that was run (benchmarks/scale.py writes it): nodes and subscriptions of the
-instance, the processor seconds of its tasks and those of all else in the command, which no further core helps, the
-memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by a + b S + c n
+instance, the processor seconds of its own process, which no further core helps, and those of all others (Java and the
+tasks), the memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by a + b S + c n
 log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors
 count in proportion; a few seconds, which what is started takes more than what is counted, count as ten.
 """
@@ -19,20 +19,20 @@ from weft.arrays import Floats
 from weft.errors import WeftError
 
 COMMANDS = ("design", "weave", "evaluate")
-LEAST = {"task_seconds": 10.0, "driver_seconds": 10.0}
+LEAST = {"driver_seconds": 10.0, "other_seconds": 10.0}
 BUSY = 0.85  # share of their time that cores work while a job runs: its last tasks leave some without
 
 
 @dataclass(frozen=True)
 class Need:
     command: str
-    task_seconds: float  # processor seconds of all tasks
-    driver_seconds: float  # of all else
+    driver_seconds: float  # processor seconds of the command's own process
+    other_seconds: float  # of Java and of all tasks
     memory_bytes: float  # of all processes on a machine of two cores
     disk_bytes: float
 
     def seconds(self, cores: int) -> float:
-        return self.driver_seconds + self.task_seconds / (cores * BUSY)
+        return self.driver_seconds + self.other_seconds / (cores * BUSY)
 
 
 def need_of(command: str, nodes: int, subscriptions: int) -> Need:
@@ -51,7 +51,7 @@ def need_of(command: str, nodes: int, subscriptions: int) -> Need:
         return float(shape(asked)[0] @ coefficients)
 
     return Need(
-        command, *(fitted(column) for column in ("task_seconds", "driver_seconds", "memory_bytes", "disk_bytes"))
+        command, *(fitted(column) for column in ("driver_seconds", "other_seconds", "memory_bytes", "disk_bytes"))
     )
 
 

@@ -7,10 +7,11 @@
     rest      links to publishers, and any node where no finger contributes
 
 The greedy takes the links of highest contribution wherever they are. Arcs that were done one after the other to their
-ends would spend the places of much-wanted nodes on small contributions. So all is done in rounds, each of which takes
-what contributes a certain amount at least (a threshold greedy, as that of Kumar et al., SPAA 2013). Between rounds one
-process accepts what was proposed, so far as nodes have places left; it holds the finger table, a number for every node
-and phase. All else is done range by range, and the result does not depend on where.
+ends would spend the places of much-wanted nodes on small contributions. So arcs are done in rounds, each of which takes
+what contributes a certain amount at least (a threshold greedy, as that of Kumar et al., SPAA 2013), and the heavy nodes,
+whose places everybody wants, before all others and to their end. Between rounds one process accepts what was proposed,
+so far as nodes have places left; it holds the finger table, a number for every node and phase. All else is done range by
+range, and the result does not depend on where.
 """
 
 from functools import partial
@@ -42,8 +43,11 @@ HEAVY_SUBSCRIPTIONS = 4_000_000  # and with at most so many subscriptions in all
 ANY_NUMBER = 2**30  # of places
 
 # Of every round what a finger contributes at the least, and the joins across arcs after those within.
-HEAVY_WORTH = (32, 8)
-ROUNDS = ((4, (TO_OTHERS,)), (2, (TO_OTHERS, TO_OTHERS)), (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN)))
+ROUNDS = (
+    (4, (TO_OTHERS,)),
+    (2, (TO_OTHERS, TO_OTHERS)),
+    (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN, TO_MAIN, FROM_MAIN)),
+)
 
 
 class Woven(NamedTuple):
@@ -80,8 +84,7 @@ def design_in(
     arcs = arcs_of(len(node_at), arc)
     topics = ranges_by(np.diff(workshop.arrays["topic_start"]) + 1)
     workshop.put(heavy=heavy_nodes(counts))
-    for worth in HEAVY_WORTH:
-        _step(workshop, woven, f"heavy-{worth}", partial(among_heavy, seed=seed, worth=worth), [(0, HEAVY)], seed)
+    _step(workshop, woven, "heavy", partial(among_heavy, seed=seed), [(0, HEAVY)], seed)
     for worth, ways in ROUNDS:
         _step(workshop, woven, f"within-{worth}", partial(within, seed=seed, worth=worth), arcs, seed)
         for number, way in enumerate(ways):

@@ -18,6 +18,7 @@ def drawn(seed: int) -> Case:
     case, random = plain(seed), Random(f"coincidences of {seed}")
     kinds = [kind for kind in KINDS if random.random() < 0.4]
     more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
+    more += _vacancy(case, Random(f"vacancy of {seed}"))
     first = 1 + max(act.number for act in case.acts)
     acts = [*case.acts, *(replace(act, number=first + place) for place, act in enumerate(more))]
     return replace(case, acts=tuple(sorted(acts, key=lambda act: act.at)))
@@ -125,6 +126,27 @@ def _losses(case: Case, random: Random) -> Iterator[Act]:
         yield Act(0, at, "publish", who, text=_name_for(act.text, random), qos=random.randint(1, 2))
         late, seconds = random.uniform(0.0, 2 * case.sync + 0.1), random.uniform(0.1, 3.0)
         yield Act(0, at + late, "wipe", who, seconds=seconds)
+
+
+def _vacancy(case: Case, random: Random) -> list[Act]:
+    """The master is gone for long, in some of the cases in which nothing else fails.
+
+    Clients subscribe to what others hold by then, and those who have published it before do so again.
+    """
+    if case.faults or random.random() < 0.6:
+        return []
+    gone, seconds = random.uniform(4.0, 9.0), random.uniform(8.0, 10.0)
+    acts = [Act(0, gone, "crash_master", other=random.randrange(2), seconds=seconds)]
+    for act in _some(case, random, lambda act: act.kind == "subscribe" and act.at < gone - 1.0, 0.7):
+        acts.append(
+            Act(0, gone + random.uniform(-0.1, 1.0), "subscribe", random.randrange(case.clients), text=act.text)
+        )
+        for _ in range(4):
+            who, name = random.randrange(case.clients), _name_for(act.text, random)
+            acts.append(Act(0, gone - random.uniform(0.1, 1.0), "publish", who, text=name, qos=random.randint(0, 2)))
+            at = gone + random.uniform(4.0, seconds - 2.0)
+            acts.append(Act(0, at, "publish", who, text=name, qos=random.randint(0, 2)))
+    return acts
 
 
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _absences, _losses)

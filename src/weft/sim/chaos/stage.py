@@ -27,6 +27,7 @@ SUPERVISION = 1.0  # seconds until a process that has given up is started again,
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
+OF_NODES = frozenset({"leave", "join", "redesign"})  # trees change by these; nothing fails
 
 
 def play(case: Case) -> Verdict:
@@ -47,6 +48,7 @@ class Stage:
         self.world = Cluster(case.nodes, case.seed, network=network, sync_seconds=case.sync)
         self._random = Random(case.seed)
         self._troubles: list[tuple[float, float]] = []
+        self._headless: list[tuple[float, float]] = []  # of these, when the master was gone
         self._until = 0.0  # when the last fault ends
         self._back: dict[Client, tuple[float, bool]] = {}  # who is away: when it comes back, and whether elsewhere
         self._done: list[tuple[float, Act]] = []
@@ -72,6 +74,9 @@ class Stage:
         found = problems(self.world.clients, self._terms())
         found += [f"{node.name} does not run." for node in self.world.nodes if node.node is None]
         found += [f"{node.name} still owes {owed}." for node in self.world.nodes if (owed := _owed_by(node))]
+        found += [
+            f"{node.name} still has grafts." for node in self.world.nodes if node.node and len(node.node.grafting)
+        ]
         found += self._differences()
         self.world.check_invariants()
         return found
@@ -185,6 +190,7 @@ class Stage:
         if direction.master is not None:
             direction.crash(notice=(0.0, 3.0)[act.other % 2])
             self._later(act, lambda: direction.start() if direction.master is None else None)
+            self._headless.append(self._troubles[-1])
 
     def _cut(self, act: Act) -> None:
         one, other = self._way(act)
@@ -304,7 +310,9 @@ class Stage:
         world.wait(5.0)
 
     def _terms(self) -> Terms:
-        return Terms(troubles=tuple(self._troubles))
+        nodes = [at for at, act in self._done if act.kind in OF_NODES]
+        headless = [one for one in self._headless if not any(at <= one[1] for at in nodes)]
+        return Terms(troubles=tuple(self._troubles), headless=tuple(headless))
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""

@@ -14,6 +14,9 @@ Of a shared subscription one member must have got it where one was there all the
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
 Where nothing failed no two may.
 
+While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
+mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
+
 Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
 """
 
@@ -21,9 +24,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 
 from weft.sim.cluster.client import Client, Held, Said
 from weft.wire.mqtt.topic import is_shared, matches, split_shared
+
+SHORTLY = 0.5  # seconds from an answer to what comes behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Terms:
     travel: float = 2.0  # seconds that a publication may take, and a subscription to end
     troubles: tuple[tuple[float, float], ...] = ()  # when something failed, and when that was mended
     recovery: float = 25.0  # seconds after that in which it may still be felt
+    headless: tuple[tuple[float, float], ...] = ()  # of the troubles, those when the master was gone, and nodes stayed
 
     def is_calm(self, start: float, end: float) -> bool:
         return not any(begun <= end and start <= mended + self.recovery for begun, mended in self.troubles)
@@ -41,6 +48,14 @@ class Terms:
             if begun <= at + self.travel and at <= mended + self.recovery:
                 at = mended + self.recovery
         return at + self.travel
+
+    def headless_at(self, at: float) -> tuple[float, float] | None:
+        """When the master went that was gone at a time, and came back, if nothing else has failed by then."""
+        troubles = [one for one in self.troubles if one[0] <= at + self.travel]
+        if len(troubles) != 1 or troubles[0] not in self.headless:
+            return None
+        gone, back = troubles[0]
+        return (gone, back) if gone <= at <= back - self.travel else None
 
     def due_of(self, one: Said) -> float:
         """When a publication must have come: nobody has promised anything before it was acknowledged."""
@@ -63,6 +78,7 @@ def problems(clients: Iterable[Client], terms: Terms = CALM) -> list[str]:
     for one in said.values():
         if _was_accepted(one, by_name[one.client], terms):
             found += _misses(one, clients, terms)
+            found += _late(one, clients, terms)
             found += _shared_misses(one, clients, terms)
     if not terms.troubles:
         found += [text for client in clients for text in _disorder(client, said, by_name)]
@@ -98,6 +114,43 @@ def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
             continue
         if not any(got.payload == one.payload for got in client.got):
             yield f"{client.name} has not got {one.payload!r} of {one.client} on {one.topic}, QoS {qos}."
+
+
+def _late(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
+    """Who has subscribed while the master was gone, and has not got it before it was back."""
+    gone = terms.headless_at(one.at)
+    if gone is None:
+        return
+    for client in clients:
+        due = _behind_answers(client, one.at + terms.travel)
+        has_it = any(got.payload == one.payload and got.at <= due for got in client.got)
+        if not has_it and due <= gone[1] and _is_to_have(one, client, clients, gone[0], due):
+            yield f"{client.name} has not got {one.payload!r} of {one.client} while the master was gone."
+
+
+def _behind_answers(client: Client, due: float) -> float:
+    """When a client must have something that may come behind answers to it, which may wait for the network."""
+    asked = [(held.asked, held.granted or held.dropped) for held in client.held]
+    asked += [(one.at, one.acknowledged) for one in client.said if one.qos]
+    for at, answered in sorted(asked, key=lambda one: one[0]):
+        if at <= due:
+            due = max(due, inf if answered is None else answered + SHORTLY)
+    return due
+
+
+def _is_to_have(one: Said, client: Client, clients: list[Client], gone: float, due: float) -> bool:
+    """Whether it has subscribed without the master, to what another client held when that went."""
+    new = [held for held in client.held if held.alone and _matches(held, one) and not is_shared(held.filter)]
+    new = [held for held in new if _is_held(held, client, one.at, due)]
+    old = [held for other in clients for held in other.held if not held.alone and _is_held(held, other, gone, due)]
+    return any(held.filter == before.filter for held in new for before in old)
+
+
+def _is_held(held: Held, client: Client, start: float, end: float) -> bool:
+    """Whether a client held a filter all of a time, and was connected since it was granted."""
+    if held.granted is None or held.granted > start or (held.dropped is not None and held.dropped < end):
+        return False
+    return any(begun <= held.granted and (ended is None or ended >= end) for begun, ended in client.connected)
 
 
 def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
@@ -148,14 +201,23 @@ def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client
 def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
     if not _matches(held, one) or held.granted is None:
         return False
-    if (terms.due(held.granted) if held.alone else held.granted) > one.at:
-        return False  # before its node had reached the master again nobody promised anything
+    if held.granted > one.at or (held.alone and not _counts_alone(held.granted, one, terms)):
+        return False
     due = terms.due_of(one)
     if any(one.at <= loss for loss in client.losses) or any(held.asked <= loss for loss in client.losses):
         return False
     if held.dropped is not None and (held.dropped < due or not _was_connected(client, one, terms)):
         return False  # what waited for it may have been given up with the filter
     return bool(client.expiry) or _was_connected(client, one, terms)
+
+
+def _counts_alone(granted: float, one: Said, terms: Terms) -> bool:
+    """Whether a subscription without the master counts for a publication.
+
+    Its node has reached the master again since; or nothing but the master fails at all, which is gone for both.
+    """
+    gone = terms.headless_at(one.at) if len(terms.troubles) == 1 else None
+    return terms.due(granted) <= one.at or (gone is not None and gone[0] <= granted)
 
 
 def _may(held: Held, one: Said, at: float | None, terms: Terms) -> bool:
