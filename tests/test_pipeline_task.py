@@ -9,7 +9,7 @@ SEEN = "process BIGINT, left_alone BIGINT"
 
 
 def tasks(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
-    """Of batches and of groups; each tells its worker, and how many objects the collector does not look at there."""
+    """Work on batches and on groups, which tells its worker and how many objects the collector leaves alone there."""
 
     def seen() -> dict[str, list[int]]:  # in here, since workers do not know this file
         import gc

@@ -165,7 +165,7 @@ def test_the_oracle_notices():
 
 
 def test_the_oracle_notices_what_comes_late_while_the_master_is_gone():
-    """To who has subscribed since: at once where another holds the filter, when all is mended with QoS 1 else."""
+    """Clients that have subscribed since get it at once where another holds the filter, else when all is mended."""
     world = Cluster(3, seed=5)
     world.start()
     old, new, third = (world.client(name, node) for node, name in enumerate(("old", "new", "third")))

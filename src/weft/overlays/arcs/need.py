@@ -2,9 +2,10 @@
 
 measurements.csv has a row a command that was run (benchmarks/scale.py writes it): nodes and subscriptions of the
 instance, the processor seconds of its own process, which no further core helps, and those of all others (Java and the
-tasks), the memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by a + b S + c n
-log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is negative, and errors
-count in proportion; a few seconds, which what is started takes more than what is counted, count as ten.
+tasks), the memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by
+a + b S + c n log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is
+negative, and errors count in proportion; a few seconds, which what is started takes more than what is counted, count as
+ten.
 """
 
 import csv

@@ -8,10 +8,10 @@
 
 The greedy takes the links of highest contribution wherever they are. Arcs that were done one after the other to their
 ends would spend the places of much-wanted nodes on small contributions. So arcs are done in rounds, each of which takes
-what contributes a certain amount at least (a threshold greedy, as that of Kumar et al., SPAA 2013), and the heavy nodes,
-whose places everybody wants, before all others and to their end. Between rounds one process accepts what was proposed,
-so far as nodes have places left; it holds the finger table, a number for every node and phase. All else is done range by
-range, and the result does not depend on where.
+what contributes a certain amount at least (a threshold greedy, as that of Kumar et al., SPAA 2013), and the heavy
+nodes, whose places everybody wants, before all others and to their end. Between rounds one process accepts what was
+proposed, so far as nodes have places left; it holds the finger table, a number for every node and phase. All else is
+done range by range, and the result does not depend on where.
 """
 
 from functools import partial

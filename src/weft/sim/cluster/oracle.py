@@ -117,7 +117,7 @@ def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
 
 
 def _late(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
-    """Who has subscribed while the master was gone, and has not got it before it was back."""
+    """Clients that have subscribed while the master was gone, and have not got it before it was back."""
     gone = terms.headless_at(one.at)
     if gone is None:
         return
