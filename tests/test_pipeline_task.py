@@ -32,4 +32,4 @@ def test_what_a_worker_has_loaded_is_left_alone_from_its_second_task_on_and_noth
         assert later
         for counts in later:
             assert counts[0] > 10_000
-            assert len(set(counts)) == 1, "what later tasks make is garbage when they are done"
+            assert max(counts) == counts[0], "what later tasks make is garbage when they are done"
