@@ -296,3 +296,59 @@ def test_a_node_that_is_back_gets_what_waited_for_its_way_into_a_tree_while_it_w
     world.connect(reader, 2)
     world.wait(1.0)
     assert payloads(reader) == [b"hi"]
+
+
+def publish_unheard(world):
+    """A client that does not hear that its node has what it has published with QoS 2, and who gets that.
+
+    The node's disk has it, and is full.
+    """
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.wires.cut("n1", "mover")
+    mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    assert mover.said[0].acknowledged is None
+    return mover, reader
+
+
+def test_qos_2_said_again_elsewhere_is_known_there_from_a_node_whose_disk_is_full(world):
+    """That cannot say yet that it has given the session away; the client is let in without it."""
+    mover, reader = publish_unheard(world)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    assert mover.said[0].acknowledged is not None
+    world.nodes[1].disk.capacity = None
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_qos_2_said_again_to_a_node_that_could_not_give_the_session_away_is_known_there(world):
+    mover, reader = publish_unheard(world)
+    mover.connect(world.nodes[0])
+    world.wait(1.0)
+    world.wires.mend("n1", "mover")
+    mover.connect(world.nodes[1])
+    world.wait(7.0)
+    world.nodes[1].disk.capacity = None
+    world.wait(10.0)
+    assert mover.said[0].acknowledged is not None
+    assert payloads(reader) == [b"hi"]
+
+
+def test_qos_2_said_again_elsewhere_is_news_there_if_the_disk_of_its_node_does_not_have_it(world):
+    """Else the client would forget it, and so would that node with its power."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    mover.publish("t", b"hi", 2)
+    world.wait(0.1)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].disk.capacity = None
+    world.nodes[1].start()
+    world.settle()
+    assert mover.said[0].acknowledged is not None
+    assert payloads(reader) == [b"hi"]

@@ -19,7 +19,7 @@ from weft.broker.figure import Figures
 from weft.broker.outbox import PUBLISHING, Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
-from weft.broker.record import ReceiptCleared
+from weft.broker.record import ReceiptCleared, ReceiptNoted
 from weft.broker.retained import SYS, RetainedMessages
 from weft.broker.session import Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
@@ -86,6 +86,13 @@ class Inbound:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
         self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
 
+    def note(self, session: Session, identifiers: tuple[int, ...]) -> None:
+        """What has come under these is known already."""
+        for packet_id in identifiers:
+            if packet_id not in session.received:
+                self._outbox.append(ReceiptNoted(session.client, packet_id))
+                session.received[packet_id] = self._outbox.position
+
     def _topic(self, connection: Connection, packet: Publish) -> str:
         if Property.TOPIC_ALIAS not in packet.properties:
             return packet.topic
@@ -142,22 +149,23 @@ class Inbound:
     ) -> None:
         before = self._outbox.position
         if packet.qos == 2:
-            self._note(connection, session, packet.packet_id)
+            self._bound(connection, session)
         receipt = packet.packet_id if packet.qos == 2 and session.persistent else 0
         matched = self._distribution.accept(publication, now, receipt)
         if not packet.qos:
             return
+        if packet.qos == 2:
+            session.received[packet.packet_id] = self._outbox.position
         is5 = connection.version is Version.V5
         reason = Reason.NO_MATCHING_SUBSCRIBERS if is5 and not matched else Reason.SUCCESS
         made = Puback if packet.qos == 1 else Pubrec
         promised = self._outbox.position > before or session.persistent
         self._answer(connection, made(packet.packet_id, reason), promised)
 
-    def _note(self, connection: Connection, session: Session, packet_id: int) -> None:
+    def _bound(self, connection: Connection, session: Session) -> None:
         if connection.version is Version.V5 and len(session.received) >= self._parameters.receive_maximum:
             most = self._parameters.receive_maximum
             raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
-        session.received[packet_id] = None
 
     def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
         assert connection.version is not None

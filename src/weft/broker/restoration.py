@@ -70,6 +70,7 @@ class Restoration:
                 if event.known is None:
                     self._give_way(session, event.had)
                 self._merge(session, kept, event.had)
+            session.received |= dict.fromkeys(kept.received, self._outbox.position)
             session.had |= dict.fromkeys(event.had, inf)
             session.gathering |= event.partial
             taken.append(session)
@@ -110,7 +111,7 @@ class Restoration:
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
         waiting = [one for one in waiting if one.publication.origin not in there and _is_wanted(session, one)]
         self._renumber(kept)
-        session.received |= dict.fromkeys(kept.received)
+        session.received |= dict.fromkeys(kept.received, 0)
         for delivery in self._reopen(session, kept, had):
             if _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)

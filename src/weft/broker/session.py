@@ -52,7 +52,8 @@ class Session:
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
-        self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
+        # QoS 2 from the client: identifiers that it has not released, and where the journal has what came under them
+        self.received: dict[int, int] = {}
         self.next_id = 1
         # In a network: publications that it was given, here or at a node before, and since when they cannot come again
         self.had: dict[Origin, float] = {}

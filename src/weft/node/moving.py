@@ -28,6 +28,11 @@ What had come here before the session did, and is sent again because the other n
 The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
 gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
 who gave gives again. A client who wants no session (clean) has it ended there instead.
+
+A disk that is full or slow may keep the other node from answering until the client is let in without its session, and
+says again with QoS 2 what nobody has acknowledged. It would travel as another publication: so the other node says at
+once what of that its disk has (SessionComing). To a client that comes back before its session has got anywhere, this
+node says that itself.
 """
 
 from collections import deque
@@ -39,6 +44,7 @@ from weft.broker import record as r
 from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import ALL, Admitted, Close, Event, SessionArrived, SessionClaimed
+from weft.broker.effect import SessionComing as ComingHere
 from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
@@ -59,6 +65,7 @@ from weft.wire.frame import (
     Frame,
     Owned,
     SessionAt,
+    SessionComing,
     SessionGathered,
     SessionMoved,
     SessionTaken,
@@ -113,6 +120,7 @@ class Trail:
     filters: FilterIndex[bool]
     had: dict[Origin, None]  # what it was given while it was here, and what was sent after it
     position: int  # of the journal, which is to be written up to there before the session is said to have gone
+    received: dict[int, int]  # as the session has it
 
     @property
     def client(self) -> str:
@@ -311,6 +319,12 @@ class Moving:
         self._promise(position, MASTER, 0, SessionGathered(frame.client, source))
         self._welcome(frame.client, now)
 
+    def foresee(self, source: int, frame: SessionComing, now: float) -> None:
+        """The other node cannot give it yet. Its client may be let in before: what it says again is no news."""
+        fetch = self._fetches.get((frame.client, source))
+        if fetch is not None and fetch.token == frame.token and fetch.known is None and not fetch.clean:
+            self._happen(ComingHere(frame.client, frame.received), now)
+
     def let_go(self, frame: SessionTaken) -> None:
         """The other node has it on its disk."""
         trail = self._trails.get(frame.client)
@@ -366,7 +380,7 @@ class Moving:
         self._restored = frozenset(clients)
         self._deadlines.at(now + self._parameters.linger, lambda _: self._forget_restored())
         for one in given.values():
-            self._lay(one, now)
+            self._lay(one, now, _received(one))
         for each in fetching.values():
             if each.node == NOBODY:
                 self._asked[next(self._tokens)] = _Arrival(each.client, False, None, is_kept=True)
@@ -417,6 +431,7 @@ class Moving:
             self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:
             self._make(session, known, now)
+            self._remember(arrival.client, now)
             complete = GatheredHere(arrival.client)
             self._deadlines.at(now + self._parameters.moving, lambda then: self._happen(complete, then))
         there = [self._fetches[arrival.client, node] for node, _, is_up in places if is_up]
@@ -497,7 +512,7 @@ class Moving:
         self._figures.sessions_given += 1
         given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
         self._keep(given)
-        self._lay(given, now)
+        self._lay(given, now, dict(session.received) if session is not None else {})
         self._happen(MovedAway(client), now)
 
     def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
@@ -516,16 +531,24 @@ class Moving:
         given = record.Given(frame.client, source, ring_id, (), (), (), ())
         if trail is not None:
             given, position = trail.given, trail.position
+            self._announce(source, ring_id, frame, trail)
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
             self._promise(position, source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
-    def _lay(self, given: record.Given, now: float) -> None:
+    def _announce(self, source: int, ring_id: int, frame: FetchSession, trail: Trail) -> None:
+        """Say what the client is not to say again, if the disk knows that, and not yet that the session has gone."""
+        known = tuple(packet_id for packet_id, position in trail.received.items() if position <= self._synced)
+        if known and trail.position > self._synced:
+            self._send(source, ring_id, SessionComing(frame.client, frame.token, known))
+
+    def _lay(self, given: record.Given, now: float, received: dict[int, int]) -> None:
         """What comes for a session that leaves goes after it."""
         filters: FilterIndex[bool] = FilterIndex()
         for pattern in given.filters:
             filters.setdefault(pattern, lambda: True)
-        trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had), self._broker.position)
+        had, position = dict.fromkeys(given.had), self._broker.position
+        trail = self._trails[given.client] = Trail(given, filters, had, position, received)
         self._replan()
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
@@ -551,6 +574,12 @@ class Moving:
         made_here = self._broker.session(session.client)
         if made_here is not None and known is None:
             made_here.unsure = True  # who comes before it is gathered waits too
+
+    def _remember(self, client: str, now: float) -> None:
+        """Its client comes back, and nobody has said that the session which went from here has got there."""
+        trail = self._trails.get(client)
+        if trail is not None and trail.given.records:
+            self._happen(ComingHere(client, tuple(trail.received)), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
@@ -637,6 +666,11 @@ def _trailed(session: Session | None) -> tuple[str, ...]:
     """The filters for which something may come that must go after a session."""
     subscriptions = session.subscriptions.values() if session is not None else ()
     return tuple(one.filter for one in subscriptions if one.qos and not is_shared(one.filter))
+
+
+def _received(given: record.Given) -> dict[int, int]:
+    """As the session had it that was given away, and is on the disk."""
+    return {one.packet_id: 0 for one in map(r.decode, given.records) if isinstance(one, r.ReceiptNoted)}
 
 
 def _fetching(fetch: _Fetch) -> record.Fetching:
