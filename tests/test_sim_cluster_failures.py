@@ -352,3 +352,18 @@ def test_qos_2_said_again_elsewhere_is_news_there_if_the_disk_of_its_node_does_n
     world.settle()
     assert mover.said[0].acknowledged is not None
     assert payloads(reader) == [b"hi"]
+
+
+def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_released_it(world):
+    """What another node knows of it is old: a publication under it would be acknowledged, and go nowhere."""
+    mover, reader = publish_unheard(world)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    world.nodes[1].disk.capacity = None
+    world.wait(5.0)
+    assert world.nodes[1].node._moving.trail("mover").given.records == ()
+    mover._last_id = mover.said[0].packet_id - 1
+    again = mover.publish("t", b"again", 2)
+    world.wait(1.0)
+    assert again.packet_id == mover.said[0].packet_id
+    assert payloads(reader) == [b"hi", b"again"]

@@ -21,7 +21,7 @@ from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
 from weft.broker.record import ReceiptCleared, ReceiptNoted
 from weft.broker.retained import SYS, RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import LATE, Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
@@ -64,7 +64,7 @@ class Inbound:
         topic = self._topic(connection, packet)
         self._check(topic, packet)
         publication = _make_publication(topic, packet, session.client, now)
-        if packet.qos == 2 and packet.packet_id in session.received:
+        if packet.qos == 2 and _is_known(session, packet):
             if self._parameters.linked:
                 self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
@@ -172,6 +172,16 @@ class Inbound:
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if promised else self._outbox.send
         send(connection, encode(packet, connection.version))
+
+
+def _is_known(session: Session, packet: Publish) -> bool:
+    """Whether it has come before, as far as is known.
+
+    In a network what came under an identifier at another node may be heard of when the client has released that here,
+    and uses the identifier for something else: if it says the same again, it says so.
+    """
+    position = session.received.get(packet.packet_id)
+    return position is not None and (position != LATE or packet.dup)
 
 
 def _make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:
