@@ -191,7 +191,7 @@ def test_designs_are_measured_by_size(
             patch.setattr(signal, "signal", lambda *_: None)
             with suppress(SystemExit):
                 cli.main()
-        return scale.Cost(1.0, 10**9, 10**6, 2.0, json.loads(output.getvalue()))
+        return scale.Cost(1.0, 10**9, 10**6, 2.0, 3.0, json.loads(output.getvalue()))
 
     table = tmp_path / "measurements.csv"
     table.write_text(scale.MEASUREMENTS.read_text())

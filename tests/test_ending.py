@@ -46,9 +46,10 @@ def wait_for(condition: Callable[[], object], process: "subprocess.Popen[str] | 
         time.sleep(0.02)
 
 
-def hear_interrupts() -> None:
-    """Undo what a shell does to a job in the background, such as these tests may be."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def hear_signals() -> None:
+    """Undo what a shell or nohup does to a job in the background, such as these tests may be."""
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 class Started:
@@ -68,7 +69,7 @@ class Started:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=hear_interrupts,
+            preexec_fn=hear_signals,
         )
 
     def wait_for(self, condition: Callable[[], object]) -> None:
