@@ -337,21 +337,37 @@ def test_qos_2_said_again_to_a_node_that_could_not_give_the_session_away_is_know
     assert payloads(reader) == [b"hi"]
 
 
-def test_qos_2_said_again_elsewhere_is_news_there_if_the_disk_of_its_node_does_not_have_it(world):
-    """Else the client would forget it, and so would that node with its power."""
+@pytest.mark.parametrize("has_lost", [False, True])
+def test_a_client_waits_for_a_node_that_has_taken_qos_2_and_may_lose_it(world, has_lost):
+    """Acknowledged elsewhere it could be lost with that node's power, and taken as another it could come twice."""
     mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
     world.subscribe(reader, "t", 2)
     world.nodes[1].disk.capacity = world.nodes[1].disk.used
     mover.publish("t", b"hi", 2)
     world.wait(0.1)
-    world.connect(mover, 0)
-    world.wait(1.0)
-    world.nodes[1].crash()
+    mover.connect(world.nodes[0])
+    world.wait(8.0)
+    assert not mover.is_connected
+    if has_lost:
+        world.nodes[1].crash()
     world.nodes[1].disk.capacity = None
-    world.nodes[1].start()
-    world.settle()
+    if has_lost:
+        world.nodes[1].start()
+    world.wait(5.0)
     assert mover.said[0].acknowledged is not None
     assert payloads(reader) == [b"hi"]
+
+
+def test_a_client_does_not_wait_for_a_node_that_may_lose_what_it_has_taken_and_is_gone(world):
+    mover = world.client("mover", 1, clean=False)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    mover.publish("t", b"hi", 2)
+    world.wait(0.1)
+    mover.connect(world.nodes[0])
+    world.wait(8.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    assert mover.said[0].acknowledged is not None
 
 
 def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_released_it(world):

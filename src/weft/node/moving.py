@@ -31,8 +31,9 @@ who gave gives again. A client who wants no session (clean) has it ended there i
 
 A disk that is full or slow may keep the other node from answering until the client is let in without its session, and
 says again with QoS 2 what nobody has acknowledged. It would travel as another publication: so the other node says at
-once what of that its disk has (SessionComing). To a client that comes back before its session has got anywhere, this
-node says that itself.
+once what of that its disk has (SessionComing). If it has taken more than its disk has, the client waits as long as it
+says so: it will pass that on, or lose it with its power, and nobody knows which. Where a client comes back before its
+session has got anywhere, this node knows that itself.
 """
 
 from collections import deque
@@ -49,7 +50,7 @@ from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
 from weft.broker.publication import Origin
-from weft.broker.session import Session
+from weft.broker.session import LATE, Session
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.directory import Directory
@@ -100,6 +101,7 @@ class _Fetch:
     clean: bool = False
     token: int = 0
     position: int = -1  # of the journal, which is to be written up to there first
+    awaited: float = 0.0  # until when the client waits for it, longer than for others
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -324,6 +326,8 @@ class Moving:
         fetch = self._fetches.get((frame.client, source))
         if fetch is not None and fetch.token == frame.token and fetch.known is None and not fetch.clean:
             self._happen(ComingHere(frame.client, frame.received), now)
+            if not frame.whole:
+                fetch.awaited = now + 2 * self._parameters.patience  # the other is asked again meanwhile
 
     def let_go(self, frame: SessionTaken) -> None:
         """The other node has it on its disk."""
@@ -454,7 +458,11 @@ class Moving:
         """A client may have to wait for its session, but not for ever."""
 
         def lose_patience(then: float) -> None:
-            if self._guests.get(client) == connection:
+            if self._guests.get(client) != connection:
+                return
+            if any(fetch.awaited > then for fetch in self._fetches_of(client)):
+                self._deadlines.at(then + self._parameters.patience, lose_patience)
+            else:
                 self._hold_back(client, then)
                 self._open_door(client, then)
 
@@ -512,7 +520,7 @@ class Moving:
         self._figures.sessions_given += 1
         given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
         self._keep(given)
-        self._lay(given, now, dict(session.received) if session is not None else {})
+        self._lay(given, now, _unreleased(session))
         self._happen(MovedAway(client), now)
 
     def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
@@ -539,8 +547,9 @@ class Moving:
     def _announce(self, source: int, ring_id: int, frame: FetchSession, trail: Trail) -> None:
         """Say what the client is not to say again, if the disk knows that, and not yet that the session has gone."""
         known = tuple(packet_id for packet_id, position in trail.received.items() if position <= self._synced)
-        if known and trail.position > self._synced:
-            self._send(source, ring_id, SessionComing(frame.client, frame.token, known))
+        if trail.received and trail.position > self._synced:
+            is_whole = len(known) == len(trail.received)
+            self._send(source, ring_id, SessionComing(frame.client, frame.token, known, is_whole))
 
     def _lay(self, given: record.Given, now: float, received: dict[int, int]) -> None:
         """What comes for a session that leaves goes after it."""
@@ -666,6 +675,12 @@ def _trailed(session: Session | None) -> tuple[str, ...]:
     """The filters for which something may come that must go after a session."""
     subscriptions = session.subscriptions.values() if session is not None else ()
     return tuple(one.filter for one in subscriptions if one.qos and not is_shared(one.filter))
+
+
+def _unreleased(session: Session | None) -> dict[int, int]:
+    """What its client has said with QoS 2, and says again if it is let in elsewhere."""
+    received = session.received.items() if session is not None else ()
+    return {packet_id: position for packet_id, position in received if position != LATE}
 
 
 def _received(given: record.Given) -> dict[int, int]:

@@ -501,6 +501,7 @@ class SessionComing(Frame):
     client: str
     token: int
     received: tuple[int, ...]  # identifiers of QoS 2 that the client has not released, whose publications it does know
+    whole: bool  # it knows all; others the client would say again, as others, and the giver would pass both on
 
 
 @dataclass(frozen=True, slots=True)
