@@ -439,14 +439,21 @@ def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_
     assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == []
 
 
-@pytest.mark.parametrize("known", [None, frozenset()])
-def test_an_identifier_that_comes_after_the_client_is_forgotten_when_it_leaves(known: frozenset[str] | None) -> None:
+@pytest.mark.parametrize(
+    ("event", "left"),
+    [
+        (lambda: e.SessionArrived(said_elsewhere(), known=None), [5]),
+        (lambda: e.SessionArrived(said_elsewhere(), known=frozenset()), []),
+        (lambda: e.SessionComing("c", (5,)), [5]),
+        (lambda: e.SessionComing("c", (5,), late=True), []),
+    ],
+)
+def test_an_identifier_that_comes_after_the_client_is_forgotten_when_it_leaves(event, left: list[int]) -> None:
     """It has said again by then what it had not released, and may use the identifier for something else."""
     house, one = node()
-    house.tell(e.SessionArrived(said_elsewhere(), known=known))
+    house.tell(event())
     assert list(house.broker.session("c").received) == [5]
     one.vanish()
-    left = [5] if known is None else []
     assert list(house.broker.session("c").received) == left
     assert list(house.restored().session("c").received) == left
 

@@ -383,3 +383,28 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     world.wait(1.0)
     assert again.packet_id == mover.said[0].packet_id
     assert payloads(reader) == [b"hi", b"again"]
+
+
+def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
+    """Its node has forgotten with its power that who asked for it has it."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5
+    reader.connect(world.nodes[0])
+    moving = world.nodes[1].node._moving
+    world.wait_until(lambda: (trail := moving.trail("reader")) is not None and not trail.given.records)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    assert world.nodes[1].node._moving.trail("reader").given.records
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    again = world.client("reader", 1, clean=False)
+    world.wait(1.0)
+    assert again.present == [False]
+    assert payloads(again) == []
+    assert world.nodes[1].node._moving.trail("reader") is None

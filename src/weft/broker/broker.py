@@ -376,7 +376,7 @@ class Broker:
     def _foresee(self, event: e.SessionComing, now: float) -> None:
         session = self._sessions.get(event.client)
         if session is not None:
-            self._inbound.note(session, event.received)
+            self._inbound.note(session, event.received, event.late)
 
     def _gather(self, event: e.SessionGathered, now: float) -> None:
         session = self._sessions.get(event.client)

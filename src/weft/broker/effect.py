@@ -133,6 +133,7 @@ class SessionComing(Event):
 
     client: str
     received: tuple[int, ...]  # identifiers of QoS 2 that it has not released
+    late: bool = False  # it may have done so since, at yet another node
 
 
 @dataclass(frozen=True, slots=True)

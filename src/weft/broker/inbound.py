@@ -86,12 +86,12 @@ class Inbound:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
         self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
 
-    def note(self, session: Session, identifiers: tuple[int, ...]) -> None:
+    def note(self, session: Session, identifiers: tuple[int, ...], late: bool) -> None:
         """What has come under these is known already."""
         for packet_id in identifiers:
             if packet_id not in session.received:
                 self._outbox.append(ReceiptNoted(session.client, packet_id))
-                session.received[packet_id] = self._outbox.position
+                session.received[packet_id] = LATE if late else self._outbox.position
 
     def _topic(self, connection: Connection, packet: Publish) -> str:
         if Property.TOPIC_ALIAS not in packet.properties:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from weft.broker.connection import Connection
 
 IDENTIFIERS = 65_535
-LATE = 2**63  # in the place of a position: the client has been here since, and may have released it
+LATE = 2**63  # in the place of a position: the client may have released it since, here or elsewhere
 
 
 class Session:

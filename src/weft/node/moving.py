@@ -205,7 +205,9 @@ class Moving:
         places = [place for place in news.places if place[2] or session is not None]
         if places:
             self._claim(arrival, news.owner, places, session, now)
-        elif not arrival.clean:
+        elif session is None or arrival.clean:
+            self._erase(arrival.client)  # it has ended
+        else:
             self._take_back(arrival.client, now)
         if (here := self._broker.session(arrival.client)) is not None:
             self._directory.note_session(arrival.client, here)
@@ -510,7 +512,9 @@ class Moving:
         session = self._broker.session(client)
         if session is None and not rest:
             return
-        if session is not None and (before := self._trails.get(client)) is not None:  # nobody has taken that
+        before, received = self._trails.get(client), _unreleased(session)
+        if session is not None and before is not None:  # nobody has taken that
+            received = before.received | received
             self._arrive(client, frozenset(session.subscriptions), before.given.records, before.given.had, now)
         ended = [one for one in rest if one.clean and session is not None]
         for one in ended:
@@ -520,7 +524,7 @@ class Moving:
         self._figures.sessions_given += 1
         given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
         self._keep(given)
-        self._lay(given, now, _unreleased(session))
+        self._lay(given, now, received)
         self._happen(MovedAway(client), now)
 
     def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
@@ -588,7 +592,7 @@ class Moving:
         """Its client comes back, and nobody has said that the session which went from here has got there."""
         trail = self._trails.get(client)
         if trail is not None and trail.given.records:
-            self._happen(ComingHere(client, tuple(trail.received)), now)
+            self._happen(ComingHere(client, tuple(trail.received), late=True), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
