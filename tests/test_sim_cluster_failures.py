@@ -408,3 +408,42 @@ def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
     assert again.present == [False]
     assert payloads(again) == []
     assert world.nodes[1].node._moving.trail("reader") is None
+
+
+def test_a_session_is_taken_back_from_a_node_that_is_forgotten_and_has_not_taken_it(world):
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5  # until then it does not answer
+    reader.connect(world.nodes[0])
+    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.direction.ask("leave", node="n0", forget=True)
+    world.wait(2.0)
+    world.connect(reader, 1)
+    world.wait(2.0)
+    assert reader.present == [False, True]
+    assert payloads(reader) == [b"hi"]
+
+
+def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken_the_session(world):
+    mover, reader = publish_unheard(world)
+    world.nodes[1].disk.capacity = None
+    world.nodes[1].sync_seconds = 0.5
+    mover.connect(world.nodes[0])
+    moving = world.nodes[1].node._moving
+    world.wait_until(lambda: (trail := moving.trail("mover")) is not None and not trail.given.records)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.wait(5.0)
+    assert mover.said[0].released
+    assert world.nodes[1].node._moving.trail("mover").received
+    world.wires.mend("n1", "mover")
+    world.connect(mover, 1)
+    mover._last_id = mover.said[0].packet_id - 1
+    mover.publish("t", b"again", 2)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi", b"again"]
