@@ -9,9 +9,8 @@ TO_OTHERS  Of two arcs, chance lets one open fingers to the other. A component o
 TO_ELDERS  The largest component of a topic is its main one. Any other is joined by the arc of its first member, to the
            main one or to one whose first member comes earlier on the ring: its elders. So every component but the main
            one gets one link, and the links of all arcs are a tree of the topic.
-TO_MAIN    Components are joined to the main one only, by every arc where they have members.
 FROM_MAIN  The other way round, for nodes that have no phases left: members of the main component open fingers. Which
-           arc does that for a component is decided by a hash.
+           arc does that for a component is decided by a hash, another one each time.
 
 Of the subscribers outside an arc sees SEEN, at even distances in the list of subscribers, and of these takes
 REPRESENTATIVES with a free place, those of least hash. The hash is of the node and the arc: one node stands for several
@@ -28,7 +27,7 @@ from weft.kernels.random import below, mix, stream
 
 SEEN = 256
 REPRESENTATIVES = 32
-TO_ELDERS, TO_MAIN, FROM_MAIN, TO_OTHERS = 0, 1, 2, 3  # ways to join
+TO_ELDERS, FROM_MAIN, TO_OTHERS = 0, 1, 2  # ways to join
 ELDER = -1  # the key of all elders together
 FINISHED = -2
 

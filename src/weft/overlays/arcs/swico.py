@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.arcs.elder import FROM_MAIN, TO_ELDERS, TO_MAIN, TO_OTHERS, accept
+from weft.kernels.arcs.elder import FROM_MAIN, TO_ELDERS, TO_OTHERS, accept
 from weft.kernels.arcs.publisher import propose
 from weft.kernels.greedy.constraint import fingers
 from weft.model.instance import Instance
@@ -43,11 +43,7 @@ HEAVY_SUBSCRIPTIONS = 4_000_000  # and with at most so many subscriptions in all
 ANY_NUMBER = 2**30  # of places
 
 # Of every round what a finger contributes at the least, and the joins across arcs after those within.
-ROUNDS = (
-    (4, (TO_OTHERS,)),
-    (2, (TO_OTHERS, TO_OTHERS)),
-    (1, (TO_ELDERS, FROM_MAIN, TO_MAIN, FROM_MAIN, TO_MAIN, FROM_MAIN)),
-)
+ROUNDS = ((4, (TO_OTHERS,)), (2, (TO_OTHERS,)), (1, (TO_ELDERS, *4 * (FROM_MAIN,))))
 
 
 class Woven(NamedTuple):
