@@ -87,31 +87,32 @@ def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, 
         design = run(scratch, "design", instance, *how, *engine)
         meta = json.loads((overlay / "meta.json").read_text())
         times = [seconds for step in meta.get("task_seconds", {}).values() for seconds in step]
+        tasks = sum(times), max(times, default=0.0)
         rows.append(
-            report(nodes, subscriptions, f"{name} design", design, times, tco=design.result["tco_support_ratio"])
+            report(nodes, subscriptions, f"{name} design", design, *tasks, tco=design.result["tco_support_ratio"])
         )
         if arc:
             divided = design.seconds, meta.get("task_seconds", {})
         woven = run(
             scratch, "weave", instance, overlay, "--out", trees, "--force", "--engine", "spark", "--master", MASTER
         )
-        rows.append(report(nodes, subscriptions, f"{name} weave", woven, [woven.result["task_seconds"]]))
+        tasks = woven.result["task_seconds"], woven.result["longest_task_seconds"]
+        rows.append(report(nodes, subscriptions, f"{name} weave", woven, *tasks))
         if options.evaluate:
             cost = run(
                 scratch, "evaluate", instance, overlay, "--router", "weave", "--trees", trees,
                 "--publications", options.publications,
             )  # fmt: skip
-            rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, [], evaluation=cost.result))
+            rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, evaluation=cost.result))
     if options.write:
         write([row for row in rows if row["command"].startswith("divided ")])
     return divided
 
 
-def report(nodes, subscriptions, command, cost, times, tco=None, evaluation=None) -> dict:
-    spent = sum(times)
+def report(nodes, subscriptions, command, cost, spent=0.0, longest=0.0, tco=None, evaluation=None) -> dict:
     overhead, path = ("", "") if evaluation is None else (relays(evaluation), f"{evaluation['average_path']:.3f}")
     print(
-        f"| {nodes:,} | {command} | {cost.seconds:.0f} s | {spent:.0f} | {max(times, default=0):.1f} "
+        f"| {nodes:,} | {command} | {cost.seconds:.0f} s | {spent:.0f} | {longest:.1f} "
         f"| {cost.memory_bytes / 1e9:.1f} GB | {cost.disk_bytes / 1e9:.1f} GB "
         f"| {'' if tco is None else f'{tco:.4f}'} | {overhead} | {path} |",
         flush=True,
