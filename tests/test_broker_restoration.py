@@ -412,3 +412,58 @@ def test_shared_subscriptions_are_counted() -> None:
     assert (figures.subscriptions, figures.shared_subscriptions) == (2, 1)
     one.say(p.Unsubscribe(2, ("$share/g/t",)))
     assert (figures.subscriptions, figures.shared_subscriptions) == (1, 0)
+
+
+def said_elsewhere() -> tuple[bytes, ...]:
+    """A session whose client has published with QoS 2, and has not released it."""
+    there, far = node()
+    far.say(p.Publish("t", b"said", 2, packet_id=5))
+    return there.broker.export("c")
+
+
+@pytest.mark.parametrize("dup", [False, True])
+def test_an_identifier_that_comes_after_the_client_is_of_what_is_said_again(dup: bool) -> None:
+    """The client may have released it here; under the same one it says something else then."""
+    house, one = node("t")
+    house.tell(e.SessionArrived(said_elsewhere(), known=frozenset()))
+    heard = one.say(p.Publish("t", b"5", 2, False, dup, 5))
+    assert [each.packet_id for each in heard if isinstance(each, p.Pubrec)] == [5]
+    assert payloads(heard) == ([] if dup else [("5", 2, False)])
+    assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == ([("5", 2, False)] if dup else [])
+
+
+def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_here() -> None:
+    house, one = node("t")
+    one.say(p.Publish("t", b"5", 2, False, False, 5))
+    house.tell(e.SessionArrived(said_elsewhere(), known=frozenset()))
+    assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "left"),
+    [
+        (lambda: e.SessionArrived(said_elsewhere(), known=None), [5]),
+        (lambda: e.SessionArrived(said_elsewhere(), known=frozenset()), []),
+        (lambda: e.SessionComing("c", (5,)), [5]),
+        (lambda: e.SessionComing("c", (5,), late=True), []),
+    ],
+)
+def test_an_identifier_that_comes_after_the_client_is_forgotten_when_it_leaves(event, left: list[int]) -> None:
+    """It has said again by then what it had not released, and may use the identifier for something else."""
+    house, one = node()
+    house.tell(event())
+    assert list(house.broker.session("c").received) == [5]
+    one.vanish()
+    assert list(house.broker.session("c").received) == left
+    assert list(house.restored().session("c").received) == left
+
+
+def test_what_a_client_has_said_where_its_session_is_to_come_from_is_no_news() -> None:
+    house, one = node("t")
+    house.tell(e.SessionComing("c", (5,)))
+    house.tell(e.SessionComing("stranger", (5,)))
+    assert list(house.restored().session("c").received) == [5]
+    heard = one.say(p.Publish("t", b"5", 2, False, True, 5))
+    assert [type(each) for each in heard] == [p.Pubrec]
+    assert one.say(p.Pubrel(5)) == [p.Pubcomp(5)]
+    assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == [("5", 2, False)]

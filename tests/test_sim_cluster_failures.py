@@ -296,3 +296,154 @@ def test_a_node_that_is_back_gets_what_waited_for_its_way_into_a_tree_while_it_w
     world.connect(reader, 2)
     world.wait(1.0)
     assert payloads(reader) == [b"hi"]
+
+
+def publish_unheard(world):
+    """A client that does not hear that its node has what it has published with QoS 2, and who gets that.
+
+    The node's disk has it, and is full.
+    """
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.wires.cut("n1", "mover")
+    mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    assert mover.said[0].acknowledged is None
+    return mover, reader
+
+
+def test_qos_2_said_again_elsewhere_is_known_there_from_a_node_whose_disk_is_full(world):
+    """That cannot say yet that it has given the session away; the client is let in without it."""
+    mover, reader = publish_unheard(world)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    assert mover.said[0].acknowledged is not None
+    world.nodes[1].disk.capacity = None
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_qos_2_said_again_to_a_node_that_could_not_give_the_session_away_is_known_there(world):
+    mover, reader = publish_unheard(world)
+    mover.connect(world.nodes[0])
+    world.wait(1.0)
+    world.wires.mend("n1", "mover")
+    mover.connect(world.nodes[1])
+    world.wait(7.0)
+    world.nodes[1].disk.capacity = None
+    world.wait(10.0)
+    assert mover.said[0].acknowledged is not None
+    assert payloads(reader) == [b"hi"]
+
+
+@pytest.mark.parametrize("has_lost", [False, True])
+def test_a_client_waits_for_a_node_that_has_taken_qos_2_and_may_lose_it(world, has_lost):
+    """Acknowledged elsewhere it could be lost with that node's power, and taken as another it could come twice."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    mover.publish("t", b"hi", 2)
+    world.wait(0.1)
+    mover.connect(world.nodes[0])
+    world.wait(8.0)
+    assert not mover.is_connected
+    if has_lost:
+        world.nodes[1].crash()
+    world.nodes[1].disk.capacity = None
+    if has_lost:
+        world.nodes[1].start()
+    world.wait(5.0)
+    assert mover.said[0].acknowledged is not None
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_client_does_not_wait_for_a_node_that_may_lose_what_it_has_taken_and_is_gone(world):
+    mover = world.client("mover", 1, clean=False)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    mover.publish("t", b"hi", 2)
+    world.wait(0.1)
+    mover.connect(world.nodes[0])
+    world.wait(8.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    assert mover.said[0].acknowledged is not None
+
+
+def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_released_it(world):
+    """What another node knows of it is old: a publication under it would be acknowledged, and go nowhere."""
+    mover, reader = publish_unheard(world)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    world.nodes[1].disk.capacity = None
+    world.wait(5.0)
+    assert world.nodes[1].node._moving.trail("mover").given.records == ()
+    mover._last_id = mover.said[0].packet_id - 1
+    again = mover.publish("t", b"again", 2)
+    world.wait(1.0)
+    assert again.packet_id == mover.said[0].packet_id
+    assert payloads(reader) == [b"hi", b"again"]
+
+
+def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
+    """Its node has forgotten with its power that who asked for it has it."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5
+    reader.connect(world.nodes[0])
+    moving = world.nodes[1].node._moving
+    world.wait_until(lambda: (trail := moving.trail("reader")) is not None and not trail.given.records)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    assert world.nodes[1].node._moving.trail("reader").given.records
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    again = world.client("reader", 1, clean=False)
+    world.wait(1.0)
+    assert again.present == [False]
+    assert payloads(again) == []
+    assert world.nodes[1].node._moving.trail("reader") is None
+
+
+def test_a_session_is_taken_back_from_a_node_that_is_forgotten_and_has_not_taken_it(world):
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5  # until then it does not answer
+    reader.connect(world.nodes[0])
+    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.direction.ask("leave", node="n0", forget=True)
+    world.wait(2.0)
+    world.connect(reader, 1)
+    world.wait(2.0)
+    assert reader.present == [False, True]
+    assert payloads(reader) == [b"hi"]
+
+
+def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken_the_session(world):
+    mover, reader = publish_unheard(world)
+    world.nodes[1].disk.capacity = None
+    world.nodes[1].sync_seconds = 0.5
+    mover.connect(world.nodes[0])
+    moving = world.nodes[1].node._moving
+    world.wait_until(lambda: (trail := moving.trail("mover")) is not None and not trail.given.records)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.wait(5.0)
+    assert mover.said[0].released
+    assert world.nodes[1].node._moving.trail("mover").received
+    world.wires.mend("n1", "mover")
+    world.connect(mover, 1)
+    mover._last_id = mover.said[0].packet_id - 1
+    mover.publish("t", b"again", 2)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi", b"again"]

@@ -21,6 +21,7 @@ WIDTHS = {  # bits of integer fields that are not a number of 64
     "parts": 8,
     "options": 8,
     "attempt": 16,
+    "received": 16,
     "node": 31,
     "sender": 31,
     "issuer": 31,

@@ -373,6 +373,11 @@ class Broker:
         for session in taken:
             self._outbound.fill(session, now)
 
+    def _foresee(self, event: e.SessionComing, now: float) -> None:
+        session = self._sessions.get(event.client)
+        if session is not None:
+            self._inbound.note(session, event.received, event.late)
+
     def _gather(self, event: e.SessionGathered, now: float) -> None:
         session = self._sessions.get(event.client)
         if session is not None and session.gathering:
@@ -415,6 +420,7 @@ class Broker:
         e.AccessChanged: _renew_access,
         e.SessionClaimed: _be_claimed,
         e.SessionArrived: _take_in,
+        e.SessionComing: _foresee,
         e.SessionGathered: _gather,
         e.SessionMoved: _let_move,
         e.Stopping: _stop,

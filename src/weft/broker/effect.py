@@ -128,6 +128,15 @@ class SessionArrived(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionComing(Event):
+    """More of the client's session comes later: what the client has said where that is, is no news here."""
+
+    client: str
+    received: tuple[int, ...]  # identifiers of QoS 2 that it has not released
+    late: bool = False  # it may have done so since, at yet another node
+
+
+@dataclass(frozen=True, slots=True)
 class SessionGathered(Event):
     """Nothing more of a session comes from other nodes, or not soon."""
 

@@ -19,9 +19,9 @@ from weft.broker.figure import Figures
 from weft.broker.outbox import PUBLISHING, Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
-from weft.broker.record import ReceiptCleared
+from weft.broker.record import ReceiptCleared, ReceiptNoted
 from weft.broker.retained import SYS, RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import LATE, Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
@@ -64,7 +64,7 @@ class Inbound:
         topic = self._topic(connection, packet)
         self._check(topic, packet)
         publication = _make_publication(topic, packet, session.client, now)
-        if packet.qos == 2 and packet.packet_id in session.received:
+        if packet.qos == 2 and _is_known(session, packet):
             if self._parameters.linked:
                 self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
@@ -85,6 +85,13 @@ class Inbound:
         else:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
         self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
+
+    def note(self, session: Session, identifiers: tuple[int, ...], late: bool) -> None:
+        """What has come under these is known already."""
+        for packet_id in identifiers:
+            if packet_id not in session.received:
+                self._outbox.append(ReceiptNoted(session.client, packet_id))
+                session.received[packet_id] = LATE if late else self._outbox.position
 
     def _topic(self, connection: Connection, packet: Publish) -> str:
         if Property.TOPIC_ALIAS not in packet.properties:
@@ -142,28 +149,39 @@ class Inbound:
     ) -> None:
         before = self._outbox.position
         if packet.qos == 2:
-            self._note(connection, session, packet.packet_id)
+            self._bound(connection, session)
         receipt = packet.packet_id if packet.qos == 2 and session.persistent else 0
         matched = self._distribution.accept(publication, now, receipt)
         if not packet.qos:
             return
+        if packet.qos == 2:
+            session.received[packet.packet_id] = self._outbox.position
         is5 = connection.version is Version.V5
         reason = Reason.NO_MATCHING_SUBSCRIBERS if is5 and not matched else Reason.SUCCESS
         made = Puback if packet.qos == 1 else Pubrec
         promised = self._outbox.position > before or session.persistent
         self._answer(connection, made(packet.packet_id, reason), promised)
 
-    def _note(self, connection: Connection, session: Session, packet_id: int) -> None:
+    def _bound(self, connection: Connection, session: Session) -> None:
         if connection.version is Version.V5 and len(session.received) >= self._parameters.receive_maximum:
             most = self._parameters.receive_maximum
             raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
-        session.received[packet_id] = None
 
     def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
         assert connection.version is not None
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if promised else self._outbox.send
         send(connection, encode(packet, connection.version))
+
+
+def _is_known(session: Session, packet: Publish) -> bool:
+    """Whether it has come before, as far as is known.
+
+    In a network what came under an identifier at another node may be heard of when the client has released that here,
+    and uses the identifier for something else: if it says the same again, it says so.
+    """
+    position = session.received.get(packet.packet_id)
+    return position is not None and (position != LATE or packet.dup)
 
 
 def _make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:

@@ -110,7 +110,7 @@ def restored(kept: Kept, session: Session) -> None:
     """Fill a session that has nothing yet, but for its subscriptions."""
     session.last, session.left, session.will = kept.last, kept.left, kept.will
     session.recorded = True
-    session.received = dict.fromkeys(kept.received)
+    session.received = dict.fromkeys(kept.received, 0)
     for delivery in kept.sent.values():
         session.inflight[delivery.packet_id] = delivery
     session.next_id = 1 + max(session.inflight, default=0) % 65_535

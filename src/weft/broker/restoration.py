@@ -13,7 +13,7 @@ from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft, Unsubscribed
 from weft.broker.recovery import Kept, Recovery, restored, session_records
 from weft.broker.retained import RetainedMessages
-from weft.broker.session import IDENTIFIERS, Session
+from weft.broker.session import IDENTIFIERS, LATE, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
@@ -59,6 +59,7 @@ class Restoration:
         taken = []
         for client, kept in recovery.sessions.items():
             session = self._sessions.get(client)
+            is_late = session is not None and event.known is not None
             if session is None:
                 self._renumber(kept)
                 session = self._make(client, kept)
@@ -70,6 +71,8 @@ class Restoration:
                 if event.known is None:
                     self._give_way(session, event.had)
                 self._merge(session, kept, event.had)
+            if not is_late:
+                session.received |= dict.fromkeys(kept.received, self._outbox.position)
             session.had |= dict.fromkeys(event.had, inf)
             session.gathering |= event.partial
             taken.append(session)
@@ -110,7 +113,7 @@ class Restoration:
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
         waiting = [one for one in waiting if one.publication.origin not in there and _is_wanted(session, one)]
         self._renumber(kept)
-        session.received |= dict.fromkeys(kept.received)
+        session.received = dict.fromkeys(kept.received, LATE) | session.received
         for delivery in self._reopen(session, kept, had):
             if _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from weft.broker.connection import Connection
 
 IDENTIFIERS = 65_535
+LATE = 2**63  # in the place of a position: the client may have released it since, here or elsewhere
 
 
 class Session:
@@ -52,7 +53,8 @@ class Session:
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
-        self.received: dict[int, None] = {}  # QoS 2 from the client: identifiers that it has not released
+        # QoS 2 from the client: identifiers that it has not released, and the positions of the journal that know them
+        self.received: dict[int, int] = {}
         self.next_id = 1
         # In a network: publications that it was given, here or at a node before, and since when they cannot come again
         self.had: dict[Origin, float] = {}

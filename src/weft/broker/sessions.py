@@ -9,8 +9,8 @@ from weft.broker.distribution import Distribution
 from weft.broker.effect import Effect, SessionGone, SessionHere
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
-from weft.broker.record import SessionEnded, SessionLeft, SessionOpened
-from weft.broker.session import Session
+from weft.broker.record import ReceiptCleared, SessionEnded, SessionLeft, SessionOpened
+from weft.broker.session import LATE, Session
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
@@ -73,12 +73,19 @@ class Sessions:
         session.resend = None
         self._figures.connected -= 1
         self._subscriptions.refresh(session)
+        self._forget_late(session)
         if session.persistent:
             self._outbox.append(SessionLeft(session.client, now, session.expiry))
             self._tell(SessionHere(session.client))
             self.await_return(session)
         else:
             self.end(session, now)
+
+    def _forget_late(self, session: Session) -> None:
+        """A client says again at once, when it is let in, what it has not released."""
+        for packet_id in [one for one, position in session.received.items() if position == LATE]:
+            del session.received[packet_id]
+            self._outbox.append(ReceiptCleared(session.client, packet_id))
 
     def await_return(self, session: Session) -> None:
         """End a session that nobody comes back to in time."""

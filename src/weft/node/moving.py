@@ -28,6 +28,12 @@ What had come here before the session did, and is sent again because the other n
 The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
 gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
 who gave gives again. A client who wants no session (clean) has it ended there instead.
+
+A disk that is full or slow may keep the other node from answering until the client is let in without its session, and
+says again with QoS 2 what nobody has acknowledged. It would travel as another publication: so the other node says at
+once what of that its disk has (SessionComing). If it has taken more than its disk has, the client waits as long as it
+says so: it will pass that on, or lose it with its power, and nobody knows which. Where a client comes back before its
+session has got anywhere, this node knows that itself.
 """
 
 from collections import deque
@@ -39,11 +45,12 @@ from weft.broker import record as r
 from weft.broker.broker import Broker
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import ALL, Admitted, Close, Event, SessionArrived, SessionClaimed
+from weft.broker.effect import SessionComing as ComingHere
 from weft.broker.effect import SessionGathered as GatheredHere
 from weft.broker.effect import SessionMoved as MovedAway
 from weft.broker.filter import FilterIndex
 from weft.broker.publication import Origin
-from weft.broker.session import Session
+from weft.broker.session import LATE, Session
 from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.directory import Directory
@@ -59,6 +66,7 @@ from weft.wire.frame import (
     Frame,
     Owned,
     SessionAt,
+    SessionComing,
     SessionGathered,
     SessionMoved,
     SessionTaken,
@@ -93,6 +101,7 @@ class _Fetch:
     clean: bool = False
     token: int = 0
     position: int = -1  # of the journal, which is to be written up to there first
+    awaited: float = 0.0  # until when the client waits for it, longer than for others
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -113,6 +122,7 @@ class Trail:
     filters: FilterIndex[bool]
     had: dict[Origin, None]  # what it was given while it was here, and what was sent after it
     position: int  # of the journal, which is to be written up to there before the session is said to have gone
+    received: dict[int, int]  # as the session has it
 
     @property
     def client(self) -> str:
@@ -195,7 +205,9 @@ class Moving:
         places = [place for place in news.places if place[2] or session is not None]
         if places:
             self._claim(arrival, news.owner, places, session, now)
-        elif not arrival.clean:
+        elif session is None or arrival.clean:
+            self._erase(arrival.client)  # it has ended
+        else:
             self._take_back(arrival.client, now)
         if (here := self._broker.session(arrival.client)) is not None:
             self._directory.note_session(arrival.client, here)
@@ -311,6 +323,14 @@ class Moving:
         self._promise(position, MASTER, 0, SessionGathered(frame.client, source))
         self._welcome(frame.client, now)
 
+    def foresee(self, source: int, frame: SessionComing, now: float) -> None:
+        """The other node cannot give it yet. Its client may be let in before: what it says again is no news."""
+        fetch = self._fetches.get((frame.client, source))
+        if fetch is not None and fetch.token == frame.token and fetch.known is None and not fetch.clean:
+            self._happen(ComingHere(frame.client, frame.received), now)
+            if not frame.whole:
+                fetch.awaited = now + 2 * self._parameters.patience  # the other is asked again meanwhile
+
     def let_go(self, frame: SessionTaken) -> None:
         """The other node has it on its disk."""
         trail = self._trails.get(frame.client)
@@ -366,7 +386,7 @@ class Moving:
         self._restored = frozenset(clients)
         self._deadlines.at(now + self._parameters.linger, lambda _: self._forget_restored())
         for one in given.values():
-            self._lay(one, now)
+            self._lay(one, now, _received(one))
         for each in fetching.values():
             if each.node == NOBODY:
                 self._asked[next(self._tokens)] = _Arrival(each.client, False, None, is_kept=True)
@@ -417,6 +437,7 @@ class Moving:
             self._keep(_fetching(fetch))
         if session is not None and not arrival.clean:
             self._make(session, known, now)
+            self._remember(arrival.client, now)
             complete = GatheredHere(arrival.client)
             self._deadlines.at(now + self._parameters.moving, lambda then: self._happen(complete, then))
         there = [self._fetches[arrival.client, node] for node, _, is_up in places if is_up]
@@ -439,7 +460,11 @@ class Moving:
         """A client may have to wait for its session, but not for ever."""
 
         def lose_patience(then: float) -> None:
-            if self._guests.get(client) == connection:
+            if self._guests.get(client) != connection:
+                return
+            if any(fetch.awaited > then for fetch in self._fetches_of(client)):
+                self._deadlines.at(then + self._parameters.patience, lose_patience)
+            else:
                 self._hold_back(client, then)
                 self._open_door(client, then)
 
@@ -487,7 +512,9 @@ class Moving:
         session = self._broker.session(client)
         if session is None and not rest:
             return
-        if session is not None and (before := self._trails.get(client)) is not None:  # nobody has taken that
+        before, received = self._trails.get(client), _unreleased(session)
+        if session is not None and before is not None:  # nobody has taken that
+            received = before.received | received
             self._arrive(client, frozenset(session.subscriptions), before.given.records, before.given.had, now)
         ended = [one for one in rest if one.clean and session is not None]
         for one in ended:
@@ -497,7 +524,7 @@ class Moving:
         self._figures.sessions_given += 1
         given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
         self._keep(given)
-        self._lay(given, now)
+        self._lay(given, now, received)
         self._happen(MovedAway(client), now)
 
     def _end_everywhere(self, client: str, rest: list[_Fetch], claim: int, now: float) -> None:
@@ -516,16 +543,25 @@ class Moving:
         given = record.Given(frame.client, source, ring_id, (), (), (), ())
         if trail is not None:
             given, position = trail.given, trail.position
+            self._announce(source, ring_id, frame, trail)
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
             self._promise(position, source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
 
-    def _lay(self, given: record.Given, now: float) -> None:
+    def _announce(self, source: int, ring_id: int, frame: FetchSession, trail: Trail) -> None:
+        """Say what the client is not to say again, if the disk knows that, and not yet that the session has gone."""
+        known = tuple(packet_id for packet_id, position in trail.received.items() if position <= self._synced)
+        if trail.received and trail.position > self._synced:
+            is_whole = len(known) == len(trail.received)
+            self._send(source, ring_id, SessionComing(frame.client, frame.token, known, is_whole))
+
+    def _lay(self, given: record.Given, now: float, received: dict[int, int]) -> None:
         """What comes for a session that leaves goes after it."""
         filters: FilterIndex[bool] = FilterIndex()
         for pattern in given.filters:
             filters.setdefault(pattern, lambda: True)
-        trail = self._trails[given.client] = Trail(given, filters, dict.fromkeys(given.had), self._broker.position)
+        had, position = dict.fromkeys(given.had), self._broker.position
+        trail = self._trails[given.client] = Trail(given, filters, had, position, received)
         self._replan()
         self._deadlines.at(now + self._parameters.linger, lambda _: self._end(trail))
 
@@ -551,6 +587,12 @@ class Moving:
         made_here = self._broker.session(session.client)
         if made_here is not None and known is None:
             made_here.unsure = True  # who comes before it is gathered waits too
+
+    def _remember(self, client: str, now: float) -> None:
+        """Its client comes back, and nobody has said that the session which went from here has got there."""
+        trail = self._trails.get(client)
+        if trail is not None and trail.given.records:
+            self._happen(ComingHere(client, tuple(trail.received), late=True), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
@@ -637,6 +679,17 @@ def _trailed(session: Session | None) -> tuple[str, ...]:
     """The filters for which something may come that must go after a session."""
     subscriptions = session.subscriptions.values() if session is not None else ()
     return tuple(one.filter for one in subscriptions if one.qos and not is_shared(one.filter))
+
+
+def _unreleased(session: Session | None) -> dict[int, int]:
+    """What its client has said with QoS 2, and says again if it is let in elsewhere."""
+    received = session.received.items() if session is not None else ()
+    return {packet_id: position for packet_id, position in received if position != LATE}
+
+
+def _received(given: record.Given) -> dict[int, int]:
+    """As the session had it that was given away, and is on the disk."""
+    return {one.packet_id: 0 for one in map(r.decode, given.records) if isinstance(one, r.ReceiptNoted)}
 
 
 def _fetching(fetch: _Fetch) -> record.Fetching:

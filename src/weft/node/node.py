@@ -418,6 +418,8 @@ class Node:
         match frame:
             case w.FetchSession():
                 self._moving.give(routed.source, routed.source_ring_id, frame, now)
+            case w.SessionComing():
+                self._moving.foresee(routed.source, frame, now)
             case w.SessionMoved():
                 self._moving.take(routed.source, routed.source_ring_id, frame, now)
             case w.SessionTaken():

@@ -495,6 +495,16 @@ class SessionMoved(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionComing(Frame):
+    """A session will be given when the giver's disk knows that it has gone, which may take long."""
+
+    client: str
+    token: int
+    received: tuple[int, ...]  # identifiers of QoS 2 that the client has not released, whose publications it does know
+    whole: bool  # it knows all; others the client would say again, as others, and the giver would pass both on
+
+
+@dataclass(frozen=True, slots=True)
 class SessionTaken(Frame):
     client: str
     token: int

@@ -201,6 +201,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     59: _frame(w.Graft, NUMBER, FLAG),
     60: _frame(w.Grafted, NUMBER, FLAG),
     61: _frame(w.Ungrafted, NUMBER),
+    62: _frame(w.SessionComing, TEXT, NUMBER, many(SHORT), FLAG),
 }
 PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
