@@ -314,7 +314,7 @@ def publish_unheard(world):
 
 
 def test_qos_2_said_again_elsewhere_is_known_there_from_a_node_whose_disk_is_full(world):
-    """That cannot say yet that it has given the session away; the client is let in without it."""
+    """The node cannot say yet that it has given the session away; the client is let in without it."""
     mover, reader = publish_unheard(world)
     world.connect(mover, 0)
     world.wait(1.0)

@@ -688,7 +688,7 @@ def _unreleased(session: Session | None) -> dict[int, int]:
 
 
 def _received(given: record.Given) -> dict[int, int]:
-    """As the session had it that was given away, and is on the disk."""
+    """Identifiers that the session had which was given away, and is on the disk."""
     return {one.packet_id: 0 for one in map(r.decode, given.records) if isinstance(one, r.ReceiptNoted)}
 
 
