@@ -385,15 +385,21 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     assert payloads(reader) == [b"hi", b"again"]
 
 
-def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
-    """Its node has forgotten with its power that who asked for it has it."""
+def fetch_slowly(world):
+    """A client whose session, with a publication, goes to another node when half a second has passed."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
     world.subscribe(reader, "t", 2)
     reader.drop()
     writer.publish("t", b"hi", 2)
     world.wait(1.0)
-    world.nodes[1].sync_seconds = 0.5
+    world.nodes[1].sync_seconds = 0.5  # until then it does not answer
     reader.connect(world.nodes[0])
+    return reader
+
+
+def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
+    """Its node has forgotten with its power that who asked for it has it."""
+    reader = fetch_slowly(world)
     moving = world.nodes[1].node._moving
     world.wait_until(lambda: (trail := moving.trail("reader")) is not None and not trail.given.records)
     world.nodes[1].crash()
@@ -411,13 +417,7 @@ def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
 
 
 def test_a_session_is_taken_back_from_a_node_that_is_forgotten_and_has_not_taken_it(world):
-    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
-    world.subscribe(reader, "t", 2)
-    reader.drop()
-    writer.publish("t", b"hi", 2)
-    world.wait(1.0)
-    world.nodes[1].sync_seconds = 0.5  # until then it does not answer
-    reader.connect(world.nodes[0])
+    reader = fetch_slowly(world)
     world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
     world.nodes[0].crash()
     world.wait(4.0)

@@ -39,6 +39,7 @@ DIVIDED_FROM = 131_072  # nodes: up to here the greedy is not divided
 ARC = 8192  # nodes of an arc
 LEAST_ARC = 256
 HEAVY = 8192  # nodes, at most so many,
+HEAVY_SHARE = 8  # at most one of so many: the rest is for the arcs,
 HEAVY_SUBSCRIPTIONS = 4_000_000  # and with at most so many subscriptions in all
 ANY_NUMBER = 2**30  # of places
 
@@ -97,7 +98,7 @@ def design_in(
 
 def heavy_nodes(counts: Int64s) -> Int64s:
     """Nodes of most interests, ascending."""
-    order = np.argsort(-counts, kind="stable")[:HEAVY]
+    order = np.argsort(-counts, kind="stable")[: min(HEAVY, len(counts) // HEAVY_SHARE)]
     return np.sort(order[np.cumsum(counts[order]) <= HEAVY_SUBSCRIPTIONS])
 
 
