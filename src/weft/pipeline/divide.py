@@ -37,7 +37,7 @@ from weft.overlays.partition import random_partition
 from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group
 from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
-from weft.pipeline.parts import read_parts
+from weft.pipeline.parts import read_parts, write_counted
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import apply_in_tasks
 
@@ -217,12 +217,12 @@ def _write(
     interest, given = read_parts(spark, Path(instance))
     nodes = given["nodes"]
     with new_folder(out) as folder:
-        scratch, path = str(folder / "_scratch"), str(folder / "links.parquet")
+        scratch = str(folder / "_scratch")
         divided = divide(interest, nodes, scratch)
         inner = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NULL").select("source", "target")
         outer = spark.createDataFrame(pa.table({"source": divided.outer.sources, "target": divided.outer.targets}))
-        inner.union(outer).withColumn("phase", F.lit(None).cast("int")).write.parquet(path)
-        links = spark.read.parquet(path).count()
+        both = inner.union(outer).withColumn("phase", F.lit(None).cast("int"))
+        links = write_counted(both, folder / "links.parquet", links=F.count("*"))["links"]
         shutil.rmtree(scratch)
         no_ring = pa.nulls(nodes, pa.int64())
         write_columns(folder / "nodes.parquet", {"node": np.arange(nodes, dtype=np.int64), "ring_id": no_ring})

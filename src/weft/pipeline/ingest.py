@@ -30,24 +30,24 @@ def ingest(
         scratch = folder / "_scratch"
         with progress.step("Reading rows", tasks):
             raw = read_raw(spark, source)
-            seen = _write_rows(pairs_of(raw), scratch / "rows")
+            rows, seen = _written_rows(pairs_of(raw), scratch / "rows")
         if seen["rejected"]:
             with progress.step("Looking up rows that cannot be read", tasks):
                 _reject(raw, folder, source.on_bad_row, seen["rejected"])
         with progress.step("Numbering ids", tasks):
-            keyed = _keyed(spark.read.parquet(str(scratch / "rows")), source, seen)
-            node_ids, topic_ids = _number(keyed, source, scratch)
+            keyed = _keyed(rows, source, seen)
+            (node_ids, nodes), (topic_ids, topics) = _number(keyed, source, scratch)
             write_name_table(node_ids, F.col("key"), "node", folder)
             write_name_table(topic_ids, F.col("key"), "topic", folder)
         with progress.step("Writing subscriptions", tasks):
-            loops = keyed.filter(_is_loop(source)).count()
-            kept = keyed.filter(~_is_loop(source))
+            kept = keyed.filter(F.col("left") != F.col("right")) if source.is_social else keyed
             subscriptions = write_interest(_both_ways(_numbered(kept, node_ids, topic_ids), source), folder)
         require_subscriptions(subscriptions, source)
+        loops = seen["loops"] if source.is_social else 0
         distinct = subscriptions // 2 if source.kind == "edges" else subscriptions
         result = Ingested(
-            nodes=node_ids.count(),
-            topics=topic_ids.count(),
+            nodes=nodes,
+            topics=topics,
             subscriptions=subscriptions,
             rows=seen["rows"],
             self_loops=loops,
@@ -60,20 +60,23 @@ def ingest(
     return result
 
 
-def _write_rows(pairs: DataFrame, path: Path) -> dict[str, int]:
-    """Keep the pairs that can be read; how many they are, how many not, and how many ids are not integers."""
+def _written_rows(pairs: DataFrame, path: Path) -> tuple[DataFrame, dict[str, int]]:
+    """The pairs that can be read; how many they are, how many not, and how many ids are the same or no integers."""
     seen = Observation()
     good = F.col("problem").isNull()
+    same = F.col("left").eqNullSafe(F.col("right")) & F.col("left_text").eqNullSafe(F.col("right_text"))
     counted = pairs.observe(
         seen,
         F.count_if(good).alias("rows"),
         F.count_if(~good).alias("rejected"),
+        F.count_if(good & same).alias("loops"),
         F.count_if(good & F.col("left").isNull()).alias("left_texts"),
         F.count_if(good & F.col("right").isNull()).alias("right_texts"),
         F.coalesce(F.sum(F.when(good, F.col("trimmed"))), F.lit(0)).alias("trimmed"),
     )
-    counted.filter(good).select(*IDS).write.parquet(str(path))
-    return dict(seen.get)
+    kept = counted.filter(good).select(*IDS)
+    kept.write.parquet(str(path))
+    return pairs.sparkSession.read.schema(kept.schema).parquet(str(path)), dict(seen.get)
 
 
 def _reject(raw: Raw, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
@@ -99,7 +102,8 @@ def _keyed(rows: DataFrame, source: Source, seen: dict[str, int]) -> DataFrame:
     return rows.select(key("left"), key("right"))
 
 
-def _number(keyed: DataFrame, source: Source, scratch: Path) -> tuple[DataFrame, DataFrame]:
+def _number(keyed: DataFrame, source: Source, scratch: Path) -> tuple[tuple[DataFrame, int], tuple[DataFrame, int]]:
+    """Ids of the nodes and of the topics, and how many there are of each."""
     left, right = keyed.select(F.col("left").alias("key")), keyed.select(F.col("right").alias("key"))
     if source.is_social:
         users = dense_ids(left.union(right), scratch / "users")
@@ -111,10 +115,6 @@ def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> Da
     nodes = node_ids.select(F.col("key").alias("left"), F.col("id").alias("node"))
     topics = topic_ids.select(F.col("key").alias("right"), F.col("id").alias("topic"))
     return keyed.join(nodes, "left", how="inner").join(topics, "right", how="inner").select("node", "topic")
-
-
-def _is_loop(source: Source) -> Column:
-    return F.col("left") == F.col("right") if source.is_social else F.lit(False)
 
 
 def _both_ways(pairs: DataFrame, source: Source) -> DataFrame:

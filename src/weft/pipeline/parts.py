@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from weft.errors import WeftError
@@ -14,10 +14,16 @@ from weft.model.storage import Meta, write_meta
 
 def write_interest(pairs: DataFrame, folder: Path) -> int:
     """Distinct (node, topic) rows, those of a node together and in order; how many there are."""
-    path = str(folder / "interest.parquet")
     distinct = pairs.select("node", "topic").repartition("node").dropDuplicates(["node", "topic"])
-    distinct.sortWithinPartitions("node", "topic").write.parquet(path)
-    return pairs.sparkSession.read.parquet(path).count()
+    ordered = distinct.sortWithinPartitions("node", "topic")
+    return write_counted(ordered, folder / "interest.parquet", subscriptions=F.count("*"))["subscriptions"]
+
+
+def write_counted(rows: DataFrame, path: Path, /, **figures: Column) -> dict[str, int]:
+    """Write rows and return figures of them, which are counted on the way: to read them again takes two more jobs."""
+    seen = Observation()
+    rows.observe(seen, *(figure.alias(name) for name, figure in figures.items())).write.parquet(str(path))
+    return dict(seen.get)
 
 
 def write_name_table(ids: DataFrame, name: Column, kind: str, folder: Path) -> None:

@@ -13,13 +13,16 @@ from pyspark.sql import functions as F
 _PLACE_BITS = 33  # monotonically_increasing_id keeps the place in the lower 33 bits, the partition above
 
 
-def dense_ids(keys: DataFrame, scratch: Path) -> DataFrame:
-    """key, id: ids 0, 1, ... in the order of the distinct values of the column `key`."""
+def dense_ids(keys: DataFrame, scratch: Path) -> tuple[DataFrame, int]:
+    """key, id: ids 0, 1, ... in the order of the distinct values of the column `key`; and how many these are."""
     ordered = keys.select("key").distinct().repartitionByRange("key").sortWithinPartitions("key")
-    ordered.select("key", F.monotonically_increasing_id().alias("place")).write.parquet(str(scratch))
-    placed = keys.sparkSession.read.parquet(str(scratch)).withColumn("range", F.shiftright("place", _PLACE_BITS))
+    written = ordered.select("key", F.monotonically_increasing_id().alias("place"))
+    written.write.parquet(str(scratch))
+    placed = keys.sparkSession.read.schema(written.schema).parquet(str(scratch))
+    placed = placed.withColumn("range", F.shiftright("place", _PLACE_BITS))
     sizes = sorted((row["range"], row["n"]) for row in placed.groupBy("range").agg(F.count("*").alias("n")).collect())
     firsts = accumulate((size for _, size in sizes), initial=0)
     first_of = [F.lit(number) for (range_, _), first in zip(sizes, firsts, strict=False) for number in (range_, first)]
     first = F.create_map(*first_of)[F.col("range")] if first_of else F.lit(0)
-    return placed.select("key", (first + F.col("place").bitwiseAND(2**_PLACE_BITS - 1)).cast("long").alias("id"))
+    numbered = (first + F.col("place").bitwiseAND(2**_PLACE_BITS - 1)).cast("long").alias("id")
+    return placed.select("key", numbered), sum(size for _, size in sizes)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from weft.model.publisher import FILE
 from weft.model.storage import Meta, new_folder
-from weft.pipeline.parts import read_parts, write_counts, write_interest, write_name_table
+from weft.pipeline.parts import read_parts, write_counted, write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
 from weft.workloads.sample import Sampling, sample_meta
@@ -48,7 +48,7 @@ def sample(
             chosen = _search(_steps(interest, meta, sampling), meta["nodes"], sampling, scratch)
         if sampling.method == "closure":
             with progress.step("Refining", tasks):
-                chosen = _refined(interest, chosen, scratch)
+                chosen = _refined(interest, chosen, sampling.nodes, scratch)
         with progress.step("Writing the sample", tasks):
             result = _write_induced(interest, chosen, social, parent, folder)
         about = {
@@ -86,15 +86,15 @@ def _search(steps: DataFrame, nodes: int, sampling: Sampling, scratch: Path) -> 
             here = F.broadcast(frontier.select(F.col("vertex").alias("source")))
             beyond = steps.join(here, "source", how="inner").select(F.col("target").alias("vertex")).distinct()
             reached = beyond.join(visited, "vertex", how="left_anti")
-        new = _written(reached, scratch / f"round-{len(rounds)}")
-        new_nodes = new.filter(F.col("vertex") < nodes)
-        vertex_count, node_count = new.count(), new_nodes.count()
-        if found + node_count >= sampling.nodes:
-            last = _first(new_nodes, sampling.nodes - found, sampling.seed)
-            return _written(visited.filter(F.col("vertex") < nodes).union(last), scratch / "chosen")
-        found += node_count
-        rounds.append(str(scratch / f"round-{len(rounds)}"))
-        frontier = new if vertex_count else None
+        is_node, path = F.col("vertex") < nodes, scratch / f"round-{len(rounds)}"
+        seen = write_counted(reached, path, vertices=F.count("*"), nodes=F.count_if(is_node))
+        new = _read_vertices(spark, [str(path)])
+        if found + seen["nodes"] >= sampling.nodes:
+            last = _first(new.filter(is_node), sampling.nodes - found, sampling.seed)
+            return _written(visited.filter(is_node).union(last), scratch / "chosen")
+        found += seen["nodes"]
+        rounds.append(str(path))
+        frontier = new if seen["vertices"] else None
 
 
 def _first(vertices: DataFrame, count: int, seed: int) -> DataFrame:
@@ -109,20 +109,23 @@ def _written(vertices: DataFrame, path: Path) -> DataFrame:
 
 
 def _read_vertices(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    return spark.read.schema("vertex BIGINT").parquet(*paths) if paths else spark.createDataFrame([], "vertex BIGINT")
+    if not paths:
+        return spark.range(0).select(F.col("id").alias("vertex"))
+    return spark.read.schema("vertex BIGINT").parquet(*paths)
 
 
-def _refined(interest: DataFrame, chosen: DataFrame, scratch: Path) -> DataFrame:
-    """The chosen who, among themselves, follow somebody and are followed by somebody."""
-    _among(interest, chosen).write.parquet(str(scratch / "follows"))
-    follows = interest.sparkSession.read.parquet(str(scratch / "follows"))
-    count, rounds = chosen.count(), 0
+def _refined(interest: DataFrame, chosen: DataFrame, count: int, scratch: Path) -> DataFrame:
+    """Those of so many chosen who, among themselves, follow somebody and are followed by somebody."""
+    among = _among(interest, chosen)
+    among.write.parquet(str(scratch / "follows"))
+    follows = interest.sparkSession.read.schema(among.schema).parquet(str(scratch / "follows"))
+    rounds = 0
     while True:
-        among = _among(follows, chosen)
+        among, path = _among(follows, chosen), scratch / f"refined-{rounds}"
         both = among.select(F.col("node").alias("vertex")).intersect(among.select(F.col("topic").alias("vertex")))
-        chosen = _written(both, scratch / f"refined-{rounds}")
-        rounds += 1
-        if (left := chosen.count()) == count:
+        left = write_counted(both, path, vertices=F.count("*"))["vertices"]
+        chosen, rounds = _read_vertices(interest.sparkSession, [str(path)]), rounds + 1
+        if left == count:
             return chosen
         count = left
 
@@ -135,12 +138,12 @@ def _among(interest: DataFrame, chosen: DataFrame) -> DataFrame:
 
 def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent: Path, folder: Path) -> Sampled:
     scratch = folder / "_scratch"
-    node_ids = dense_ids(chosen.select(F.col("vertex").alias("key")), scratch / "nodes")
+    node_ids, node_count = dense_ids(chosen.select(F.col("vertex").alias("key")), scratch / "nodes")
     if social:
-        kept, topic_ids = _among(interest, chosen), node_ids
+        kept, topic_ids, topic_count = _among(interest, chosen), node_ids, node_count
     else:
         kept = interest.join(chosen.select(F.col("vertex").alias("node")), "node", how="left_semi")
-        topic_ids = dense_ids(kept.select(F.col("topic").alias("key")), scratch / "topics")
+        topic_ids, topic_count = dense_ids(kept.select(F.col("topic").alias("key")), scratch / "topics")
     nodes = node_ids.select(F.col("key").alias("node"), F.col("id").alias("new_node"))
     topics = topic_ids.select(F.col("key").alias("topic"), F.col("id").alias("new_topic"))
     pairs = kept.join(nodes, "node", how="inner").join(topics, "topic", how="inner")
@@ -155,7 +158,7 @@ def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent:
         figures = [name for name in publishers.columns if name in ("rate", "size")]
         new = F.col("new_node").alias("node"), F.col("new_topic").alias("topic")
         kept.select(*new, *figures).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
-    return Sampled(nodes=node_ids.count(), topics=topic_ids.count(), subscriptions=subscriptions)
+    return Sampled(nodes=node_count, topics=topic_count, subscriptions=subscriptions)
 
 
 def _write_kept_names(ids: DataFrame, kind: str, parent: Path, folder: Path) -> None:
