@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import short_lived
 from weft.errors import WeftError
 from weft.pipeline import master, session
 from weft.pipeline.session import MASTERS, require_master, spark_session, spark_when_needed
@@ -62,7 +63,7 @@ def test_a_session_starts_when_it_is_first_asked_for_and_once(monkeypatch: pytes
 TWICE = """
 from weft.pipeline.session import spark_session
 for _ in "ab":
-    with spark_session("local[1]") as spark:
+    with spark_session("local[1]", {conf}) as spark:
         print(spark.range(3).count())
 """
 
@@ -153,7 +154,7 @@ def test_yarn_without_its_files_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_second_session_has_a_java_of_its_own() -> None:
     """Run a process of its own: this one has a session already."""
-    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", TWICE.format(conf=short_lived.CONF)], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3\n", "")
 
 
