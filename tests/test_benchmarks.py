@@ -160,14 +160,14 @@ def test_the_generator_is_compared_with_edge_lists(bench: Bench, snap: Path) -> 
     assert "</svg>" in figure.read_text()
 
 
-def test_commands_are_measured(bench: Bench, snap: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands run in this process, which has a Spark session already; how long they take is not of interest."""
+def test_commands_are_measured(bench: Bench, snap: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands run in this process, and without Spark; how long they take is not of interest."""
     pipeline = importlib.import_module("pipeline")
 
     def in_process(_: object, *arguments: object) -> object:
         quiet = io.StringIO()
         with monkeypatch.context() as patch, redirect_stdout(quiet), redirect_stderr(quiet):
-            patch.setattr(sys, "argv", ["weft", *map(str, arguments)])
+            patch.setattr(sys, "argv", ["weft", *map(str, arguments), "--engine", "local"])
             patch.setattr(signal, "signal", lambda *_: None)
             with suppress(SystemExit):
                 cli.main()

@@ -644,7 +644,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_a_killed_process_leaves_no_output_and_the_next_finishes(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(2_000)))
+    (tmp_path / "e.txt").write_text("".join(f"{i} {i + 1}\n" for i in range(300)))
     command = ("run", "e.txt", "--as", "follows", "--out", "r")
     killed = start(*command, cwd=tmp_path)
     wait_for(lambda: any((tmp_path / "r").glob(".instance.partial-*/_scratch/rows")))
@@ -657,7 +657,7 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(run: Run, tmp_p
     assert not (tmp_path / "r" / "instance").exists()
     resumed = run(*command)
     assert resumed.code == 0, resumed.err
-    assert "On:       2,001 brokers" in resumed.out
+    assert "On:       301 brokers" in resumed.out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == RUN
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.txt", "r"]
 

@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,15 +22,17 @@ NOTHING = "weft: Stopped; nothing was written."
 
 
 def children(pid: int) -> Iterator[int]:
-    """All processes below one, by /proc."""
+    """All processes below one, by one look at all of /proc."""
+    below = defaultdict[int, list[int]](list)
     for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid and fields[0] != "Z":
-            yield int(path.parent.name)
-            yield from children(int(path.parent.name))
+        with suppress(OSError):  # it has ended since
+            state, parent, *_ = path.read_text().rpartition(")")[2].split()
+            if state != "Z":
+                below[int(parent)].append(int(path.parent.name))
+    pending = [pid]
+    while pending:
+        pending += (found := below[pending.pop()])
+        yield from found
 
 
 def is_running(pid: int) -> bool:

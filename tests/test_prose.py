@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 FILES = [path for room in ("src", "tests", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
 NO_BEGINNING = {
@@ -21,6 +23,13 @@ NO_BEGINNING = {
 @cache
 def nodes_of(path: Path) -> list[ast.AST]:
     return list(ast.walk(ast.parse(path.read_text())))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget() -> Iterator[None]:
+    """A million nodes would be looked at by every later collection of garbage."""
+    yield
+    nodes_of.cache_clear()
 
 
 def named(path: Path) -> str:
