@@ -115,7 +115,7 @@ def _read_vertices(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def _refined(interest: DataFrame, chosen: DataFrame, count: int, scratch: Path) -> DataFrame:
-    """Those of so many chosen who, among themselves, follow somebody and are followed by somebody."""
+    """The chosen, `count` at first, who among themselves follow somebody and are followed by somebody."""
     among = _among(interest, chosen)
     among.write.parquet(str(scratch / "follows"))
     follows = interest.sparkSession.read.schema(among.schema).parquet(str(scratch / "follows"))
