@@ -1,7 +1,7 @@
 """A node's state out of its journal: what it owes, what it fetches and has given away, and from where it counts."""
 
 from weft.broker import record as r
-from weft.broker.publication import Publication
+from weft.broker.publication import UNISSUED, Publication
 from weft.node import record
 from weft.node.recovery import STRIDE, Recovery
 
@@ -34,6 +34,12 @@ def test_own_publications_are_owed_until_they_are_settled():
     assert sorted(recovered(*made, record.Settled(((3, 10**12),))).owed) == [1, 2]
     owing = [record.Owing(count, ((5, 50),), ()) for count in (2, 3)]
     assert recovered(*made, *owing, record.Settled(((2, 2),))).owing == {3: owing[1]}
+
+
+def test_what_went_away_with_a_session_and_was_taken_back_is_not_owed_to_others():
+    one = Publication(b"t", b"", 2, origin=(UNISSUED, OWN, 5))
+    made = recovered(r.encode(r.Queued(one, (("c", 2, ()),))))
+    assert (made.owed, list(made.had["c"])) == ({}, [(UNISSUED, OWN, 5)])
 
 
 def test_what_a_session_was_given_goes_with_it():

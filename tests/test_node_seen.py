@@ -2,6 +2,7 @@
 
 from math import inf
 
+from weft.broker.publication import UNISSUED
 from weft.node.seen import Seen
 
 
@@ -32,3 +33,10 @@ def test_what_a_session_was_given_is_left_until_a_time_after_it_cannot_come_agai
     seen.raise_floor((1, 7), 5, 0.0)
     had = {(1, 7, 4): inf, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 1): 80.0, (1, 7, 2): 90.0, (1, 7, 3): 91.0}
     assert seen.left_of(had, 100.0) == {(1, 7, 4): 100.0, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 3): 91.0}
+
+
+def test_what_nobody_has_issued_is_left_for_a_time():
+    seen, origin = Seen(memory=10.0), (UNISSUED, 7, 1)
+    assert seen.left_of({origin: inf}, 100.0) == {origin: 100.0}
+    assert seen.left_of({origin: 100.0}, 109.0) == {origin: 100.0}
+    assert seen.left_of({origin: 100.0}, 110.0) == {}

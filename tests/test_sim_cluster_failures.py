@@ -385,6 +385,23 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     assert payloads(reader) == [b"hi", b"again"]
 
 
+@pytest.mark.parametrize("where", [1, 2])
+def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
+    """The second asks before the first has said that it has it, and is given the same by both."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", where)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[0].sync_seconds = 0.5  # until then it does not say so
+    reader.connect(world.nodes[0])
+    world.wait_until(lambda: (here := world.nodes[0].node.broker.session("reader")) is not None and here.inflight)
+    assert world.nodes[1].node._moving.trail("reader").given.records
+    reader.connect(world.nodes[2])
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+
+
 def fetch_slowly(world):
     """A client whose session, with a publication, goes to another node when half a second has passed."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)

@@ -520,9 +520,10 @@ class Moving:
         for one in ended:
             self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True, is_there=True))
         places = tuple((one.node, one.ring_id, tuple(sorted(one.known or ()))) for one in rest if one not in ended)
-        had = tuple(session.had) if session is not None else ()
         self._figures.sessions_given += 1
-        given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
+        records = self._broker.export(client)
+        had = tuple(session.had) if session is not None else ()
+        given = record.Given(client, *to, records, had, places, _trailed(session))
         self._keep(given)
         self._lay(given, now, received)
         self._happen(MovedAway(client), now)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from weft.broker import record as r
-from weft.broker.publication import Origin, Publication
+from weft.broker.publication import UNISSUED, Origin, Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.node import record
 
@@ -49,10 +49,10 @@ class Recovery:
             self.claims.pop(applied.client, None)
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
-        _, incarnation, count = applied.publication.origin
+        issuer, incarnation, count = applied.publication.origin
         for client, _, _ in applied.receivers:
             self.had.setdefault(client, {})[applied.publication.origin] = None
-        if incarnation == self._incarnation and count > self.count:
+        if issuer != UNISSUED and incarnation == self._incarnation and count > self.count:
             self.count = count
             self.owed[count] = applied.publication
 
