@@ -358,6 +358,21 @@ def test_a_client_waits_for_a_node_that_has_taken_qos_2_and_may_lose_it(world, h
     assert payloads(reader) == [b"hi"]
 
 
+def test_a_node_whose_disk_is_full_has_one_answer_for_who_asks_again(world):
+    reader = world.client("reader", 1, clean=False)
+    giver, taker = (world.nodes[one].node._moving for one in (1, 0))
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    reader.connect(world.nodes[0])
+    world.wait(8.0)
+    [fetch] = taker._fetches.values()
+    assert [answer.token for *_, answer in giver._promised.values()] == [fetch.token]
+    world.nodes[1].disk.capacity = None
+    world.wait(3.0)
+    assert not giver._promised
+    assert not taker._fetches
+
+
 def test_a_client_does_not_wait_for_a_node_that_may_lose_what_it_has_taken_and_is_gone(world):
     mover = world.client("mover", 1, clean=False)
     world.nodes[1].disk.capacity = world.nodes[1].disk.used

@@ -36,7 +36,6 @@ says so: it will pass that on, or lose it with its power, and nobody knows which
 session has got anywhere, this node knows that itself.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -79,6 +78,8 @@ HELD = "moving"  # the reason for which a connection is not read
 
 Place = tuple[int, int]  # a node, and its place on the ring
 Standing = tuple[int, int, bool]  # the same, and whether it is up
+Answer = SessionMoved | SessionTaken | SessionGathered
+Promise = tuple[int, type[Answer], str, int]  # to whom, what, of which client, which of several
 
 
 @dataclass(slots=True)
@@ -167,7 +168,7 @@ class Moving:
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
         self._synced = broker.position
         self._unwritten: dict[tuple[str, int], _Fetch] = {}  # by client and node: to be asked for when on the disk
-        self._promised: deque[tuple[int, int, int, Frame]] = deque()  # position, node, ring id: to say when on the disk
+        self._promised: dict[Promise, tuple[int, int, int, Frame]] = {}  # position, node, ring id, what to say then
 
     # A client comes
 
@@ -320,7 +321,7 @@ class Moving:
             self._take_over(fetch, moved, now)
         position = self._broker.position
         self._promise(position, source, ring_id, SessionTaken(frame.client, frame.token))
-        self._promise(position, MASTER, 0, SessionGathered(frame.client, source))
+        self._promise(position, MASTER, 0, SessionGathered(frame.client, source), source)
         self._welcome(frame.client, now)
 
     def foresee(self, source: int, frame: SessionComing, now: float) -> None:
@@ -355,16 +356,18 @@ class Moving:
         while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
             del self._unwritten[fetch.client, fetch.node]
             self._fetch(fetch, now)
-        while self._promised and self._promised[0][0] <= synced:
-            _, node, ring_id, frame = self._promised.popleft()
-            self._send(node, ring_id, frame)
+        while self._promised and (first := next(iter(self._promised.values())))[0] <= synced:
+            del self._promised[next(iter(self._promised))]
+            self._send(*first[1:])
 
-    def _promise(self, position: int, node: int, ring_id: int, frame: Frame) -> None:
-        """Say something when all records up to a position are on the disk."""
-        if position > self._synced:
-            self._promised.append((position, node, ring_id, frame))
-        else:
+    def _promise(self, position: int, node: int, ring_id: int, frame: Answer, which: int = 0) -> None:
+        """Say something when all records up to a position are on the disk, to who asks again once."""
+        if position <= self._synced:
             self._send(node, ring_id, frame)
+            return
+        promise = (node, type(frame), frame.client, which)
+        self._promised.pop(promise, None)
+        self._promised[promise] = (position, node, ring_id, frame)
 
     def prune(self, now: float) -> None:
         """Forget what sessions were given long ago; for those that have come here lately more may follow."""
@@ -547,7 +550,8 @@ class Moving:
             self._announce(source, ring_id, frame, trail)
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
-            self._promise(position, source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
+            moved = SessionMoved(frame.client, frame.token, part, last, some, *more)
+            self._promise(position, source, ring_id, moved, part)
 
     def _announce(self, source: int, ring_id: int, frame: FetchSession, trail: Trail) -> None:
         """Say what the client is not to say again, if the disk knows that, and not yet that the session has gone."""
