@@ -400,9 +400,8 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     assert payloads(reader) == [b"hi", b"again"]
 
 
-@pytest.mark.parametrize("where", [1, 2])
-def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
-    """The second asks before the first has said that it has it, and is given the same by both."""
+def take_silently(world, where):
+    """A client whose session, with a publication, has come to a node that has not said so yet."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", where)
     world.subscribe(reader, "t", 2)
     reader.drop()
@@ -412,6 +411,25 @@ def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
     reader.connect(world.nodes[0])
     world.wait_until(lambda: (here := world.nodes[0].node.broker.session("reader")) is not None and here.inflight)
     assert world.nodes[1].node._moving.trail("reader").given.records
+    return reader
+
+
+def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
+    """Else it would give the session to the next who asks, when nobody knows any more what of it is old."""
+    reader = take_silently(world, where=2)
+    mend = world.part(["n0"], ["n1", "n2", "master"])
+    world.wait(5.0)
+    mend()
+    world.wait(10.0)
+    assert payloads(reader) == [b"hi"]
+    assert world.nodes[1].node._moving.trail("reader").given.records == ()
+    assert world.direction.master.network.directory.sessions["reader"].rest == ()
+
+
+@pytest.mark.parametrize("where", [1, 2])
+def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
+    """The second asks before the first has said that it has it, and is given the same by both."""
+    reader = take_silently(world, where)
     reader.connect(world.nodes[2])
     world.wait(5.0)
     assert payloads(reader) == [b"hi"]

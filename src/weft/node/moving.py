@@ -103,6 +103,7 @@ class _Fetch:
     token: int = 0
     position: int = -1  # of the journal, which is to be written up to there first
     awaited: float = 0.0  # until when the client waits for it, longer than for others
+    is_taken: bool = False  # it is here, and the other node has yet to hear that
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -226,6 +227,8 @@ class Moving:
     def end(self, client: str) -> None:
         """The session has ended here: so it does wherever more of it waits."""
         for fetch in self._fetches_of(client):
+            if fetch.is_taken:
+                self._end_fetch(fetch)
             fetch.clean = True
 
     def newcomers(self) -> Set[str]:
@@ -269,8 +272,8 @@ class Moving:
             return
         self._turn_away(client)
         self._happen(SessionClaimed(client), now)
-        rest = self._fetches_of(client)
-        for one in rest:
+        rest = [one for one in self._fetches_of(client) if not one.is_taken]
+        for one in self._fetches_of(client):
             self._end_fetch(one)
         if frame.clean:
             self._end_everywhere(client, rest, frame.claim, now)
@@ -316,13 +319,24 @@ class Moving:
         moved = fetch.add(frame)
         if moved is None:
             return
-        self._end_fetch(fetch)
+        if not moved.records:
+            self._end_fetch(fetch)
         if not fetch.clean:
             self._take_over(fetch, moved, now)
         position = self._broker.position
         self._promise(position, source, ring_id, SessionTaken(frame.client, frame.token))
         self._promise(position, MASTER, 0, SessionGathered(frame.client, source), source)
+        if moved.records:
+            self._ask_again(fetch, now)
         self._welcome(frame.client, now)
+
+    def _ask_again(self, fetch: _Fetch, now: float) -> None:
+        """Both the other node and the master may miss that it is here: the other is asked until it has nothing."""
+        fetch.is_taken, fetch.token, fetch.position = True, 0, self._broker.position
+        if fetch.known is not None:
+            fetch.known |= self._filters(fetch.client)
+            self._keep(_fetching(fetch))
+        self._fetch(fetch, now)
 
     def foresee(self, source: int, frame: SessionComing, now: float) -> None:
         """The other node cannot give it yet. Its client may be let in before: what it says again is no news."""
@@ -353,12 +367,12 @@ class Moving:
 
     def sync(self, synced: int, now: float) -> None:
         self._synced = synced
-        while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
-            del self._unwritten[fetch.client, fetch.node]
-            self._fetch(fetch, now)
         while self._promised and (first := next(iter(self._promised.values())))[0] <= synced:
             del self._promised[next(iter(self._promised))]
             self._send(*first[1:])
+        while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
+            del self._unwritten[fetch.client, fetch.node]
+            self._fetch(fetch, now)
 
     def _promise(self, position: int, node: int, ring_id: int, frame: Answer, which: int = 0) -> None:
         """Say something when all records up to a position are on the disk, to who asks again once."""
@@ -455,7 +469,8 @@ class Moving:
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
-        if not any(fetch.node not in self._atlas.down for fetch in self._fetches_of(client)):
+        missing = [fetch for fetch in self._fetches_of(client) if not fetch.is_taken]
+        if not any(fetch.node not in self._atlas.down for fetch in missing):
             self._open_door(client, now)
             self._happen(GatheredHere(client), now)
 
