@@ -20,14 +20,16 @@ before it was restarted: where the client is at another node by then, that claim
 With the master out of reach a client is let in on this node's own authority. The session is claimed when the master is
 back, and gathered then.
 
-A publication may come to a session twice, at two nodes: each session knows what it was given (`Session.had`), and takes
-that along. What comes to the other node for the session later, because somebody did not know yet or owed it to that
-node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
-What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
+A publication may come to a session twice, at two nodes, or with two parts of it: each session knows what it was given
+(`Session.had`), and takes that along. What comes to the other node for the session later, because somebody did not know
+yet or owed it to that node while it was down, is passed on for some time to where the session is (`Trail`), and given
+to this session alone. What had come here before the session did, and is sent again because the other node had not got
+it, it gets as well.
 
 The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
 gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
-who gave gives again. A client who wants no session (clean) has it ended there instead.
+who gave gives again. It is asked once more then, and until it says that it has nothing: it may not have heard, and what
+a session was given is not remembered for ever. A client who wants no session (clean) has it ended there instead.
 
 A disk that is full or slow may keep the other node from answering until the client is let in without its session, and
 says again with QoS 2 what nobody has acknowledged. It would travel as another publication: so the other node says at
