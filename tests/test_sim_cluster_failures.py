@@ -426,6 +426,19 @@ def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
     assert world.direction.master.network.directory.sessions["reader"].rest == ()
 
 
+def test_nobody_is_asked_for_a_session_that_has_ended(world):
+    """Who had it may have another of the same client by then, and does not answer."""
+    reader = take_silently(world, where=2)
+    mend = world.part(["n0"], ["n1", "n2"])
+    world.wait_until(lambda: reader.is_connected)
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    world.client("reader", 1, clean=False)
+    mend()
+    world.wait(10.0)
+    assert not world.nodes[0].node._moving._fetches
+
+
 @pytest.mark.parametrize("where", [1, 2])
 def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
     """The second asks before the first has said that it has it, and is given the same by both."""

@@ -321,14 +321,15 @@ class Moving:
         moved = fetch.add(frame)
         if moved is None:
             return
-        if not moved.records:
+        is_all = fetch.clean or not moved.records
+        if is_all:
             self._end_fetch(fetch)
         if not fetch.clean:
             self._take_over(fetch, moved, now)
         position = self._broker.position
         self._promise(position, source, ring_id, SessionTaken(frame.client, frame.token))
         self._promise(position, MASTER, 0, SessionGathered(frame.client, source), source)
-        if moved.records:
+        if not is_all:
             self._ask_again(fetch, now)
         self._welcome(frame.client, now)
 
