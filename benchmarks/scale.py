@@ -3,6 +3,7 @@
 python benchmarks/scale.py --scratch /big/disk                # 10,000 to 300,000 nodes, beside the undivided greedy
 python benchmarks/scale.py --scratch /big/disk --nodes 1000000 --write          # its needs go to measurements.csv
 python benchmarks/scale.py --scratch /big/disk --nodes 3000000 --no-evaluate --write
+python benchmarks/scale.py --scratch /big/disk --nodes 100000 --workers 1 2     # of a cluster, with the same two cores
 python benchmarks/scale.py --plot docs/figures/scale.svg                        # cost against size, from that file
 """
 
@@ -15,12 +16,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
+from standalone import standalone
 from weft.model.storage import kept_beside
 from weft.overlays.arcs import need
 
@@ -28,7 +31,8 @@ WEFT = Path(sys.executable).with_name("weft")
 MEASUREMENTS = Path(need.__file__).with_name("measurements.csv")
 SIZES = (10_000, 30_000, 100_000, 300_000)
 EXACT_UP_TO = 300_000
-MASTER = "local[2]"
+CORES = 2
+MASTER = f"local[{CORES}]"
 COLUMNS = (
     "command",
     "nodes",
@@ -60,22 +64,58 @@ def main() -> None:
     parser.add_argument("--exact", action=argparse.BooleanOptionalAction, default=None, help="the undivided greedy too")
     parser.add_argument("--evaluate", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--write", action="store_true", help="to measurements.csv, by which weft plan goes")
+    parser.add_argument("--workers", type=int, nargs="*", help="a design on clusters of so many, and nothing else")
     parser.add_argument("--plot", type=Path, help="draw measurements.csv, and nothing else")
     options = parser.parse_args()
     if options.plot:
         plot(options.plot)
+        return
+    if options.workers:
+        on_clusters(options)
         return
     print("| nodes | command | time | task seconds | longest task | all memory | disk | TcoSuppR | overhead | path |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     print_cores({nodes: one_size(nodes, options) for nodes in options.nodes})
 
 
-def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, list[float]]]:
-    """A row a command; what the divided design took, and its tasks."""
-    scratch = options.scratch
+def on_clusters(options: argparse.Namespace) -> None:
+    """A divided design on standalone clusters of several numbers of workers that share the same cores."""
+    print("| nodes | workers | cores of each | time | against the first |")
+    print("|---|---|---|---|---|")
+    for nodes in options.nodes:
+        instance, first = instance_of(nodes, options.scratch), 0.0
+        for workers in options.workers:
+            seconds = on_workers(workers, instance, options)
+            first = first or seconds
+            cores = CORES // workers
+            print(f"| {nodes:,} | {workers} | {cores} | {seconds:.0f} s | {seconds / first:.2f} |", flush=True)
+
+
+def on_workers(workers: int, instance: Path, options: argparse.Namespace) -> float:
+    """Seconds of a divided design on a cluster of so many workers."""
+    overlay = options.scratch / f"workers-{workers}"
+    shutil.rmtree(kept_beside(overlay), ignore_errors=True)
+    how = ("--overlay", "swico-even", "--arc", options.arc, "--force", "--out", overlay, "--engine", "spark")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        standalone(Path(folder), workers=workers, cores=CORES // workers, memory="2g") as cluster,
+    ):
+        conf = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=1g")
+        return run(options.scratch, "design", instance, *how, "--master", cluster.master, *conf).seconds
+
+
+def instance_of(nodes: int, scratch: Path) -> Path:
+    """A generated instance, made where it is not there yet."""
     instance = scratch / f"social-{nodes}"
     if not instance.exists():
         run(scratch, "generate", "social", "--nodes", nodes, "--out", instance)
+    return instance
+
+
+def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, list[float]]]:
+    """A row a command; what the divided design took, and its tasks."""
+    scratch = options.scratch
+    instance = instance_of(nodes, scratch)
     subscriptions = json.loads((instance / "meta.json").read_text())["subscriptions"]
     exact = options.exact if options.exact is not None else nodes <= EXACT_UP_TO
     rows = []

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -23,7 +24,8 @@ from weft.workloads.catalog import generate
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-PARTS = {"bridged", "hurt", "markdown", "measure", "processor", "promise", "snap", "textbook"}  # what benchmarks share
+# What benchmarks share
+PARTS = {"bridged", "hurt", "markdown", "measure", "processor", "promise", "snap", "standalone", "textbook"}
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {
@@ -202,6 +204,9 @@ def test_designs_are_measured_by_size(
     assert_tables_of_the_docs(printed)
     assert [len(rows) for rows in tables_in(printed).values()] == [6, 3]
     assert table.read_text().count(",600,") == 3
+    here = SimpleNamespace(master=scale.MASTER)
+    monkeypatch.setattr(scale, "standalone", lambda *_, **__: nullcontext(here))
+    assert_tables_of_the_docs(bench("scale", "--scratch", tmp_path, *toy, "--workers", 2))
 
 
 def test_a_command_that_fails_is_not_measured(bench: Bench) -> None:

@@ -1,102 +1,52 @@
 """The stages on a real Spark cluster: a master and two workers on loopback, from the installed package."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-import pyspark
 import pytest
 
 import short_lived
 import weft
-from weft.pipeline.gateway import CONF
-from weft.pipeline.java import provide_java
 from weft.raw.ingest import ingest
 from weft.raw.source import Source
 from weft.workloads.sample import Sampling, sample
 
-
-def log4j(folder: Path) -> Path:
-    """The master tells its address and its workers at level INFO only."""
-    text = (CONF / "log4j2.properties").read_text().replace("rootLogger.level = error", "rootLogger.level = info")
-    (folder / "log4j2.properties").write_text(text)
-    return folder
-
-
-def wait_for(log: Path, pattern: str, times: int = 1) -> str:
-    deadline = time.monotonic() + 300
-    while len(found := re.findall(pattern, log.read_text())) < times:
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.1)
-    return str(found[0])
-
-
-class Cluster(NamedTuple):
-    master: str  # its address
-    processes: list[subprocess.Popen[bytes]]
-
-    def executors(self) -> list[int]:
-        """Process ids of the executors that workers have started."""
-        workers = {str(process.pid) for process in self.processes}
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):  # it has ended since
-                parent = stat.read_text().rpartition(")")[2].split()[1]
-                if parent in workers and b"CoarseGrainedExecutorBackend" in (stat.parent / "cmdline").read_bytes():
-                    found.append(int(stat.parent.name))
-        return found
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        standalone = import_module("standalone").standalone
     folder = tmp_path_factory.mktemp("cluster")
-    home = Path(pyspark.__file__).parent
-    environment = {
-        **os.environ,
-        "SPARK_HOME": str(home),
-        "SPARK_CONF_DIR": str(log4j(folder)),
-        "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_DAEMON_JAVA_OPTS": short_lived.JAVA,
-    }
-    started: list[subprocess.Popen[bytes]] = []
+    with standalone(folder, workers=2, cores=1, memory="1g", java=short_lived.JAVA) as started:
+        yield started
 
-    def start(name: str, *arguments: str) -> Path:
-        log = folder / f"{name}.log"
-        with log.open("wb") as output:
-            command = [str(home / "bin" / "spark-class"), *arguments]
-            started.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
-        return log
 
-    try:
-        deploy = "org.apache.spark.deploy"
-        log = start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        address = wait_for(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
-        for name in ("worker-1", "worker-2"):
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder / name))
-            start(name, f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", *size, address)
-        wait_for(log, r"Registering worker 127\.0\.0\.1:\d+ with 1 cores", times=2)
-        yield Cluster(address, started)
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+def executors(cluster: Any) -> list[int]:
+    """Process ids of the executors that workers have started."""
+    workers = {str(process.pid) for process in cluster.processes}
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            if parent in workers and b"CoarseGrainedExecutorBackend" in (stat.parent / "cmdline").read_bytes():
+                found.append(int(stat.parent.name))
+    return found
 
 
 @pytest.fixture(scope="module")
-def master(cluster: Cluster) -> str:
-    return cluster.master
-
-
-@pytest.fixture(scope="module", autouse=True)
-def java() -> None:
-    provide_java()
+def master(cluster: Any) -> str:
+    return str(cluster.master)
 
 
 def command_on(master: str, *arguments: object) -> list[str]:
@@ -122,7 +72,7 @@ def test_a_cluster_gives_what_one_machine_gives(master: str, tmp_path: Path) -> 
     assert weft.Instance.read(tmp_path / "there") == here
 
 
-def test_a_divided_design_outlives_an_executor(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_divided_design_outlives_an_executor(cluster: Any, tmp_path: Path) -> None:
     """It is killed when the ring is there: kernels are then run by the other one and by the one that follows."""
     from weft.overlays.catalog import design
     from weft.workloads.catalog import generate
@@ -134,7 +84,7 @@ def test_a_divided_design_outlives_an_executor(cluster: Cluster, tmp_path: Path)
     while not list(tmp_path.glob(".there.kept/ring-topics.json")):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
-    os.kill(cluster.executors()[0], signal.SIGKILL)
+    os.kill(executors(cluster)[0], signal.SIGKILL)
     assert process.poll() is None
     _, errors = process.communicate()
     assert process.returncode == 0, errors
