@@ -427,7 +427,7 @@ def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
 
 
 def test_nobody_is_asked_for_a_session_that_has_ended(world):
-    """Who had it may have another of the same client by then, and does not answer."""
+    """The node that had it may have another of the same client by then, and does not answer."""
     reader = take_silently(world, where=2)
     mend = world.part(["n0"], ["n1", "n2"])
     world.wait_until(lambda: reader.is_connected)
