@@ -426,6 +426,26 @@ def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
     assert world.direction.master.network.directory.sessions["reader"].rest == ()
 
 
+def test_what_a_node_has_given_and_nobody_has_taken_is_not_forgotten_where_the_client_is_back(world):
+    """One of those who had the session since says that another has it; that one names the node itself."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5  # until then it gives nothing
+    reader.connect(world.nodes[2])
+    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    writer.publish("t", b"more", 2)
+    world.wait(0.05)
+    world.nodes[0].sync_seconds = 0.1  # until then it asks for nothing
+    reader.connect(world.nodes[0])
+    world.wait(0.05)
+    reader.connect(world.nodes[1])
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi", b"more"]
+
+
 def test_nobody_is_asked_for_a_session_that_has_ended(world):
     """The node that had it may have another of the same client by then, and does not answer."""
     reader = take_silently(world, where=2)

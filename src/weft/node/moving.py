@@ -274,7 +274,7 @@ class Moving:
             return
         self._turn_away(client)
         self._happen(SessionClaimed(client), now)
-        rest = [one for one in self._fetches_of(client) if not one.is_taken]
+        rest = self._missing(client)
         for one in self._fetches_of(client):
             self._end_fetch(one)
         if frame.clean:
@@ -472,8 +472,7 @@ class Moving:
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
-        missing = [fetch for fetch in self._fetches_of(client) if not fetch.is_taken]
-        if not any(fetch.node not in self._atlas.down for fetch in missing):
+        if not any(fetch.node not in self._atlas.down for fetch in self._missing(client)):
             self._open_door(client, now)
             self._happen(GatheredHere(client), now)
 
@@ -618,17 +617,20 @@ class Moving:
             self._happen(ComingHere(client, tuple(trail.received), late=True), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
-        """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
+        """What another node has given. What this one had given itself, and nobody has taken, belongs to it too.
+
+        Who asked for that names this node, or another who does: it is kept until all have answered.
+        """
         client, trail = fetch.client, self._trails.get(fetch.client)
         self._arrive(client, fetch.known, moved.records, moved.had, now)
         rest = moved.rest
         older = [known for node, _, known in rest if node == self._atlas.node]
         is_lost = not (moved.records or moved.had or rest)
-        if trail is not None and trail.given.records and (older or is_lost):
+        is_back = trail is not None and bool(trail.given.records) and (bool(older) or is_lost)
+        if trail is not None and is_back:
             known = self._filters(client).union(fetch.known or (), *older) if older else fetch.known
             self._arrive(client, known, trail.given.records, trail.given.had, now)
             rest += trail.given.rest
-        self._erase(client)
         here = self._filters(client)
         for node, ring_id, filters in rest:
             before = self._fetches.get((client, node))
@@ -636,6 +638,8 @@ class Moving:
                 one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(filters))
                 self._keep(_fetching(one))
                 self._fetch(one, now)
+        if is_back or all(one is fetch for one in self._missing(client)):
+            self._erase(client)
 
     def _filters(self, client: str) -> frozenset[str]:
         session = self._broker.session(client)
@@ -665,6 +669,10 @@ class Moving:
 
     def _fetches_of(self, client: str) -> list[_Fetch]:
         return [one for one in self._fetches.values() if one.client == client]
+
+    def _missing(self, client: str) -> list[_Fetch]:
+        """Parts of a session that are not here yet."""
+        return [one for one in self._fetches_of(client) if not one.is_taken]
 
     def _end_fetch(self, fetch: _Fetch) -> None:
         del self._fetches[fetch.client, fetch.node]
