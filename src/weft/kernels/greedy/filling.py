@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.arrays import Bools, Int32s
+from weft.arrays import Bools, Int32s, Int64s
 from weft.kernels.greedy.constraint import Constraint, has_place, use
 from weft.kernels.jit import jit
 from weft.kernels.random import advance, below, stream
 
 NO_NODE = -1
+NO_FINGER = -1
 DRAWS = 16  # of a node of the phase, until one has a place; then all are looked at
 
 
@@ -29,6 +30,8 @@ class Search(NamedTuple):
     owners: Int32s  # by node: whose finger may go there,
     phases: Int32s  # and which of its fingers
     seen: Bools
+    pointing: Int64s  # by node: a finger of a phase above 0 that points at it,
+    following: Int64s  # and by finger: the next one at the same node; finger i of node v is number v * phases + i
 
 
 @jit
@@ -67,41 +70,94 @@ def fill_by_moving(fingers: Constraint, node_at: Int32s, contribution: Int32s, t
 
     Nodes must have had a place for every phase, or there may be no path.
     """
+    if is_full(table):
+        return
     nodes, phases = table.shape
     rows = np.empty((3, nodes), np.int32)
-    search = Search(rows[0], rows[1], rows[2], np.zeros(nodes, np.bool_))
+    search = Search(rows[0], rows[1], rows[2], np.zeros(nodes, np.bool_), *lists_of(table))
     for i in range(phases):
         for v in range(nodes):
             most = 0
             while table[v, i] == NO_NODE:
-                last = path_to_place(fingers, node_at, contribution, most, v, i, table, search)
+                last = path_to_place(fingers, contribution, node_at, most, v, i, search)
                 if last != NO_NODE:
                     take_path(fingers, contribution, last, table, search)
                 most = max(1, 2 * most)
 
 
 @jit
+def is_full(table: Int32s) -> bool:
+    for v in range(table.shape[0]):
+        for i in range(table.shape[1]):
+            if table[v, i] == NO_NODE:
+                return False
+    return True
+
+
+@jit
+def lists_of(table: Int32s) -> tuple[Int64s, Int64s]:
+    """Fingers by the nodes that they point at: for every node one of them, and for every finger another."""
+    nodes, phases = table.shape
+    pointing, following = np.full(nodes, NO_FINGER, np.int64), np.full(nodes * phases, NO_FINGER, np.int64)
+    for v in range(nodes):
+        for i in range(1, phases):
+            if table[v, i] != NO_NODE:
+                add(pointing, following, v * phases + i, table[v, i])
+    return pointing, following
+
+
+@jit
+def add(pointing: Int64s, following: Int64s, finger: int, w: int) -> None:
+    following[finger], pointing[w] = pointing[w], finger
+
+
+@jit
+def remove(pointing: Int64s, following: Int64s, finger: int, w: int) -> None:
+    if pointing[w] == finger:
+        pointing[w] = following[finger]
+        return
+    before = pointing[w]
+    while following[before] != finger:
+        before = following[before]
+    following[before] = following[finger]
+
+
+@jit
 def path_to_place(
-    fingers: Constraint, node_at: Int32s, contribution: Int32s, most: int, v: int, i: int, table: Int32s, search: Search
+    fingers: Constraint, contribution: Int32s, node_at: Int32s, most: int, v: int, i: int, search: Search
 ) -> int:
     """The node with a place at which a shortest path from the empty phase i of v ends; NO_NODE where there is none.
 
     Fingers that contributed more than `most` do not move.
     """
-    nodes = len(node_at)
-    search.seen[:] = False
     found, tail = reach(fingers, node_at, v, i, search, 0)
     head = 0
     while found == NO_NODE and head < tail:
         w = search.queue[head]
         head += 1
-        for distance in range(nodes - 1, 1, -1):  # from the widest phases, which most likely have a place
-            u, j = node_at[(fingers.ring_ids[w] - distance) % nodes], fingers.phase_of[distance]
-            if table[u, j] == w and contribution[u, j] <= most:
-                found, tail = reach(fingers, node_at, u, j, search, tail)
-                if found != NO_NODE:
-                    break
+        distance = len(node_at)
+        while found == NO_NODE and distance > 0:  # from the widest phases, which most likely have a place
+            distance = next_distance(fingers, contribution, most, w, distance, search)
+            if distance > 0:
+                u = node_at[(fingers.ring_ids[w] - distance) % len(node_at)]
+                found, tail = reach(fingers, node_at, u, fingers.phase_of[distance], search, tail)
+    for k in range(tail):
+        search.seen[search.queue[k]] = False
     return found
+
+
+@jit
+def next_distance(fingers: Constraint, contribution: Int32s, most: int, w: int, before: int, search: Search) -> int:
+    """How far the next node is whose finger points at w and may move, from afar to near; 0 after the last."""
+    nodes, phases = contribution.shape
+    longest, finger = 0, search.pointing[w]
+    while finger != NO_FINGER:
+        u, j = finger // phases, finger % phases
+        distance = (fingers.ring_ids[w] - fingers.ring_ids[u]) % nodes
+        if longest < distance < before and contribution[u, j] <= most:
+            longest = distance
+        finger = search.following[finger]
+    return longest
 
 
 @jit
@@ -129,4 +185,8 @@ def take_path(fingers: Constraint, contribution: Int32s, last: int, table: Int32
         u, j = search.owners[w], search.phases[w]
         contribution[u, j] = 0
         fingers.room[u] &= ~(1 << j)
-        table[u, j], w = w, table[u, j]
+        old, finger = table[u, j], u * table.shape[1] + j
+        if old != NO_NODE:
+            remove(search.pointing, search.following, finger, old)
+        add(search.pointing, search.following, finger, w)
+        table[u, j], w = w, old
