@@ -52,6 +52,14 @@ def test_what_a_session_was_given_goes_with_it():
     assert (list(made.had), made.claims) == (["d"], {"d": 4})
 
 
+def test_what_a_session_has_forgotten_is_not_back():
+    """Of each issuer all before its oldest, and of issuers without one all."""
+    queue = [queued(count, incarnation, "c", "d") for count in (3, 4, 5) for incarnation in (OWN, OTHER)]
+    made = recovered(*queue, record.Forgotten("c", ((0, OTHER, 4),)), queued(2, OWN, "c"))
+    assert list(made.had["c"]) == [(0, OTHER, 4), (0, OTHER, 5), (0, OWN, 2)]
+    assert len(made.had["d"]) == 6
+
+
 def test_what_is_fetched_and_given_is_known_until_it_is_done():
     fetching = [record.Fetching("c", 1, 10, ("a",)), record.Fetching("c", 2, 20, ())]
     given = [record.Given(client, 3, 30, (b"x",), (), (), ("a",)) for client in "ef"]

@@ -3,7 +3,7 @@
 from math import inf
 
 from weft.broker.publication import UNISSUED
-from weft.node.seen import Seen
+from weft.node.seen import Seen, oldest_of
 
 
 def test_what_came_lately_is_not_the_first():
@@ -40,3 +40,8 @@ def test_what_nobody_has_issued_is_left_for_a_time():
     assert seen.left_of({origin: inf}, 100.0) == {origin: 100.0}
     assert seen.left_of({origin: 100.0}, 109.0) == {origin: 100.0}
     assert seen.left_of({origin: 100.0}, 110.0) == {}
+
+
+def test_the_oldest_of_every_issuer():
+    assert set(oldest_of([(1, 7, 5), (1, 7, 3), (2, 7, 9), (1, 8, 4)])) == {(1, 7, 3), (2, 7, 9), (1, 8, 4)}
+    assert oldest_of([]) == ()

@@ -530,3 +530,24 @@ def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken
     mover.publish("t", b"again", 2)
     world.wait(2.0)
     assert payloads(reader) == [b"hi", b"again"]
+
+
+def test_a_crash_brings_nothing_back_that_a_session_has_forgotten(world, monkeypatch):
+    """Only the last of each time, of which the next publication tells that it does not come again."""
+    monkeypatch.setattr("weft.node.moving.FORGOTTEN", 3)
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    for number in range(5):
+        writer.publish("t", b"%d" % number, 1)
+        world.wait(0.1)
+    world.wait(200.0)
+    writer.publish("t", b"late", 1)
+    world.wait(200.0)
+    writer.publish("t", b"last", 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.settle()
+    session = world.nodes[1].node.broker.session("reader")
+    assert len(session.had) == 3
+    assert payloads(reader) == [*(b"%d" % number for number in range(5)), b"late", b"last"]

@@ -59,7 +59,7 @@ from weft.node.effect import MASTER
 from weft.node.figure import Figures
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
-from weft.node.seen import Seen
+from weft.node.seen import Seen, oldest_of
 from weft.wire.frame import (
     NOBODY,
     FetchSession,
@@ -76,6 +76,7 @@ from weft.wire.mqtt.topic import is_shared
 
 PART = 1 << 20  # bytes of records in a frame
 OLD = frozenset({ALL})  # known filters of a session at a node that it has been at before others: theirs count
+FORGOTTEN = 1024  # publications that a session forgets before the journal is told
 HELD = "moving"  # the reason for which a connection is not read
 
 Place = tuple[int, int]  # a node, and its place on the ring
@@ -169,6 +170,7 @@ class Moving:
         self._trails: dict[str, Trail] = {}
         self._restored: frozenset[str] = frozenset()  # those of before a restart, which may have come shortly before it
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
+        self._forgotten: dict[str, int] = {}  # by client: how much its session forgot since the journal knows
         self._synced = broker.position
         self._unwritten: dict[tuple[str, int], _Fetch] = {}  # by client and node: to be asked for when on the disk
         self._promised: dict[Promise, tuple[int, int, int, Frame]] = {}  # position, node, ring id, what to say then
@@ -390,9 +392,18 @@ class Moving:
         """Forget what sessions were given long ago; for those that have come here lately more may follow."""
         self._lingering = {client: until for client, until in self._lingering.items() if until > now}
         waiting = {client for client, _ in self._fetches}
+        forgotten, self._forgotten = self._forgotten, {}
         for session in self._broker.sessions():
             if session.had and session.client not in self._lingering and session.client not in waiting:
-                session.had = self._seen.left_of(session.had, now)
+                had, session.had = session.had, self._seen.left_of(session.had, now)
+                self._forget(session, forgotten.get(session.client, 0) + len(had) - len(session.had))
+
+    def _forget(self, session: Session, count: int) -> None:
+        """Say in the journal what a session has forgotten, many at once: else all of it would be back after a crash."""
+        if count < FORGOTTEN:
+            self._forgotten[session.client] = count
+        elif session.persistent:
+            self._keep(record.Forgotten(session.client, oldest_of(session.had)))
 
     # What outlives a crash
 

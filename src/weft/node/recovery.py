@@ -1,6 +1,7 @@
 """A node's state out of the records of its journal, its broker's included."""
 
 from collections.abc import Iterable
+from math import inf
 
 from weft.broker import record as r
 from weft.broker.publication import UNISSUED, Origin, Publication
@@ -69,6 +70,10 @@ class Recovery:
                 self.fetching.pop((client, node), None)
             case record.Had(client, origins):
                 self.had.setdefault(client, {}).update(dict.fromkeys(origins))
+            case record.Forgotten(client, oldest):
+                least = {origin[:2]: origin[2] for origin in oldest}
+                had = self.had.pop(client, {})
+                self.had[client] = {one: None for one in had if one[2] >= least.get(one[:2], inf)}
             case record.Given(client):
                 self.given[client] = applied
             case record.Owing(count):

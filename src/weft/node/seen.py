@@ -7,6 +7,7 @@ have more to send to a node that was away than it says to others.
 Across a crash a node remembers by session (Session.had), which is what counts: nobody else is there after it.
 """
 
+from collections.abc import Iterable
 from math import inf
 from struct import Struct
 
@@ -78,3 +79,11 @@ class Seen:
         """Whether nobody sends it again; what nobody has issued comes with sessions alone."""
         taken = self._taken.get(origin[:2])
         return origin[0] == UNISSUED or (taken is not None and origin[2] < taken.floor)
+
+
+def oldest_of(had: Iterable[Origin]) -> tuple[Origin, ...]:
+    """The first of every issuer."""
+    least: dict[Issuer, int] = {}
+    for node, incarnation, count in had:
+        least[node, incarnation] = min(count, least.get((node, incarnation), count))
+    return tuple((*issuer, count) for issuer, count in least.items())
