@@ -1,7 +1,7 @@
 """A node's state out of its journal: what it owes, what it fetches and has given away, and from where it counts."""
 
 from weft.broker import record as r
-from weft.broker.publication import Publication
+from weft.broker.publication import UNISSUED, Publication
 from weft.node import record
 from weft.node.recovery import STRIDE, Recovery
 
@@ -36,6 +36,12 @@ def test_own_publications_are_owed_until_they_are_settled():
     assert recovered(*made, *owing, record.Settled(((2, 2),))).owing == {3: owing[1]}
 
 
+def test_what_went_away_with_a_session_and_was_taken_back_is_not_owed_to_others():
+    one = Publication(b"t", b"", 2, origin=(UNISSUED, OWN, 5))
+    made = recovered(r.encode(r.Queued(one, (("c", 2, ()),))))
+    assert (made.owed, list(made.had["c"])) == ({}, [(UNISSUED, OWN, 5)])
+
+
 def test_what_a_session_was_given_goes_with_it():
     had, claims = record.Had("c", ((5, 5, 5),)), [record.Claimed("c", 3), record.Claimed("d", 4)]
     made = recovered(queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, *claims)
@@ -44,6 +50,14 @@ def test_what_a_session_was_given_goes_with_it():
     assert list(made.owed) == [1]
     made.replay([r.encode(r.SessionEnded("c"))])
     assert (list(made.had), made.claims) == (["d"], {"d": 4})
+
+
+def test_what_a_session_has_forgotten_is_not_back():
+    """Of each issuer all before its oldest, and of issuers without one all."""
+    queue = [queued(count, incarnation, "c", "d") for count in (3, 4, 5) for incarnation in (OWN, OTHER)]
+    made = recovered(*queue, record.Forgotten("c", ((0, OTHER, 4),)), queued(2, OWN, "c"))
+    assert list(made.had["c"]) == [(0, OTHER, 4), (0, OTHER, 5), (0, OWN, 2)]
+    assert len(made.had["d"]) == 6
 
 
 def test_what_is_fetched_and_given_is_known_until_it_is_done():

@@ -2,7 +2,8 @@
 
 from math import inf
 
-from weft.node.seen import Seen
+from weft.broker.publication import UNISSUED
+from weft.node.seen import Seen, oldest_of
 
 
 def test_what_came_lately_is_not_the_first():
@@ -32,3 +33,15 @@ def test_what_a_session_was_given_is_left_until_a_time_after_it_cannot_come_agai
     seen.raise_floor((1, 7), 5, 0.0)
     had = {(1, 7, 4): inf, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 1): 80.0, (1, 7, 2): 90.0, (1, 7, 3): 91.0}
     assert seen.left_of(had, 100.0) == {(1, 7, 4): 100.0, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 3): 91.0}
+
+
+def test_what_nobody_has_issued_is_left_for_a_time():
+    seen, origin = Seen(memory=10.0), (UNISSUED, 7, 1)
+    assert seen.left_of({origin: inf}, 100.0) == {origin: 100.0}
+    assert seen.left_of({origin: 100.0}, 109.0) == {origin: 100.0}
+    assert seen.left_of({origin: 100.0}, 110.0) == {}
+
+
+def test_the_oldest_of_every_issuer():
+    assert set(oldest_of([(1, 7, 5), (1, 7, 3), (2, 7, 9), (1, 8, 4)])) == {(1, 7, 3), (2, 7, 9), (1, 8, 4)}
+    assert oldest_of([]) == ()

@@ -1,11 +1,14 @@
 """How Java is started: directly where the command is known, else by spark-submit; with the archive if there is one."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from weft.pipeline import gateway
-from weft.pipeline.gateway import command
+from weft.pipeline.gateway import GIVE_BACK, SHORT_RUN, command
+from weft.pipeline.java import provide_java
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +25,18 @@ def test_java_is_started_directly_with_the_memory_and_options_that_are_asked_for
     assert "-Xmx3g" in words
     assert words.index("-Da=b c") < words.index("org.apache.spark.deploy.SparkSubmit") < words.index(master)
     assert words[-1] == "pyspark-shell"
+
+
+def test_java_knows_the_options_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark lets it pass over those that it does not know without a word."""
+    ours = [*SHORT_RUN, *GIVE_BACK]
+    assert set(ours) <= set(command("local", {}))
+    monkeypatch.delenv("JAVA_HOME")
+    provide_java()
+    told = subprocess.run(
+        [Path(os.environ["JAVA_HOME"], "bin", "java"), *ours, "-version"], capture_output=True, text=True
+    )
+    assert told.returncode == 0, told.stderr
 
 
 @pytest.mark.parametrize(

@@ -358,6 +358,21 @@ def test_a_client_waits_for_a_node_that_has_taken_qos_2_and_may_lose_it(world, h
     assert payloads(reader) == [b"hi"]
 
 
+def test_a_node_whose_disk_is_full_has_one_answer_for_who_asks_again(world):
+    reader = world.client("reader", 1, clean=False)
+    giver, taker = (world.nodes[one].node._moving for one in (1, 0))
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    reader.connect(world.nodes[0])
+    world.wait(8.0)
+    [fetch] = taker._fetches.values()
+    assert [answer.token for *_, answer in giver._promised.values()] == [fetch.token]
+    world.nodes[1].disk.capacity = None
+    world.wait(3.0)
+    assert not giver._promised
+    assert not taker._fetches
+
+
 def test_a_client_does_not_wait_for_a_node_that_may_lose_what_it_has_taken_and_is_gone(world):
     mover = world.client("mover", 1, clean=False)
     world.nodes[1].disk.capacity = world.nodes[1].disk.used
@@ -383,6 +398,74 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     world.wait(1.0)
     assert again.packet_id == mover.said[0].packet_id
     assert payloads(reader) == [b"hi", b"again"]
+
+
+def take_silently(world, where):
+    """A client whose session, with a publication, has come to a node that has not said so yet."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", where)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[0].sync_seconds = 0.5  # until then it does not say so
+    reader.connect(world.nodes[0])
+    world.wait_until(lambda: (here := world.nodes[0].node.broker.session("reader")) is not None and here.inflight)
+    assert world.nodes[1].node._moving.trail("reader").given.records
+    return reader
+
+
+def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
+    """Else it would give the session to the next who asks, when nobody knows any more what of it is old."""
+    reader = take_silently(world, where=2)
+    mend = world.part(["n0"], ["n1", "n2", "master"])
+    world.wait(5.0)
+    mend()
+    world.wait(10.0)
+    assert payloads(reader) == [b"hi"]
+    assert world.nodes[1].node._moving.trail("reader").given.records == ()
+    assert world.direction.master.network.directory.sessions["reader"].rest == ()
+
+
+def test_what_a_node_has_given_and_nobody_has_taken_is_not_forgotten_where_the_client_is_back(world):
+    """One of those who had the session since says that another has it; that one names the node itself."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5  # until then it gives nothing
+    reader.connect(world.nodes[2])
+    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    writer.publish("t", b"more", 2)
+    world.wait(0.05)
+    world.nodes[0].sync_seconds = 0.1  # until then it asks for nothing
+    reader.connect(world.nodes[0])
+    world.wait(0.05)
+    reader.connect(world.nodes[1])
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi", b"more"]
+
+
+def test_nobody_is_asked_for_a_session_that_has_ended(world):
+    """The node that had it may have another of the same client by then, and does not answer."""
+    reader = take_silently(world, where=2)
+    mend = world.part(["n0"], ["n1", "n2"])
+    world.wait_until(lambda: reader.is_connected)
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    world.client("reader", 1, clean=False)
+    mend()
+    world.wait(10.0)
+    assert not world.nodes[0].node._moving._fetches
+
+
+@pytest.mark.parametrize("where", [1, 2])
+def test_what_two_nodes_are_given_of_a_session_comes_once(world, where):
+    """The second asks before the first has said that it has it, and is given the same by both."""
+    reader = take_silently(world, where)
+    reader.connect(world.nodes[2])
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
 
 
 def fetch_slowly(world):
@@ -447,3 +530,24 @@ def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken
     mover.publish("t", b"again", 2)
     world.wait(2.0)
     assert payloads(reader) == [b"hi", b"again"]
+
+
+def test_a_crash_brings_nothing_back_that_a_session_has_forgotten(world, monkeypatch):
+    """Only the last of each time, of which the next publication tells that it does not come again."""
+    monkeypatch.setattr("weft.node.moving.FORGOTTEN", 3)
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    for number in range(5):
+        writer.publish("t", b"%d" % number, 1)
+        world.wait(0.1)
+    world.wait(200.0)
+    writer.publish("t", b"late", 1)
+    world.wait(200.0)
+    writer.publish("t", b"last", 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].start()
+    world.settle()
+    session = world.nodes[1].node.broker.session("reader")
+    assert len(session.had) == 3
+    assert payloads(reader) == [*(b"%d" % number for number in range(5)), b"late", b"last"]

@@ -66,7 +66,7 @@ class Broker:
         self._guard = guard or Guard()
         self._deadlines = Deadlines()
         self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
-        issuer = (issuer or Issuer()) if parameters.linked else None
+        self._issuer = issuer = (issuer or Issuer()) if parameters.linked else None
         lead = issuer.lead if issuer is not None else lambda _: None
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, lead)
         self.replica = Replica() if parameters.linked else None
@@ -159,7 +159,11 @@ class Broker:
     def export(self, client: str) -> tuple[bytes, ...]:
         """A session as a value, for another node (`SessionArrived`); nothing if there is none to keep."""
         session = self._sessions.get(client)
-        return session_records(session) if session is not None and session.persistent else ()
+        if session is None or not session.persistent:
+            return ()
+        if self._issuer is not None:
+            self._issuer.sign_waiting(session)
+        return session_records(session)
 
     @property
     def position(self) -> int:

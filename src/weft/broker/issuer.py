@@ -1,13 +1,21 @@
 """Numbers what clients of this node publish, where other nodes may want it.
 
-A number is (node, incarnation, count): no other publication of the network has it, ever. Times of issue of retained
+A number is (node, incarnation, count): no other publication of the network has it, ever. What only sessions of this
+node get has none, until it goes to another node with one of them: several nodes may be given it there (node/moving.py),
+and whoever has the session in the end must know that it is the same. It is not this node's to send, so that its number
+has no node.
+
+Times of issue of retained
 messages do not go back on a topic, even where clocks do: who publishes has seen, or could have seen, what was there.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 
-from weft.broker.publication import Origin, Publication
+from weft.broker.publication import UNISSUED, Origin, Publication
 from weft.broker.route import UNSURE, Lead
+from weft.broker.session import Session
 
 TICK = 1e-6  # seconds
 
@@ -38,6 +46,15 @@ class Issuer:
     def numbered(self, publication: Publication) -> Publication:
         publication.origin = self.next_origin()
         return publication
+
+    def sign_waiting(self, session: Session) -> None:
+        """A session leaves this node: what waits for it has a number from now on, and it knows that it has had it."""
+        for delivery in [*session.inflight.values(), *session.queue]:
+            if delivery.publication.origin is None:
+                origin = (UNISSUED, *self.next_origin()[1:])
+                delivery.publication = replace(delivery.publication, origin=origin)
+            assert delivery.publication.origin is not None
+            session.had.setdefault(delivery.publication.origin, inf)
 
     def next_origin(self) -> Origin:
         self.count += 1

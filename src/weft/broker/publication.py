@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.broker.shared import Group
 
 Origin = tuple[int, int, int]  # the node that issued a publication, its incarnation, the count
+UNISSUED = 2**32 - 1  # in the place of the node: it has left its node with sessions alone
 
 
 @dataclass(slots=True)

@@ -20,14 +20,16 @@ before it was restarted: where the client is at another node by then, that claim
 With the master out of reach a client is let in on this node's own authority. The session is claimed when the master is
 back, and gathered then.
 
-A publication may come to a session twice, at two nodes: each session knows what it was given (`Session.had`), and takes
-that along. What comes to the other node for the session later, because somebody did not know yet or owed it to that
-node while it was down, is passed on for some time to where the session is (`Trail`), and given to this session alone.
-What had come here before the session did, and is sent again because the other node had not got it, it gets as well.
+A publication may come to a session twice, at two nodes, or with two parts of it: each session knows what it was given
+(`Session.had`), and takes that along. What comes to the other node for the session later, because somebody did not know
+yet or owed it to that node while it was down, is passed on for some time to where the session is (`Trail`), and given
+to this session alone. What had come here before the session did, and is sent again because the other node had not got
+it, it gets as well.
 
 The other node is asked when this one's disk knows that the session comes here, answers when its own knows that it has
 gone, and keeps what it has given until that is on the disk here. Both remember across a crash: who asked asks again,
-who gave gives again. A client who wants no session (clean) has it ended there instead.
+who gave gives again. It is asked once more then, and until it says that it has nothing: it may not have heard, and what
+a session was given is not remembered for ever. A client who wants no session (clean) has it ended there instead.
 
 A disk that is full or slow may keep the other node from answering until the client is let in without its session, and
 says again with QoS 2 what nobody has acknowledged. It would travel as another publication: so the other node says at
@@ -36,7 +38,6 @@ says so: it will pass that on, or lose it with its power, and nobody knows which
 session has got anywhere, this node knows that itself.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -58,7 +59,7 @@ from weft.node.effect import MASTER
 from weft.node.figure import Figures
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
-from weft.node.seen import Seen
+from weft.node.seen import Seen, oldest_of
 from weft.wire.frame import (
     NOBODY,
     FetchSession,
@@ -75,10 +76,13 @@ from weft.wire.mqtt.topic import is_shared
 
 PART = 1 << 20  # bytes of records in a frame
 OLD = frozenset({ALL})  # known filters of a session at a node that it has been at before others: theirs count
+FORGOTTEN = 1024  # publications that a session forgets before the journal is told
 HELD = "moving"  # the reason for which a connection is not read
 
 Place = tuple[int, int]  # a node, and its place on the ring
 Standing = tuple[int, int, bool]  # the same, and whether it is up
+Answer = SessionMoved | SessionTaken | SessionGathered
+Promise = tuple[int, type[Answer], str, int]  # to whom, what, of which client, which of several
 
 
 @dataclass(slots=True)
@@ -102,6 +106,7 @@ class _Fetch:
     token: int = 0
     position: int = -1  # of the journal, which is to be written up to there first
     awaited: float = 0.0  # until when the client waits for it, longer than for others
+    is_taken: bool = False  # it is here, and the other node has yet to hear that
     parts: dict[int, SessionMoved] = field(default_factory=dict)
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
@@ -165,9 +170,10 @@ class Moving:
         self._trails: dict[str, Trail] = {}
         self._restored: frozenset[str] = frozenset()  # those of before a restart, which may have come shortly before it
         self._lingering: dict[str, float] = {}  # clients whose sessions came here, and until when more may follow
+        self._forgotten: dict[str, int] = {}  # by client: how much its session forgot since the journal knows
         self._synced = broker.position
         self._unwritten: dict[tuple[str, int], _Fetch] = {}  # by client and node: to be asked for when on the disk
-        self._promised: deque[tuple[int, int, int, Frame]] = deque()  # position, node, ring id: to say when on the disk
+        self._promised: dict[Promise, tuple[int, int, int, Frame]] = {}  # position, node, ring id, what to say then
 
     # A client comes
 
@@ -225,6 +231,8 @@ class Moving:
     def end(self, client: str) -> None:
         """The session has ended here: so it does wherever more of it waits."""
         for fetch in self._fetches_of(client):
+            if fetch.is_taken:
+                self._end_fetch(fetch)
             fetch.clean = True
 
     def newcomers(self) -> Set[str]:
@@ -268,8 +276,8 @@ class Moving:
             return
         self._turn_away(client)
         self._happen(SessionClaimed(client), now)
-        rest = self._fetches_of(client)
-        for one in rest:
+        rest = self._missing(client)
+        for one in self._fetches_of(client):
             self._end_fetch(one)
         if frame.clean:
             self._end_everywhere(client, rest, frame.claim, now)
@@ -315,13 +323,25 @@ class Moving:
         moved = fetch.add(frame)
         if moved is None:
             return
-        self._end_fetch(fetch)
+        is_all = fetch.clean or not moved.records
+        if is_all:
+            self._end_fetch(fetch)
         if not fetch.clean:
             self._take_over(fetch, moved, now)
         position = self._broker.position
         self._promise(position, source, ring_id, SessionTaken(frame.client, frame.token))
-        self._promise(position, MASTER, 0, SessionGathered(frame.client, source))
+        self._promise(position, MASTER, 0, SessionGathered(frame.client, source), source)
+        if not is_all:
+            self._ask_again(fetch, now)
         self._welcome(frame.client, now)
+
+    def _ask_again(self, fetch: _Fetch, now: float) -> None:
+        """Both the other node and the master may miss that it is here: the other is asked until it has nothing."""
+        fetch.is_taken, fetch.token, fetch.position = True, 0, self._broker.position
+        if fetch.known is not None:
+            fetch.known |= self._filters(fetch.client)
+            self._keep(_fetching(fetch))
+        self._fetch(fetch, now)
 
     def foresee(self, source: int, frame: SessionComing, now: float) -> None:
         """The other node cannot give it yet. Its client may be let in before: what it says again is no news."""
@@ -352,27 +372,38 @@ class Moving:
 
     def sync(self, synced: int, now: float) -> None:
         self._synced = synced
+        while self._promised and (first := next(iter(self._promised.values())))[0] <= synced:
+            del self._promised[next(iter(self._promised))]
+            self._send(*first[1:])
         while self._unwritten and (fetch := next(iter(self._unwritten.values()))).position <= synced:
             del self._unwritten[fetch.client, fetch.node]
             self._fetch(fetch, now)
-        while self._promised and self._promised[0][0] <= synced:
-            _, node, ring_id, frame = self._promised.popleft()
-            self._send(node, ring_id, frame)
 
-    def _promise(self, position: int, node: int, ring_id: int, frame: Frame) -> None:
-        """Say something when all records up to a position are on the disk."""
-        if position > self._synced:
-            self._promised.append((position, node, ring_id, frame))
-        else:
+    def _promise(self, position: int, node: int, ring_id: int, frame: Answer, which: int = 0) -> None:
+        """Say something when all records up to a position are on the disk, to who asks again once."""
+        if position <= self._synced:
             self._send(node, ring_id, frame)
+            return
+        promise = (node, type(frame), frame.client, which)
+        self._promised.pop(promise, None)
+        self._promised[promise] = (position, node, ring_id, frame)
 
     def prune(self, now: float) -> None:
         """Forget what sessions were given long ago; for those that have come here lately more may follow."""
         self._lingering = {client: until for client, until in self._lingering.items() if until > now}
         waiting = {client for client, _ in self._fetches}
+        forgotten, self._forgotten = self._forgotten, {}
         for session in self._broker.sessions():
             if session.had and session.client not in self._lingering and session.client not in waiting:
-                session.had = self._seen.left_of(session.had, now)
+                had, session.had = session.had, self._seen.left_of(session.had, now)
+                self._forget(session, forgotten.get(session.client, 0) + len(had) - len(session.had))
+
+    def _forget(self, session: Session, count: int) -> None:
+        """Say in the journal what a session has forgotten, many at once: else all of it would be back after a crash."""
+        if count < FORGOTTEN:
+            self._forgotten[session.client] = count
+        elif session.persistent:
+            self._keep(record.Forgotten(session.client, oldest_of(session.had)))
 
     # What outlives a crash
 
@@ -452,7 +483,7 @@ class Moving:
 
     def _welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
-        if not any(fetch.node not in self._atlas.down for fetch in self._fetches_of(client)):
+        if not any(fetch.node not in self._atlas.down for fetch in self._missing(client)):
             self._open_door(client, now)
             self._happen(GatheredHere(client), now)
 
@@ -520,9 +551,10 @@ class Moving:
         for one in ended:
             self._send(one.node, one.ring_id, FetchSession(client, 0, claim, clean=True, is_there=True))
         places = tuple((one.node, one.ring_id, tuple(sorted(one.known or ()))) for one in rest if one not in ended)
-        had = tuple(session.had) if session is not None else ()
         self._figures.sessions_given += 1
-        given = record.Given(client, *to, self._broker.export(client), had, places, _trailed(session))
+        records = self._broker.export(client)
+        had = tuple(session.had) if session is not None else ()
+        given = record.Given(client, *to, records, had, places, _trailed(session))
         self._keep(given)
         self._lay(given, now, received)
         self._happen(MovedAway(client), now)
@@ -546,7 +578,8 @@ class Moving:
             self._announce(source, ring_id, frame, trail)
         for part, last, some in _parts(given.records):
             more = (given.had, given.rest) if last else ((), ())
-            self._promise(position, source, ring_id, SessionMoved(frame.client, frame.token, part, last, some, *more))
+            moved = SessionMoved(frame.client, frame.token, part, last, some, *more)
+            self._promise(position, source, ring_id, moved, part)
 
     def _announce(self, source: int, ring_id: int, frame: FetchSession, trail: Trail) -> None:
         """Say what the client is not to say again, if the disk knows that, and not yet that the session has gone."""
@@ -595,17 +628,20 @@ class Moving:
             self._happen(ComingHere(client, tuple(trail.received), late=True), now)
 
     def _take_over(self, fetch: _Fetch, moved: SessionMoved, now: float) -> None:
-        """What another node has given. What this one had given itself, and nobody has taken, belongs to it too."""
+        """What another node has given. What this one had given itself, and nobody has taken, belongs to it too.
+
+        Who asked for that names this node, or another who does: it is kept until all have answered.
+        """
         client, trail = fetch.client, self._trails.get(fetch.client)
         self._arrive(client, fetch.known, moved.records, moved.had, now)
         rest = moved.rest
         older = [known for node, _, known in rest if node == self._atlas.node]
         is_lost = not (moved.records or moved.had or rest)
-        if trail is not None and trail.given.records and (older or is_lost):
+        is_back = trail is not None and bool(trail.given.records) and (bool(older) or is_lost)
+        if trail is not None and is_back:
             known = self._filters(client).union(fetch.known or (), *older) if older else fetch.known
             self._arrive(client, known, trail.given.records, trail.given.had, now)
             rest += trail.given.rest
-        self._erase(client)
         here = self._filters(client)
         for node, ring_id, filters in rest:
             before = self._fetches.get((client, node))
@@ -613,6 +649,8 @@ class Moving:
                 one = self._fetches[client, node] = _Fetch(client, node, ring_id, here.union(filters))
                 self._keep(_fetching(one))
                 self._fetch(one, now)
+        if is_back or all(one is fetch for one in self._missing(client)):
+            self._erase(client)
 
     def _filters(self, client: str) -> frozenset[str]:
         session = self._broker.session(client)
@@ -642,6 +680,10 @@ class Moving:
 
     def _fetches_of(self, client: str) -> list[_Fetch]:
         return [one for one in self._fetches.values() if one.client == client]
+
+    def _missing(self, client: str) -> list[_Fetch]:
+        """Parts of a session that are not here yet."""
+        return [one for one in self._fetches_of(client) if not one.is_taken]
 
     def _end_fetch(self, fetch: _Fetch) -> None:
         del self._fetches[fetch.client, fetch.node]

@@ -84,6 +84,14 @@ class Had(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Forgotten(Record):
+    """Of the publications that a session was given only these, and later ones of their issuers, may come again."""
+
+    client: str
+    oldest: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed(Record):
     """Number of the claim by which this node has a session."""
 
@@ -109,6 +117,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
     137: (Claimed, record_of(Claimed, TEXT, NUMBER)),
+    138: (Forgotten, record_of(Forgotten, TEXT, many(_ORIGIN))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}
 

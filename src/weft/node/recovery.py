@@ -1,9 +1,10 @@
 """A node's state out of the records of its journal, its broker's included."""
 
 from collections.abc import Iterable
+from math import inf
 
 from weft.broker import record as r
-from weft.broker.publication import Origin, Publication
+from weft.broker.publication import UNISSUED, Origin, Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.node import record
 
@@ -49,10 +50,10 @@ class Recovery:
             self.claims.pop(applied.client, None)
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
-        _, incarnation, count = applied.publication.origin
+        issuer, incarnation, count = applied.publication.origin
         for client, _, _ in applied.receivers:
             self.had.setdefault(client, {})[applied.publication.origin] = None
-        if incarnation == self._incarnation and count > self.count:
+        if issuer != UNISSUED and incarnation == self._incarnation and count > self.count:
             self.count = count
             self.owed[count] = applied.publication
 
@@ -69,6 +70,10 @@ class Recovery:
                 self.fetching.pop((client, node), None)
             case record.Had(client, origins):
                 self.had.setdefault(client, {}).update(dict.fromkeys(origins))
+            case record.Forgotten(client, oldest):
+                least = {origin[:2]: origin[2] for origin in oldest}
+                had = self.had.pop(client, {})
+                self.had[client] = {one: None for one in had if one[2] >= least.get(one[:2], inf)}
             case record.Given(client):
                 self.given[client] = applied
             case record.Owing(count):

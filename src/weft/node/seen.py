@@ -7,10 +7,11 @@ have more to send to a node that was away than it says to others.
 Across a crash a node remembers by session (Session.had), which is what counts: nobody else is there after it.
 """
 
+from collections.abc import Iterable
 from math import inf
 from struct import Struct
 
-from weft.broker.publication import Origin
+from weft.broker.publication import UNISSUED, Origin
 
 Issuer = tuple[int, int]  # node and incarnation
 ORIGIN = Struct(">IQQ")  # a publication's number, as it is on the wire
@@ -69,8 +70,20 @@ class Seen:
         """What of a session's publications may still come again, and since when others may not."""
         left = {}
         for origin, since in had.items():
-            taken = self._taken.get(origin[:2])
-            passed = since == inf and taken is not None and origin[2] < taken.floor
+            passed = since == inf and self._is_passed(origin)
             if since > now - self._memory:
                 left[origin] = now if passed else since
         return left
+
+    def _is_passed(self, origin: Origin) -> bool:
+        """Whether nobody sends it again; what nobody has issued comes with sessions alone."""
+        taken = self._taken.get(origin[:2])
+        return origin[0] == UNISSUED or (taken is not None and origin[2] < taken.floor)
+
+
+def oldest_of(had: Iterable[Origin]) -> tuple[Origin, ...]:
+    """The first of every issuer."""
+    least: dict[Issuer, int] = {}
+    for node, incarnation, count in had:
+        least[node, incarnation] = min(count, least.get((node, incarnation), count))
+    return tuple((*issuer, count) for issuer, count in least.items())
