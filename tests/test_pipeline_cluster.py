@@ -44,35 +44,43 @@ def executors(cluster: Any) -> list[int]:
     return found
 
 
-IN_ONE_SESSION = """
-from weft.cli import app
-from weft.pipeline.session import spark_session
-
-with spark_session({master!r}, {conf}):
-    for command in {commands}:
-        app(command, standalone_mode=False)
-"""
+@pytest.fixture(scope="module")
+def master(cluster: Any) -> str:
+    return str(cluster.master)
 
 
-def started_on(master: str, folder: Path, *commands: list[str]) -> subprocess.Popen[str]:
-    """Commands in one process, on one session: another would start another Java, and other executors, first."""
-    sizes = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m", "spark.driver.memory": "1g"}
-    script = IN_ONE_SESSION.format(master=master, conf={**sizes, **short_lived.CONF}, commands=commands)
-    return subprocess.Popen([sys.executable, "-c", script], cwd=folder, stderr=subprocess.PIPE, text=True)
+def command_on(master: str, *arguments: object) -> list[str]:
+    settings = ["spark.driver.host=127.0.0.1", "spark.executor.memory=512m", "spark.driver.memory=1g"]
+    settings += [f"{key}={value}" for key, value in short_lived.CONF.items()]
+    command = [str(Path(sys.executable).with_name("weft")), *map(str, arguments), "--master", master]
+    for setting in settings:
+        command += ["--conf", setting]
+    return command
 
 
-def test_a_cluster_gives_what_one_machine_gives_and_outlives_an_executor(cluster: Any, tmp_path: Path) -> None:
-    """One is killed when the ring is there: kernels are then run by the other one and by the one that follows."""
+def weft_on(master: str, folder: Path, *arguments: object) -> None:
+    done = subprocess.run(command_on(master, *arguments), cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_cluster_gives_what_one_machine_gives(master: str, tmp_path: Path) -> None:
+    edges = [(i, (i + step * step) % 90) for i in range(90) for step in range(9)]
+    (tmp_path / "e.txt").write_text("".join(f"u{one} u{other}\n" for one, other in edges))
+    weft_on(master, tmp_path, "sample", "e.txt", "--as", "edges", "--nodes", 30, "--out", "there")
+    ingest(Source((str(tmp_path / "e.txt"),), "edges"), tmp_path / "here")
+    here = sample(weft.Instance.read(tmp_path / "here"), Sampling(30, "bfs", 1))
+    assert weft.Instance.read(tmp_path / "there") == here
+
+
+def test_a_divided_design_outlives_an_executor(cluster: Any, tmp_path: Path) -> None:
+    """It is killed when the ring is there: kernels are then run by the other one and by the one that follows."""
     from weft.overlays.catalog import design
     from weft.workloads.catalog import generate
 
-    edges = [(i, (i + step * step) % 90) for i in range(90) for step in range(9)]
-    (tmp_path / "e.txt").write_text("".join(f"u{one} u{other}\n" for one, other in edges))
     instance = generate("social", nodes=600, seed=3)
     instance.write(tmp_path / "instance")
-    sampled = ["sample", "e.txt", "--as", "edges", "--nodes", "30", "--out", "sample"]
-    designed = ["design", "instance", "--overlay", "swico-even", "--arc", "256", "--engine", "spark", "--out", "there"]
-    process = started_on(cluster.master, tmp_path, sampled, designed)
+    arguments = ("design", "instance", "--overlay", "swico-even", "--arc", 256, "--engine", "spark", "--out", "there")
+    process = subprocess.Popen(command_on(cluster.master, *arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.glob(".there.kept/ring-topics.json")):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
@@ -80,8 +88,5 @@ def test_a_cluster_gives_what_one_machine_gives_and_outlives_an_executor(cluster
     assert process.poll() is None
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    ingest(Source((str(tmp_path / "e.txt"),), "edges"), tmp_path / "all")
-    here = sample(weft.Instance.read(tmp_path / "all"), Sampling(30, "bfs", 1))
-    assert weft.Instance.read(tmp_path / "sample") == here
-    made = design(instance, "swico-even", seed=1, arc=256)
-    assert weft.Overlay.read(tmp_path / "there").fingerprint == made.fingerprint
+    here = design(instance, "swico-even", seed=1, arc=256)
+    assert weft.Overlay.read(tmp_path / "there").fingerprint == here.fingerprint
