@@ -49,6 +49,17 @@ def test_spark_gives_the_same_figures(
         }
 
 
+def test_counts_go_to_the_driver_by_files_of_which_nothing_is_left(
+    spark: SparkSession, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a million nodes are more than Spark sends it."""
+    instance = Instance.read(folders[0])
+    monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.toArrow", lambda _: pytest.fail("they are collected"))
+    monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.collect", lambda _: pytest.fail("they are collected"))
+    evaluate_on_spark(spark, *folders, "scribe", publications(instance, 300, seed=2))
+    assert {path.name for path in folders[0].parent.iterdir()} == {"instance", "overlay"}
+
+
 HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
 
 

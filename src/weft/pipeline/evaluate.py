@@ -1,5 +1,8 @@
 """Evaluation on Spark: publications sharded by topic, the counts of the shards added up on the driver.
 
+Counts are a few numbers for every node and topic, and go to the driver by files, one shard after the other: all of them
+at once would be more than it may be sent, from a million nodes on.
+
 Instance and overlay go to the executors as the folders they are: a worker process reads them when its first shard
 comes, and keeps them for all others. A broadcast would be unpacked by every process too, after a way through the
 driver's memory, and Spark Connect has none. By topic, because a router prepares something for each topic that it meets.
@@ -8,12 +11,15 @@ driver's memory, and Spark Connect has none. By topic, because a router prepares
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from weft.model.instance import read_instance
@@ -33,7 +39,7 @@ from weft.sim.network import Network, network_of
 from weft.sim.timed import with_times
 from weft.trees.weave import FAN_OUT
 
-SHARDS = 16  # each sends a few numbers a node to the driver
+SHARDS = 16
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
 
 _SUMS = ("publications", "expected_deliveries", "deliveries", "messages", "routing_overhead", "path_sum")
@@ -105,9 +111,11 @@ def _evaluate_in_shards(
         yield _row(count(_network(*folders), publications=_joined(batches)))
 
     rows = spark.createDataFrame(pa.table({"topic": publications.topics, "node": publications.nodes}))
-    with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
-        shards = map_in_tasks(rows.repartition(SHARDS, "topic"), count_shard, _SCHEMA).toArrow()
-    counts = merged([count(network, publications=NOTHING), *map(_counts, shards.to_pylist())])
+    step = progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark))
+    with step, TemporaryDirectory(dir=overlay.absolute().parent, prefix=".evaluate-") as folder:
+        shards = Path(folder) / "shards"
+        map_in_tasks(rows.repartition(SHARDS, "topic"), count_shard, _SCHEMA).write.parquet(str(shards))
+        counts = merged(chain([count(network, publications=NOTHING)], _read(shards)))
     seconds = perf_counter() - started
     return Evaluation.from_counts(
         counts, router=router, overlay=network.overlay, seconds=seconds, most_links=network.most_links
@@ -129,8 +137,15 @@ def _row(counts: Counts) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([values[name]], kind) for name, kind in _TYPES.items()], list(_TYPES))
 
 
-def _counts(row: dict[str, Any]) -> Counts:
-    arrays = {name: None if row[name] is None else np.array(row[name], np.int64) for name in _ARRAYS}
-    if arrays["topics"] is not None:
-        arrays["topics"] = arrays["topics"].reshape(-1, len(TOPIC_COLUMNS))
-    return Counts(**{**row, **arrays})
+def _read(shards: Path) -> Iterator[Counts]:
+    for path in sorted(shards.glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=1):
+            yield _counts(batch)
+
+
+def _counts(row: pa.RecordBatch) -> Counts:
+    values: dict[str, Any] = {name: row[name][0].as_py() for name in _TYPES if name not in _ARRAYS}
+    values |= {name: None if row[name].null_count else row[name].flatten().to_numpy() for name in _ARRAYS}
+    if values["topics"] is not None:
+        values["topics"] = values["topics"].reshape(-1, len(TOPIC_COLUMNS))
+    return Counts(**values)
