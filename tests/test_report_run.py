@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
+from scipy import sparse
 
 from routing_oracle import ring_instance
 from test_report import Texts
@@ -17,7 +18,7 @@ from weft.model.overlay import undirected
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
 from weft.pipeline.run import write_costs
-from weft.report.community import SHOWN, communities, draw_communities, map_of, share_inside
+from weft.report.community import SHOWN, communities, draw_communities, first_of_most, map_of, share_inside
 from weft.report.journey import draw_journey
 from weft.report.ring import FEW, draw_ring
 from weft.report.run import verdict_lines, write_run_report
@@ -90,6 +91,14 @@ def test_pictures_of_large_networks_stay_small() -> None:
     for picture in (draw_communities(overlay, drawn_on), draw_ring(instance, overlay)[0]):
         assert len(picture) < 150_000
         assert picture.count("M") <= FEW + 2  # some of the links
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_votes_are_won_as_by_argmax(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(1, 20, 2)
+    votes = sparse.csr_array(rng.integers(0, 3, (rows, columns)).astype(float))
+    assert np.array_equal(first_of_most(votes), np.asarray(votes.argmax(axis=1)).ravel())
 
 
 def test_communities_are_those_of_the_interests() -> None:

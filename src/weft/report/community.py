@@ -45,8 +45,20 @@ def communities(instance: Instance) -> Int64s:
 def _votes(matrix: sparse.csr_array, weight: Floats, label: Int64s) -> Int64s:
     """The label of most weight in every row, given that of every column; the smallest of several."""
     cast = sparse.csr_array((weight, (np.arange(len(label)), label)), shape=(len(label), int(label.max(initial=0)) + 1))
-    votes: Int64s = np.asarray((matrix @ cast).tocsr().argmax(axis=1)).ravel()
-    return votes
+    votes = (matrix @ cast).tocsr()
+    votes.sort_indices()
+    return first_of_most(votes)
+
+
+def first_of_most(votes: sparse.csr_array) -> Int64s:
+    """The first column of the largest value of every row, 0 of an empty one; scipy's argmax looks at row after row."""
+    counts = np.diff(votes.indptr)
+    winning, first = np.zeros(len(counts), np.int64), votes.indptr[:-1][counts > 0]
+    if len(first):
+        most = np.repeat(np.maximum.reduceat(votes.data, first), counts[counts > 0])
+        at = np.flatnonzero(votes.data == most)[::-1]  # backwards: of several the first stays
+        winning[np.repeat(np.arange(len(counts)), counts)[at]] = votes.indices[at]
+    return winning
 
 
 def _by_size(label: Int64s) -> Int64s:
