@@ -85,7 +85,7 @@ class Had(Record):
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Record):
-    """Of the publications that a session was given only these, and later ones of their issuers, may come again."""
+    """Publications that a session was given, and that may come again: these and later ones of their issuers alone."""
 
     client: str
     oldest: tuple[tuple[int, int, int], ...]
