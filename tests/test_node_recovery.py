@@ -53,7 +53,7 @@ def test_what_a_session_was_given_goes_with_it():
 
 
 def test_what_a_session_has_forgotten_is_not_back():
-    """All before the oldest of an issuer, and all of issuers without one."""
+    """Publications before the oldest of their issuer, and those of issuers without one."""
     queue = [queued(count, incarnation, "c", "d") for count in (3, 4, 5) for incarnation in (OWN, OTHER)]
     made = recovered(*queue, record.Forgotten("c", ((0, OTHER, 4),)), queued(2, OWN, "c"))
     assert list(made.had["c"]) == [(0, OTHER, 4), (0, OTHER, 5), (0, OWN, 2)]

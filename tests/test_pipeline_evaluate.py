@@ -52,7 +52,7 @@ def test_spark_gives_the_same_figures(
 def test_counts_go_to_the_driver_by_files_of_which_nothing_is_left(
     spark: SparkSession, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of a million nodes are more than Spark sends it."""
+    """Counts of a million nodes are more than Spark sends it."""
     instance = Instance.read(folders[0])
     monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.toArrow", lambda _: pytest.fail("they are collected"))
     monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.collect", lambda _: pytest.fail("they are collected"))
