@@ -15,9 +15,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal --durations 50 --durations-min 5
 
-# Which small changes of the code no test notices; half an hour and more, and not in CI.
+# Which small changes of the code no test notices: hours for all, and not in CI. SAMPLE="--every 30" tries one in 30.
 mutate: $(READY)
-	PYTHONPATH=tests $(BIN)/python -m mutation $(or $(MODULES),protocol model)
+	PYTHONPATH=tests $(BIN)/python -m mutation $(or $(MODULES),model wire protocol broker master node) $(SAMPLE)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -48,7 +48,7 @@ $(READY): requirements.lock pyproject.toml
 # Exact versions and hashes for every supported Python, without the address of any index. Needs uv.
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
-	  --generate-hashes pyproject.toml --group dev --output-file requirements.lock
+	  --generate-hashes pyproject.toml --extra connect --group dev --output-file requirements.lock
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.memory import LEAST, is_shortage
+from weft import memory
+from weft.memory import LEAST, is_shortage, memory_at_hand
 
 
 def limited(kibibytes: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -68,3 +69,30 @@ def test_a_shortage_behind_another_error_is_one() -> None:
         except MemoryError as error:
             raise ImportError("numpy could not be loaded") from error
     assert is_shortage(caught.value)
+
+
+GROUPS = {
+    "of version 1": ("3:cpu:/\n4:memory:/box/inner", "memory/box/inner/memory.limit_in_bytes"),
+    "around it": ("4:memory:/box/inner", "memory/box/memory.limit_in_bytes"),
+    "of version 2": ("0::/box/inner", "box/inner/memory.max"),
+    "as a container sees its own": ("0::/somewhere/on/the/host", "memory.max"),
+}
+
+
+@pytest.mark.parametrize(("groups", "file"), GROUPS.values(), ids=GROUPS.keys())
+def test_a_container_has_the_memory_that_it_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, file: str
+) -> None:
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_CONTROL", tmp_path / "control")
+    of_the_machine = memory_at_hand()
+    assert of_the_machine > LEAST
+    (tmp_path / "groups").write_text(f"{groups}\n")
+    limit = tmp_path / "control" / file
+    limit.parent.mkdir(parents=True)
+    for text, bytes_ in (("1073741824\n", 2**30), ("9223372036854771712\n", of_the_machine)):
+        limit.write_text(text)
+        assert memory_at_hand() == bytes_
+    if limit.name == "memory.max":
+        limit.write_text("max\n")
+        assert memory_at_hand() == of_the_machine

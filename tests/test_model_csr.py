@@ -35,6 +35,19 @@ def test_rows_are_taken_in_any_order_and_again(found, rows):
 
 
 @given(pairs, pairs)
+def test_a_pair_is_found_where_it_is_one(found, asked):
+    rows, columns = np.array(asked, np.int32).reshape(-1, 2).T
+    assert csr_of(found).has(rows, columns).tolist() == [pair in found for pair in asked]
+
+
+@given(pairs, st.sets(st.integers(0, ROWS - 1)))
+def test_rows_that_are_not_wanted_become_empty(found, wanted):
+    some = csr_of(found).only(np.array(sorted(wanted), np.int64))
+    assert rows_of(some) == [row if number in wanted else [] for number, row in enumerate(rows_of(csr_of(found)))]
+    assert some.columns == COLUMNS
+
+
+@given(pairs, pairs)
 def test_rows_stand_above_others(one, other):
     both = csr_of(one).above(csr_of(other))
     assert rows_of(both) == rows_of(csr_of(one)) + rows_of(csr_of(other))

@@ -49,6 +49,13 @@ def test_texts_are_found_by_their_beginnings():
     assert found[4] == [0, 1, 2]
 
 
+def test_numbers_are_found_in_ranges_that_are_open_at_either_end():
+    wanted = [Filter("c", {"x": one}) for one in (Range(), Range(high=5), Range(low=5), Range(4, 6))]
+    said = [Content("c", {"x": value}) for value in (4, 5, 7, "text")] + [Content("c", {"y": 5})]
+    found = [sorted(positions) for positions in Index(wanted).match(said)]
+    assert found == [[0, 1, 3], [0, 1, 2, 3], [0, 2], [], []]
+
+
 def interval_filter(rng):
     ends = np.sort(rng.integers(0, 30, (2, 2)), axis=1).tolist()
     attributes = {attribute: Range(*pair) for attribute, pair in zip("xy", ends, strict=True) if rng.random() < 0.9}

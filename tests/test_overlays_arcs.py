@@ -8,6 +8,7 @@ import pytest
 
 import weft
 from weft import cli
+from weft.cli.plan import told_need
 from weft.errors import WeftError
 from weft.kernels.arcs.alike import link_fragments
 from weft.kernels.arcs.elder import accept
@@ -41,7 +42,7 @@ def test_it_connects_topics_as_the_undivided_greedy_does(instance, divided):
 
 
 def test_links_between_heavy_nodes_come_before_those_of_arcs(monkeypatch):
-    """They are worth most, wherever on the ring their ends are."""
+    """Links between heavy nodes are worth most, wherever on the ring their ends are."""
     large = generate("social", nodes=6000, seed=3)
 
     def connected() -> float:
@@ -183,3 +184,8 @@ def test_a_plan_is_told_for_a_size_or_an_instance(instance, tmp_path, capsys, mo
     assert not one["fits"]
     assert many["design"]["minutes"] < one["design"]["minutes"]
     assert many["evaluate"] == one["evaluate"]
+
+
+def test_a_design_says_what_it_will_need_and_what_to_do_where_memory_is_short():
+    assert "about a minute on" in told_need("design", 10_000, 220_000)
+    assert told_need("design", 10**8, 10**10).endswith("or design with a smaller --arc.")

@@ -81,7 +81,7 @@ def test_a_folder_of_other_options_is_begun_anew(spark: SparkSession, tmp_path: 
 
 def test_spark_designs_and_weaves_as_one_process_does(spark: SparkSession, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("weft.pipeline.layout.ROWS", 4000)
-    monkeypatch.setattr("weft.pipeline.weave.MANY", 0)
+    monkeypatch.setattr("weft.pipeline.layout.MANY", 0)
     monkeypatch.setattr("weft.pipeline.weave.FEW", 3000)
     instance = generate("social", nodes=700, seed=3)
     instance.write(tmp_path / "instance")

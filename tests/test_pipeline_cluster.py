@@ -73,7 +73,7 @@ def test_a_cluster_gives_what_one_machine_gives(master: str, tmp_path: Path) -> 
 
 
 def test_a_divided_design_outlives_an_executor(cluster: Any, tmp_path: Path) -> None:
-    """It is killed when the ring is there: kernels are then run by the other one and by the one that follows."""
+    """The executor is killed when the ring is there: the other one and the one that follows run kernels then."""
     from weft.overlays.catalog import design
     from weft.workloads.catalog import generate
 

@@ -24,6 +24,10 @@ from weft.pipeline.session import MASTERS, require_master, spark_session, spark_
             "[X] Encountered error while reading file file:///a/b.txt.gz. x\nUnexpected end of input stream",
             "^/a/b.txt.gz is not gzip, is damaged, or is cut short: get it again",
         ),
+        (
+            "x: Python worker exited unexpectedly (crashed)",
+            "A worker of Spark was ended, most likely for want of memory",
+        ),
         ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
         ("An error occurred while calling None.x.\n: a.B: why\n\tat x", "Spark failed: a.B: why$"),
@@ -68,6 +72,27 @@ for _ in "ab":
 """
 
 
+ENDED = """
+import os, signal
+from weft.errors import SurroundingsError
+from weft.pipeline.session import spark_session
+try:
+    with spark_session("local[1]", {conf}) as spark:
+        java = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
+        os.kill(java, signal.SIGKILL)
+        spark.range(3).count()
+except SurroundingsError as error:
+    print(error)
+"""
+
+
+def test_a_java_that_was_ended_is_told() -> None:
+    """The kernel ends it where a container has not enough memory."""
+    done = subprocess.run([sys.executable, "-c", ENDED.format(conf=short_lived.CONF)], capture_output=True, text=True)
+    assert done.stdout.startswith("Java, in which Spark works, was ended, most likely for want of memory: allow more")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def port_of_nobody() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -75,7 +100,14 @@ def port_of_nobody() -> int:
 
 
 @pytest.mark.parametrize(
-    "address", ["spark://127.0.0.1:{}", "k8s://https://127.0.0.1:{}", "spark://127.0.0.1:{0},127.0.0.1:{0}"]
+    "address",
+    [
+        "spark://127.0.0.1:{}",
+        "k8s://https://127.0.0.1:{}",
+        "spark://127.0.0.1:{0},127.0.0.1:{0}",
+        "sc://127.0.0.1:{}",
+        "sc://127.0.0.1:{}/;token=abc",
+    ],
 )
 def test_a_master_that_is_not_there_is_told_before_java_starts(address: str) -> None:
     with pytest.raises(
@@ -130,9 +162,23 @@ def test_somebody_else_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch, a
         require_master(f"spark://{address}")
 
 
-def test_kubernetes_speaks_tls() -> None:
-    with somebody(b"hello there") as address, pytest.raises(WeftError, match="No Spark master answers at k8s"):
-        require_master(f"k8s://https://{address}")
+@pytest.mark.parametrize("answer", [answer for answer, _ in STRANGERS.values()], ids=STRANGERS.keys())
+def test_somebody_else_than_a_server_of_connect_is_told(monkeypatch: pytest.MonkeyPatch, answer: bytes | None) -> None:
+    monkeypatch.setattr(master, "ANSWER", 0.2)
+    told = "no answer within" if answer is None else "does not speak Spark Connect's protocol"
+    with somebody(answer) as address, pytest.raises(WeftError, match=told):
+        require_master(f"sc://{address}")
+
+
+def test_a_server_of_connect_begins_with_its_settings() -> None:
+    with somebody(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100])) as address:
+        require_master(f"sc://{address}/;user_id=me")
+
+
+@pytest.mark.parametrize("address", ["k8s://https://{}", "sc://{}/;use_ssl=true", "sc://{}/;token=abc"])
+def test_kubernetes_and_an_encrypted_server_speak_tls(address: str) -> None:
+    with somebody(b"hello there") as listener, pytest.raises(WeftError, match="No Spark master answers at"):
+        require_master(address.format(listener))
 
 
 def test_a_master_with_encryption_is_asked_for_nothing() -> None:
@@ -159,12 +205,12 @@ def test_a_second_session_has_a_java_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "master", ["local", "local[2]", "local[*]", "local[2,3]", "spark://h:7077", "yarn", "k8s://h:443"]
+    "master", ["local", "local[2]", "local[*]", "local[2,3]", "spark://h:7077", "yarn", "k8s://h:443", "sc://h"]
 )
 def test_masters(master: str) -> None:
     assert MASTERS.fullmatch(master)
 
 
-@pytest.mark.parametrize("master", ["", "wrong", "local[x]", "spark:/h", "yarnx"])
+@pytest.mark.parametrize("master", ["", "wrong", "local[x]", "spark:/h", "yarnx", "sc://"])
 def test_what_is_no_master(master: str) -> None:
     assert not MASTERS.fullmatch(master)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from routing_oracle import ring_instance, ring_overlay
 from weft.errors import WeftError
-from weft.kernels.trees.party import empty_party, gather
+from weft.kernels.trees.party import empty_party, gather, needed_members
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import CoordinateLatency
 from weft.model.overlay import overlay_from_links
@@ -132,6 +132,119 @@ def test_two_far_parts_are_joined_by_the_cheapest_of_the_shortest_ways(seed, nod
     assert (parts, len(relays), sum(prices[relays])) == (1, fewest - 2, min(costs))
 
 
+def plain_gather(graph, prices, subscribers):
+    """Members by the greedy of party.py, as it is told there: what is next to what is looked up anew at every step."""
+    members = list(subscribers)
+
+    def parts():
+        """Parts in the order of their first members."""
+        found = [set(part) for part in nx.connected_components(graph.subgraph(members))]
+        return sorted(found, key=lambda part: min(map(members.index, part)))
+
+    def touched(node):
+        return sum(not part.isdisjoint(graph[node]) for part in parts())
+
+    def around(those):
+        others = (other for node in members if node in those for other in sorted(graph[node]))
+        return [other for other in dict.fromkeys(others) if other not in members]
+
+    def bridge():
+        smallest = min(parts(), key=len)
+        rest, sums = set(members) - smallest, dict.fromkeys(smallest, 0.0)
+        level, before = [node for node in members if node in smallest], {}
+        while not any(rest & set(graph[node]) for node in level):
+            reached = {}
+            for node in level:
+                for other in sorted(graph[node]):
+                    cost = sums[node] + prices[other]
+                    if other not in sums and other not in members and cost < reached.get(other, (np.inf,))[0]:
+                        reached[other] = cost, node
+            sums |= {other: cost for other, (cost, _) in reached.items()}
+            before |= {other: node for other, (_, node) in reached.items()}
+            level = list(reached)
+        node = min((node for node in level if rest & set(graph[node])), key=sums.get)
+        while node not in smallest:
+            members.append(node)
+            node = before[node]
+
+    while len(parts()) > 1:
+        largest = max(parts(), key=len)
+        shared = {node: touched(node) for node in around(set(members) - largest)}
+        shared = {node: count for node, count in shared.items() if count > 1}
+        for node in sorted(shared, key=lambda node: -shared[node] / (1 + prices[node])):
+            if len(parts()) < 2:
+                break
+            if touched(node) == shared[node]:
+                members.append(node)
+        if not shared:
+            bridge()
+    for relay in members[: len(subscribers) - 1 : -1]:
+        others = [node for node in members if node != relay]
+        if len(others) > len(subscribers) and nx.is_connected(graph.subgraph(others)):
+            members.remove(relay)
+    return set(members)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 10**6), st.integers(10, 60), st.integers(2, 12), st.sampled_from([1, 3, 100]))
+def test_members_are_those_of_the_plain_greedy(seed, nodes, subscribers, dearest):
+    """One party for several topics, as in a task: nothing is left in it from the one before."""
+    rng = np.random.default_rng(seed)
+    graph = nx.gnm_random_graph(nodes, nodes, seed=seed)
+    graph.add_edges_from((node, (node + 1) % nodes) for node in range(nodes))
+    prices = rng.integers(0, dearest, nodes).astype(float)
+    mesh, party = mesh_of(links(nodes, list(graph.edges()))), empty_party(nodes)
+    for _ in range(4):
+        own = rng.choice(nodes, min(subscribers, nodes), replace=False).astype(np.int32)
+        count, _ = gather(mesh.neighbours.indptr, mesh.neighbours.indices, prices, party, own)
+        assert set(party.members[:count].tolist()) == plain_gather(graph, prices, own.tolist())
+        party.slots[:] = -1
+
+
+def test_a_party_of_many_trees_remembers_nothing_of_them():
+    """Trees of one graph, between them 255 of another: the last byte of their numbers is the same."""
+    rng, nodes, elsewhere = np.random.default_rng(8), 100, np.array([100, 140, 190], np.int32)
+    graph = nx.disjoint_union(*(nx.random_regular_graph(3, nodes, seed=seed) for seed in (8, 9)))
+    mesh, used = mesh_of(links(2 * nodes, list(graph.edges()))), empty_party(2 * nodes)
+
+    def members(party, subscribers):
+        count, _ = gather(mesh.neighbours.indptr, mesh.neighbours.indices, np.zeros(2 * nodes), party, subscribers)
+        party.slots[:] = -1
+        return party.members[:count].tolist()
+
+    for _ in range(20):
+        own = np.array(
+            nx.maximal_independent_set(graph.subgraph(range(nodes)), seed=int(rng.integers(99)))[:4], np.int32
+        )
+        assert members(used, own) == members(empty_party(2 * nodes), own)
+        for _ in range(255):
+            assert len(members(used, elsewhere)) > 3
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**6), st.integers(2, 30))
+def test_needed_members_are_the_cut_vertices(seed, nodes):
+    graph = nx.gnm_random_graph(nodes, nodes // 2, seed=seed)
+    graph.add_edges_from((node, seed % node if node > 1 else 0) for node in range(1, nodes))
+    everyone = np.random.default_rng(seed).permutation(nodes).astype(np.int32)
+    mesh, party = mesh_of(links(nodes, list(graph.edges()))), empty_party(nodes)
+    count, _ = gather(mesh.neighbours.indptr, mesh.neighbours.indices, np.zeros(nodes), party, everyone)
+    needed = needed_members(mesh.neighbours.indptr, mesh.neighbours.indices, party, count)
+    assert set(everyone[needed].tolist()) == set(nx.articulation_points(graph))
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_ring_by_which_nodes_are_named_makes_no_difference(timed):
+    instance, overlay = ring_instance(6, 200, 60, 0.05), ring_overlay(6, 200, 300)
+    latency = CoordinateLatency(np.random.default_rng(6).random((200, 2))) if timed else None
+    publisher = Publishers(np.arange(60, dtype=np.int32), np.arange(60, dtype=np.int32), np.arange(60) + 1.0)
+    instance = replace(instance, given_publishers=publisher)
+    shuffled = np.random.default_rng(7).permutation(200)
+    one, other = (weave_together(instance, replace(overlay, ring_ids=ids), latency=latency) for ids in (None, shuffled))
+    for name in ("indptr", "members", "parents"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(3, 6))
 def test_paths_are_nearly_the_shortest_of_all_trees(seed, nodes):
@@ -147,7 +260,7 @@ def test_paths_are_nearly_the_shortest_of_all_trees(seed, nodes):
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(3, 6))
 def test_paths_from_a_known_publisher_count_as_well(seed, nodes):
-    """It is linked with one subscriber. Its paths weigh as much as if all subscribers published twice."""
+    """The publisher is linked with one subscriber. Its paths weigh as much as if all subscribers published twice."""
     graph = nx.gnm_random_graph(nodes, min(nodes + 3, nodes * (nodes - 1) // 2), seed=seed)
     graph.add_edges_from((i, i + 1) for i in range(nodes - 1))
     everyone, entry = list(range(nodes)), seed % nodes
@@ -206,10 +319,8 @@ def test_members_with_one_link_only_stay_where_they_are():
     assert len(trees.tables(0)[0]) == 9
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 10**6), st.integers(3, 25))
-def test_with_latencies_trees_are_short_in_time(seed, nodes):
-    """Never twice the sum of the shortest ways from the best root, and mostly less than a tree made for hops."""
+def time_against_roots(seed, nodes):
+    """The sum of all ways in a tree woven by latencies, against those from the best root and from an ordinary one."""
     rng = np.random.default_rng(seed)
     overlay = ring_overlay(seed, nodes, nodes)
     latency = CoordinateLatency(rng.random((nodes, 2)))
@@ -226,8 +337,16 @@ def test_with_latencies_trees_are_short_in_time(seed, nodes):
         )
         for root, paths in nx.all_pairs_dijkstra_path(graph, weight="time")
     ]
-    assert cost_of(tree, everyone, "time") <= min(ways) * 1.15
-    assert np.median(ways) * 1.0001 >= cost_of(tree, everyone, "time")
+    cost = cost_of(tree, everyone, "time")
+    return cost / min(ways), cost / np.median(ways)
+
+
+def test_with_latencies_trees_are_short_in_time():
+    """Few roots are tried, and the busy are spared, so that a tree may be longer than the best of all; it seldom is."""
+    best, ordinary = np.array([time_against_roots(seed, 3 + seed % 23) for seed in range(60)]).T
+    assert best.max() <= 1.15
+    assert best.mean() <= 0.99
+    assert ordinary.max() <= 1.0001
 
 
 def test_the_number_of_threads_makes_no_difference():

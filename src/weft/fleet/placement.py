@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.fleet.placement import improve, leave, place_in_turn
+from weft.kernels.fleet import placement as kernels
 from weft.model.csr import Csr, csr_from_pairs
 
 PIECES = 20  # that fill the smallest broker, at least
@@ -116,14 +116,15 @@ def allot(groups: Groups, capacity: Int64s, rates: Floats, allowed: Bools | None
         if allowed is None
         else allowed | np.eye(len(allowed), dtype=np.bool_)
     )
+    bounds = kernels.Bounds(allowed, capacity)
     pieces, group_of = _pieces(groups, max(1, int(capacity[capacity > 0].min()) // PIECES))
     now = _State(pieces, len(capacity))
     now.stay()
     cost_now = now.cost(rates)
     fresh = _State(pieces, len(capacity))
-    fresh.place(capacity, allowed, rates)
+    fresh.place(bounds, rates)
     for state in (now, fresh):
-        state.improve(capacity, allowed, rates)
+        state.improve(bounds, rates)
     best = min((now, fresh), key=lambda state: (state.overflow(capacity), state.cost(rates)))
     return Allotment(*_summed(group_of, best.at, pieces), cost_now, best.cost(rates))
 
@@ -144,22 +145,21 @@ class _State:
         self.pieces = pieces
         self.used, topics = np.unique(pieces.interest.indices, return_inverse=True)
         self.topics: Int32s = topics.astype(np.int32)
+        self.groups = kernels.Groups(pieces.interest.indptr, self.topics, pieces.sizes, pieces.brokers)
         self.held = np.zeros((brokers, len(self.used)), np.int32)
         self.load = np.zeros(brokers, np.int64)
         self.at = pieces.brokers.copy()
+        self.placing = kernels.Placing(self.held, self.load, self.at)
 
     def stay(self) -> None:
-        leave(*self._given[:3], self.held, self.load, self.at)
+        kernels.leave(self.groups, self.placing)
 
-    def place(self, capacity: Int64s, allowed: Bools, rates: Floats) -> None:
-        indptr, topics, sizes, present = self._given
-        order = self._order()
-        given = (indptr, topics, sizes, present, allowed, capacity, rates[self.used])
-        place_in_turn(order, *given, self.held, self.load, self.at)
+    def place(self, bounds: kernels.Bounds, rates: Floats) -> None:
+        kernels.place_in_turn(self.groups, bounds, rates[self.used], self._order(), self.placing)
 
-    def improve(self, capacity: Int64s, allowed: Bools, rates: Floats) -> None:
+    def improve(self, bounds: kernels.Bounds, rates: Floats) -> None:
         for _ in range(ROUNDS):
-            if not improve(*self._given, allowed, capacity, rates[self.used], self.held, self.load, self.at):
+            if not kernels.improve(self.groups, bounds, rates[self.used], self.placing):
                 return
 
     def cost(self, rates: Floats) -> float:
@@ -167,10 +167,6 @@ class _State:
 
     def overflow(self, capacity: Int64s) -> int:
         return int(np.maximum(self.load - capacity, 0).sum())
-
-    @property
-    def _given(self) -> tuple[Int64s, Int32s, Int64s, Int32s]:
-        return self.pieces.interest.indptr, self.topics, self.pieces.sizes, self.pieces.brokers
 
     def _order(self) -> Int64s:
         """Pieces whose rarest topics are the same in a row, the most frequent of these first; without topics last."""

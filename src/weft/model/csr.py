@@ -34,6 +34,24 @@ class Csr:
         """The row of every entry, in the order of indices."""
         return np.repeat(np.arange(self.rows, dtype=np.int32), self.counts)
 
+    def has(self, rows: Int32s, columns: Int32s) -> npt.NDArray[np.bool_]:
+        """Whether each column belongs to its row: a binary search in all rows at once."""
+        low, high = self.indptr[rows], self.indptr[rows + 1]
+        ends = high
+        for _ in range(int(self.counts.max(initial=0)).bit_length()):
+            middle = (low + high) // 2
+            below = (low < high) & (self.indices[np.minimum(middle, len(self) - 1)] < columns)
+            low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+        found: npt.NDArray[np.bool_] = low < ends
+        found[found] = self.indices[low[found]] == columns[found]
+        return found
+
+    def only(self, rows: Int64s | Int32s) -> "Csr":
+        """Empty all rows but the given ones, which are in ascending order."""
+        taken, counts = self.take(rows), np.zeros(self.rows, np.int64)
+        counts[rows] = taken.counts
+        return Csr(np.append(0, np.cumsum(counts)), taken.indices, self.columns)
+
     def take(self, rows: Int64s | Int32s) -> "Csr":
         """The given rows, in the given order."""
         counts = self.counts[rows]

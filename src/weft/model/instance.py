@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
@@ -51,6 +52,7 @@ class Instance(Table):
     topic_names: Names | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
     given_publishers: Publishers | None = None
+    given_subscribers: Csr | None = None  # where they are known already; else they are made of the interest
 
     @property
     def has_traffic(self) -> bool:
@@ -81,7 +83,7 @@ class Instance(Table):
     @cached_property
     def subscribers(self) -> Csr:
         """The nodes of every topic."""
-        return self.interest.transpose()
+        return self.interest.transpose() if self.given_subscribers is None else self.given_subscribers
 
     @property
     def nodes(self) -> int:
@@ -166,8 +168,8 @@ class Instance(Table):
         """A hash of the interest alone, whatever the names and files."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(np.array([self.nodes, self.topics], np.int64).tobytes())
-        digest.update(self.interest.indptr.tobytes())
-        digest.update(self.interest.indices.tobytes())
+        digest.update(np.ascontiguousarray(self.interest.indptr).data)
+        digest.update(np.ascontiguousarray(self.interest.indices).data)
         return digest.hexdigest()
 
     def with_meta(self, **changes: Any) -> "Instance":
@@ -241,8 +243,8 @@ def read_instance(path: str | Path) -> Instance:
         instance = instance_from_pairs(
             int64_column(pairs, "node"),
             int64_column(pairs, "topic"),
-            node_names=_read_names(folder, "node", meta["nodes"]),
-            topic_names=_read_names(folder, "topic", meta["topics"]),
+            node_names=read_names(folder, "node"),
+            topic_names=read_names(folder, "topic"),
             node_count=meta.pop("nodes"),
             topic_count=meta.pop("topics"),
         )
@@ -266,8 +268,23 @@ def _write_names(folder: Path, kind: str, names: Names | None) -> None:
         write_columns(folder / f"{kind}s.parquet", columns)
 
 
-def _read_names(folder: Path, kind: str, count: int) -> Names | None:
+def named_in(instance: Instance, folder: Path) -> Instance:
+    """The instance with the names that its folder has."""
+    return replace(instance, node_names=read_names(folder, "node"), topic_names=read_names(folder, "topic"))
+
+
+def read_name(folder: Path, kind: str, number: int) -> str | None:
+    """The name of one node or topic; None where they have none."""
     path = folder / f"{kind}s.parquet"
+    if not path.exists():
+        return None
+    found = read_columns(path, {kind: pa.int64(), "name": pa.string()}, rows=ds.field(kind) == number)
+    return str(found["name"][0])
+
+
+def read_names(folder: Path, kind: str) -> Names | None:
+    """The names of all nodes, or of all topics."""
+    path, count = folder / f"{kind}s.parquet", read_instance_meta(folder)[f"{kind}s"]
     if not path.exists():
         return None
     table = read_columns(path, {kind: pa.int64(), "name": pa.string()})

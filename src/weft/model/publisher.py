@@ -66,7 +66,7 @@ def own_topics(users: int) -> Publishers:
 
 
 def read_publishers(folder: Path, nodes: int, topics: int) -> Publishers | None:
-    """None where the folder has no file of them."""
+    """Publishers of an instance; None where its folder has no file of them."""
     path = folder / FILE
     if not path.exists():
         return None

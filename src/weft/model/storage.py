@@ -162,8 +162,10 @@ def read_file_meta(path: Path) -> Meta:
     return dict(json.loads((pq.read_schema(path).metadata or {}).get(META_KEY, b"{}")))
 
 
-def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequence[str] = ()) -> pa.Table:
-    """The named columns of a Parquet file, or of a folder of them, cast to the given types."""
+def read_columns(
+    path: Path, types: Mapping[str, pa.DataType], nullable: Sequence[str] = (), rows: ds.Expression | None = None
+) -> pa.Table:
+    """The named columns of a Parquet file, or of a folder of them, cast to the given types; of some rows, or of all."""
     if not path.exists():
         raise WeftError(f"{path} does not exist.")
     try:
@@ -171,7 +173,7 @@ def read_columns(path: Path, types: Mapping[str, pa.DataType], nullable: Sequenc
         missing = [name for name in types if name not in dataset.schema.names]
         if missing:
             raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(dataset.schema.names) or 'none'}.")
-        table = dataset.to_table(columns=list(types)).cast(pa.schema(types.items()))
+        table = dataset.to_table(columns=list(types), filter=rows).cast(pa.schema(types.items()))
     except (pa.ArrowException, OSError) as error:  # Arrow reports corrupt pages by an OSError without a name
         raise WeftError(f"{path} cannot be read as Parquet with {_listed(types)}: {error}".strip()) from error
     for name in types:

@@ -6,21 +6,27 @@ file names the instance and the overlay that it was woven for, and is refused fo
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.csr import Csr
 from weft.model.instance import Instance
-from weft.model.overlay import Overlay, require_made_for, undirected
+from weft.model.overlay import Overlay, neighbours_of, require_made_for
 from weft.model.storage import int64_column, new_path, read_columns, read_file_meta, write_columns
 from weft.model.table import Columns, Table
 
 NO_PARENT = -1
+
+COLUMNS = {"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +107,35 @@ class Trees(Table):
 def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
     """Trees of a file. Each subscriber must be in the tree of its topic, and each link of a tree in the overlay."""
     path = Path(path)
-    table = read_columns(path, {"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}, nullable=["parent"])
-    topics, nodes = int64_column(table, "topic"), int64_column(table, "node")
-    parents: Int64s = table["parent"].fill_null(NO_PARENT).to_numpy()
+    require_file_for(path, instance, overlay)
+    return read_trees_of(path, (0, instance.topics), instance, neighbours_of(overlay))
+
+
+def require_file_for(path: Path, instance: Instance, overlay: Overlay) -> None:
+    """Refuse a file that is not there, and one that was woven for another instance or overlay."""
+    read_columns(path, COLUMNS, ["parent"], rows=pc.scalar(False))
     try:
         require_made_for(instance, overlay)
-        meta = read_file_meta(path)
-        require_woven_for(instance, overlay, meta)
-        _require_known(topics, nodes, parents, instance)
-        trees = _from_rows(topics, nodes, parents, instance, meta)
-        _require_carrying(trees, instance, overlay)
+        require_woven_for(instance, overlay, read_file_meta(path))
+    except WeftError as error:
+        raise WeftError(f"{path}: {error}") from error
+
+
+def read_trees_of(path: Path, topics: tuple[int, int], part: Instance, neighbours: Csr) -> Trees:
+    """Trees of a range of topics, all others being empty, checked against the interest in these topics and the links.
+
+    The first range has all rows below it as well, and the last all above, so that topics nobody knows are found.
+    """
+    low, high = topics
+    bounds = [ds.field("topic") >= low] * (low > 0) + [ds.field("topic") < high] * (high < part.topics)
+    rows = reduce(and_, bounds) if bounds else None
+    table = read_columns(path, COLUMNS, ["parent"], rows=rows)
+    parents: Int64s = table["parent"].fill_null(NO_PARENT).to_numpy()
+    columns = int64_column(table, "topic"), int64_column(table, "node"), parents
+    try:
+        _require_known(*columns, part)
+        trees = _from_rows(*columns, part, read_file_meta(path))
+        _require_carrying(trees, part, neighbours)
     except WeftError as error:
         raise WeftError(f"{path}: {error}") from error
     return trees
@@ -158,7 +183,7 @@ def _rows_of(keys: Int64s, wanted: Int64s) -> Int64s:
     return np.where(keys[rows] == wanted, rows, len(keys))
 
 
-def _require_carrying(trees: Trees, instance: Instance, overlay: Overlay) -> None:
+def _require_carrying(trees: Trees, instance: Instance, neighbours: Csr) -> None:
     nodes, subscribers = np.int64(instance.nodes), instance.subscribers
     members = trees.topic_of_each * nodes + trees.members
     again = np.sort(members)[1:][np.diff(np.sort(members)) == 0]
@@ -168,8 +193,7 @@ def _require_carrying(trees: Trees, instance: Instance, overlay: Overlay) -> Non
     if len(missing):
         raise WeftError(f"node {missing[0] % nodes} subscribes to topic {missing[0] // nodes} and is not in its tree.")
     _, parents, children = trees.links
-    low, high = undirected(overlay)
-    no_link = ~np.isin(np.minimum(parents, children) * nodes + np.maximum(parents, children), low * nodes + high)
-    if no_link.any():
-        row = np.flatnonzero(no_link)[0]
+    no_link = np.flatnonzero(~neighbours.has(parents, children))
+    if len(no_link):
+        row = no_link[0]
         raise WeftError(f"a tree links node {parents[row]} with node {children[row]}, which the overlay does not.")

@@ -1,56 +1,76 @@
-"""Evaluation on Spark: publications sharded by topic, the counts of the shards added up on the driver.
+"""Evaluation on Spark: tasks route the publications on ranges of topics, and the driver adds up what they count.
 
-Counts are a few numbers for every node and topic, and go to the driver by files, one shard after the other: all of them
-at once would be more than it may be sent, from a million nodes on.
+A task takes the subscribers of its topics from the files of a workshop, and the trees of its topics from theirs; what
+the overlay gives it maps as well, so that the workers of a machine share one copy. It writes a few numbers for every
+topic that was published on and for every node that had to do with it. So the driver holds what grows with nodes and
+topics, and nothing that grows with subscriptions, unless these are few.
 
-Instance and overlay go to the executors as the folders they are: a worker process reads them when its first shard
-comes, and keeps them for all others. A broadcast would be unpacked by every process too, after a way through the
-driver's memory, and Spark Connect has none. By topic, because a router prepares something for each topic that it meets.
+By topic, because a router prepares something for each topic that it meets. A range that is alone is done by the driver.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import lru_cache, partial
-from itertools import chain
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from weft.model.instance import read_instance
+from weft.arrays import Int64s, distinct
+from weft.kernels.routing.weave import Links
+from weft.model.csr import Csr
+from weft.model.instance import Instance, read_names
 from weft.model.latency import latency_for
-from weft.model.overlay import read_overlay
+from weft.model.overlay import neighbours_of, read_overlay, require_made_for
 from weft.model.publication import Publications
-from weft.model.tree import read_trees
+from weft.model.storage import scratch_folder
+from weft.model.tree import read_trees, read_trees_of, require_file_for
+from weft.overlays.arcs.workshop import Arrays, Columns, Range, ranges_by
+from weft.pipeline.layout import are_few, given_instance
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
-from weft.pipeline.stamp import Stamped, stamped
-from weft.pipeline.task import map_in_tasks
-from weft.pipeline.weave import weave
-from weft.sim.bulk import evaluate as evaluate_here
-from weft.sim.bulk import evaluate_part
+from weft.pipeline.weave import weave_to
+from weft.pipeline.workshop import SparkWorkshop
+from weft.sim.bulk import evaluate_part, require_known
 from weft.sim.catalog import require_options, routing
-from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
-from weft.sim.network import Network, network_of
+from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, with_bytes
+from weft.sim.network import Network, bare_network, with_interest
 from weft.sim.timed import with_times
 from weft.trees.weave import FAN_OUT
 
-SHARDS = 16
-NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))  # Spark makes no shard of nothing
+NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
 
-_SUMS = ("publications", "expected_deliveries", "deliveries", "messages", "routing_overhead", "path_sum")
-_ARRAYS = ("sent", "received", "topics")
-_TYPES = {**dict.fromkeys((*_SUMS, "maximum_path"), pa.int64()), **dict.fromkeys(_ARRAYS, pa.list_(pa.int64()))}
-_SCHEMA = ", ".join(f"{name} {'ARRAY<BIGINT>' if name in _ARRAYS else 'BIGINT'}" for name in _TYPES)
+_OF_NETWORK = ("fingers", "ids", "node_at", "position_of")
+
+
+@dataclass(frozen=True, eq=False)
+class LaidOut:
+    """An instance in a workshop, for evaluations of it."""
+
+    spark: SparkSession
+    folder: Path  # of the instance
+    instance: Instance  # without names, if its subscriptions are many
+    scratch: Path
+    workshop: SparkWorkshop
+    numbers: Iterator[int] = field(default_factory=count)  # of its evaluations: a step of a workshop is done once
+
+
+@contextmanager
+def laid_out(spark: SparkSession, instance: Path, beside: Path, progress: Progress = SILENCE) -> Iterator[LaidOut]:
+    """The instance, for as long as the block lasts. Files are written beside the given one.
+
+    Driver and executors must find both under the same path.
+    """
+    with scratch_folder(beside) as scratch:
+        workshop = SparkWorkshop(spark, scratch / "arrays", {})
+        yield LaidOut(spark, instance, given_instance(spark, instance, workshop, progress), scratch, workshop)
 
 
 def evaluate(
-    spark: SparkSession,
-    instance: Path,
+    given: LaidOut,
     overlay: Path,
     router: str,
     publications: Publications,
@@ -64,88 +84,109 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
 
-    Both folders, and the file of latencies, must lie where driver and executors find them under the same path.
+    The overlay, and the file of trees, must lie where driver and executors find them under the same path.
     """
     require_options(router, fan_out, trees is not None)
-    names = read_instance(instance).node_names if latency is not None else None
-    placed = None if latency is None else latency_for(read_overlay(overlay), latency, seed, names)
-    woven = None
-    if routing(router).has_trees:
-        started, bound = perf_counter(), FAN_OUT if fan_out is None else fan_out
-        given = read_instance(instance), read_overlay(overlay)
-        if trees is None:
-            woven = weave(spark, instance, overlay, fan_out=bound, latency=latency, seed=seed, progress=progress)
-        else:
-            woven = read_trees(trees, *given)
-        # A publication over a tree is a few additions, and not worth sending away.
-        result = evaluate_here(*given, router, publications, per_topic=per_topic, trees=woven)
-        result = replace(result, seconds=perf_counter() - started)
-    else:
-        made = read_instance(instance)
-        asked = per_topic or has_sizes(made)
-        result = _evaluate_in_shards(spark, instance, overlay, router, publications, seed, asked, progress)
-        result = with_bytes(result, made, per_topic)
+    instance, links = given.instance, read_overlay(overlay)
+    require_made_for(instance, links)
+    require_known(publications, instance.nodes, instance.topics)
+    names = None if latency is None else read_names(given.folder, "node")
+    placed = None if latency is None else latency_for(links, latency, seed, names)
+    started = perf_counter()
+    if routing(router).has_trees and trees is None:
+        trees = given.scratch / "trees.parquet"
+        about = {"fan_out": FAN_OUT if fan_out is None else fan_out, "latency": latency, "seed": seed}
+        kept = given.scratch / "weave"
+        weave_to(given.spark, given.folder, overlay, trees, kept, force=True, progress=progress, **about)
+    network = bare_network(links, instance.topics, has_trees=trees is not None)
+    if trees is not None:
+        trees = trees.absolute()  # Spark may have another working folder
+        require_file_for(trees, instance, links)
+        neighbours = neighbours_of(links)
+        given.workshop.put(neighbour_start=neighbours.indptr, neighbour=neighbours.indices)
+    step = progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(given.spark))
+    with step:
+        counts, entries = _counted(given, network, router, publications, seed, trees)
+    result = Evaluation.from_counts(
+        counts,
+        router=router,
+        overlay=network.overlay,
+        seconds=perf_counter() - started,
+        most_links=network.most_links,
+        entries=None if trees is None else entries,
+    )
+    result = with_bytes(result, instance, per_topic)
     if placed is None:
         return result
     with progress.step("Timing deliveries"):
-        given = read_instance(instance), read_overlay(overlay)
-        return with_times(result, *given, placed, publications, seed=seed, trees=woven)
+        woven = None if trees is None else read_trees(trees, instance, links)
+        return with_times(result, instance, links, placed, publications, seed=seed, trees=woven)
 
 
-def _evaluate_in_shards(
-    spark: SparkSession,
-    instance: Path,
-    overlay: Path,
-    router: str,
-    publications: Publications,
-    seed: int,
-    per_topic: bool,
-    progress: Progress,
-) -> Evaluation:
-    started = perf_counter()
-    folders = stamped(instance), stamped(overlay)
-    network = _network(*folders)  # here as well, so that a mismatch shows before any shard is sent
-    count = partial(evaluate_part, router=router, seed=seed, per_topic=per_topic)
-
-    def count_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _row(count(_network(*folders), publications=_joined(batches)))
-
-    rows = spark.createDataFrame(pa.table({"topic": publications.topics, "node": publications.nodes}))
-    step = progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark))
-    with step, TemporaryDirectory(dir=overlay.absolute().parent, prefix=".evaluate-") as folder:
-        shards = Path(folder) / "shards"
-        map_in_tasks(rows.repartition(SHARDS, "topic"), count_shard, _SCHEMA).write.parquet(str(shards))
-        counts = merged(chain([count(network, publications=NOTHING)], _read(shards)))
-    seconds = perf_counter() - started
-    return Evaluation.from_counts(
-        counts, router=router, overlay=network.overlay, seconds=seconds, most_links=network.most_links
-    )
+def _counted(
+    given: LaidOut, network: Network, router: str, publications: Publications, seed: int, trees: Path | None
+) -> tuple[Counts, Int64s]:
+    """Counts of all publications, and of every node the entries of its tables."""
+    workshop, order = given.workshop, np.argsort(publications.topics, kind="stable")
+    workshop.put(said_topic=publications.topics[order], said_node=publications.nodes[order])
+    about = _put_network(workshop, network)
+    work = partial(_count_range, about=about, router=router, seed=seed, trees=trees)
+    workshop.run(f"count-{next(given.numbers)}", work, _ranges(given.instance, publications, trees))
+    return _added(workshop.arrays, network.nodes, network.topics)
 
 
-@lru_cache(maxsize=1)
-def _network(instance: Stamped, overlay: Stamped) -> Network:
-    return network_of(read_instance(instance[0]), read_overlay(overlay[0]))
+def _ranges(instance: Instance, publications: Publications, trees: Path | None) -> list[Range]:
+    """Ranges of topics that cost about the same: a publication costs what its topic has subscribers, a tree as well.
+
+    A publication over a tree is a few additions: if trees are few, these are not worth sending away.
+    """
+    if trees is not None and are_few(instance.subscriptions):
+        return [(0, instance.topics)]
+    said = np.bincount(publications.topics, minlength=instance.topics)
+    return ranges_by((instance.subscribers.counts + 1) * (said + (trees is not None)))
 
 
-def _joined(batches: Iterator[pa.RecordBatch]) -> Publications:
-    table = pa.Table.from_batches(batches, pa.schema({"topic": pa.int32(), "node": pa.int32()}))
-    return Publications(table["topic"].to_numpy(), table["node"].to_numpy())
+def _put_network(workshop: SparkWorkshop, network: Network) -> dict[str, str | int]:
+    """Put the arrays of a network without subscribers into a workshop; the rest of it."""
+    workshop.put(**{name: getattr(network, name) for name in _OF_NETWORK})
+    workshop.put(link_start=network.links.indptr, link_end=network.links.ends)
+    return {name: getattr(network, name) for name in ("overlay", "per_phase", "ring_size", "most_links")}
 
 
-def _row(counts: Counts) -> pa.RecordBatch:
-    values = {**vars(counts), "topics": None if counts.topics is None else counts.topics.ravel()}
-    return pa.RecordBatch.from_arrays([pa.array([values[name]], kind) for name, kind in _TYPES.items()], list(_TYPES))
+def _network_in(arrays: Arrays, subscribers: Csr, about: dict[str, str | int]) -> Network:
+    links = Links(arrays["link_start"], arrays["link_end"])
+    given: dict[str, Any] = {**about, **{name: arrays[name] for name in _OF_NETWORK}}
+    return Network(subscribers=subscribers, links=links, **given)
 
 
-def _read(shards: Path) -> Iterator[Counts]:
-    for path in sorted(shards.glob("*.parquet")):
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=1):
-            yield _counts(batch)
+def _count_range(
+    arrays: Arrays, low: int, high: int, *, about: dict[str, str | int], router: str, seed: int, trees: Path | None
+) -> Columns:
+    """Figures of the topics that were published on, and of the nodes that had to do with it."""
+    said = slice(*np.searchsorted(arrays["said_topic"], [low, high]))
+    publications = Publications(arrays["said_topic"][said], arrays["said_node"][said])
+    nodes, topics = len(arrays["ids"]), distinct(publications.topics)
+    wanted = topics if trees is None else np.arange(low, high)
+    subscribers = Csr(arrays["given_topic_start"], arrays["given_topic_node"], nodes).only(wanted)
+    part = Instance(subscribers.transpose(), given_subscribers=subscribers)
+    woven = None
+    if trees is not None:
+        woven = read_trees_of(trees, (low, high), part, Csr(arrays["neighbour_start"], arrays["neighbour"], nodes))
+    network = with_interest(_network_in(arrays, subscribers, about), part.interest, woven)
+    counts = evaluate_part(network, router, publications, seed=seed, per_topic=True)
+    entries = np.zeros(nodes, np.int64) if woven is None else woven.entries
+    busy = np.flatnonzero(counts.sent + counts.received + entries)
+    of_nodes = {"sent": counts.sent[busy], "received": counts.received[busy], "entries": entries[busy]}
+    return {"topic": topics, "figures": np.asarray(counts.topics)[topics], "node": busy, **of_nodes}
 
 
-def _counts(row: pa.RecordBatch) -> Counts:
-    values: dict[str, Any] = {name: row[name][0].as_py() for name in _TYPES if name not in _ARRAYS}
-    values |= {name: None if row[name].null_count else row[name].flatten().to_numpy() for name in _ARRAYS}
-    if values["topics"] is not None:
-        values["topics"] = values["topics"].reshape(-1, len(TOPIC_COLUMNS))
-    return Counts(**values)
+def _added(arrays: Arrays, nodes: int, topics: int) -> tuple[Counts, Int64s]:
+    """Counts of all ranges together: a topic is in one of them, a node in many."""
+    figures = np.zeros((topics, len(TOPIC_COLUMNS)), np.int64)
+    figures[arrays["topic"]] = arrays["figures"]
+    sent, received, entries = (np.zeros(nodes, np.int64) for _ in range(3))
+    for name, numbers in (("sent", sent), ("received", received), ("entries", entries)):
+        np.add.at(numbers, arrays["node"], arrays[name])
+    sums, longest = figures[:, :-1].sum(axis=0).tolist(), int(figures[:, -1].max(initial=0))
+    totals = dict(zip(TOPIC_COLUMNS, [*sums, longest], strict=True))
+    return Counts(**totals, sent=sent, received=received, topics=figures), entries

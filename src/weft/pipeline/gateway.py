@@ -76,7 +76,7 @@ _OWN_OPTIONS = ("spark.driver.extra", "spark.driver.defaultJavaOptions", "spark.
 
 
 @contextmanager
-def java_for(master: str, conf: Mapping[str, str]) -> Iterator[None]:
+def java_for(master: str, conf: Mapping[str, str]) -> "Iterator[subprocess.Popen[bytes]]":
     """Java with a gateway that PySpark connects to; it ends with the block."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it reports what the exception says as well
     logging.getLogger().addFilter(_is_not_py4j)  # some of it under no name
@@ -88,7 +88,7 @@ def java_for(master: str, conf: Mapping[str, str]) -> Iterator[None]:
         try:
             with _started(command(master, {**_local_folders(master, folder), **conf}), folder, conf) as java:
                 _announce(java, folder)
-                yield
+                yield java
         finally:
             remove(folder)
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
-from weft.model.instance import Instance, read_instance_meta
+from weft.model.instance import Instance, read_instance, read_instance_meta
 from weft.model.publisher import read_publishers
 from weft.pipeline.member import column
 from weft.pipeline.parts import read_parts
@@ -21,6 +21,21 @@ from weft.pipeline.task import apply_in_tasks
 from weft.pipeline.workshop import SparkWorkshop, write_piece
 
 ROWS = 500_000  # of a range, about
+MANY = 4_000_000  # subscriptions: up to here the driver reads the instance itself, which is quicker
+
+
+def are_few(subscriptions: int) -> bool:
+    return subscriptions <= MANY
+
+
+def given_instance(spark: SparkSession, instance: Path, workshop: SparkWorkshop, progress: Progress) -> Instance:
+    """The instance, with given_topic_start and given_topic_node among the arrays; without names if it is in files."""
+    if not are_few(read_instance_meta(instance)["subscriptions"]):
+        lay_out(spark, instance, workshop, progress)
+        return mapped_instance(instance, workshop)
+    made = read_instance(instance)
+    workshop.put(given_topic_start=made.subscribers.indptr, given_topic_node=made.subscribers.indices)
+    return made
 
 
 def lay_out(spark: SparkSession, instance: Path, workshop: SparkWorkshop, progress: Progress = SILENCE) -> None:
@@ -80,6 +95,7 @@ def mapped_instance(instance: Path, workshop: SparkWorkshop) -> Instance:
     meta = read_instance_meta(instance)
     arrays = workshop.arrays
     interest = Csr(arrays["given_node_start"], arrays["given_node_topic"], meta["topics"])
+    subscribers = Csr(arrays["given_topic_start"], arrays["given_topic_node"], meta["nodes"])
     publishers = read_publishers(instance, meta["nodes"], meta["topics"])
     about = {name: value for name, value in meta.items() if name not in ("nodes", "topics", "subscriptions")}
-    return Instance(interest, meta=about, given_publishers=publishers)
+    return Instance(interest, meta=about, given_publishers=publishers, given_subscribers=subscribers)

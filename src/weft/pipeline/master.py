@@ -2,7 +2,7 @@
 
 That a port is open proves little: it may be a web page's, or a proxy's that opens for any address. So a master of Spark
 is asked for something, in the frames of its own protocol, and it answers even to whom it does not know. The API server
-of Kubernetes is asked for TLS.
+of Kubernetes is asked for TLS, a server of Spark Connect for the settings with which every talk in HTTP/2 begins.
 """
 
 import os
@@ -20,12 +20,20 @@ STREAM_REQUEST, STREAM_FAILURE = 6, 8  # kinds of messages (org.apache.spark.net
 STREAM = b"/files/weft"  # which no master has
 LENGTH = 8  # bytes of a frame that say how many it has
 
+CONNECT = "sc://"
+CONNECT_PORT = "15002"  # where no other is named
+SETTINGS_FRAME = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # an empty one of HTTP/2: length, kind, flags, stream
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS_FRAME
+
 
 def require_answer(master: str, conf: Mapping[str, str]) -> None:
-    """Refuse spark:// and k8s:// addresses of which none answers."""
+    """Refuse spark://, k8s:// and sc:// addresses of which none answers."""
     scheme, _, rest = master.partition("://")
-    addresses = rest.removeprefix("https://").removeprefix("http://").rstrip("/").split(",")
-    ask: Ask = _ask_kubernetes if scheme == "k8s" else _ask_spark
+    if scheme == "sc":
+        addresses, ask = [_connect_address(rest)], _ask_connect(rest)
+    else:
+        addresses = rest.removeprefix("https://").removeprefix("http://").rstrip("/").split(",")
+        ask = _ask_tls if scheme == "k8s" else _ask_spark
     if rest.startswith("http://") or (scheme == "spark" and _is_encrypted(conf)):
         ask = _ask_nothing
     problems = [problem for address in addresses if (problem := _silence(address, ask))]
@@ -56,7 +64,24 @@ def _ask_spark(connection: socket.socket) -> str | None:
     return None if answer[LENGTH:] == bytes([STREAM_FAILURE]) else "who is there does not speak Spark's protocol"
 
 
-def _ask_kubernetes(connection: socket.socket) -> str | None:
+def _connect_address(rest: str) -> str:
+    """Host and port of host, host:port and host:port/;parameters."""
+    address = rest.partition("/")[0]
+    return address if ":" in address.rpartition("]")[2] else f"{address}:{CONNECT_PORT}"
+
+
+def _ask_connect(rest: str) -> Ask:
+    """PySpark encrypts where it is told to, and where a token is sent to another machine."""
+    return _ask_tls if "use_ssl=true" in rest.lower() or "token=" in rest else _ask_http2
+
+
+def _ask_http2(connection: socket.socket) -> str | None:
+    connection.sendall(PREFACE)
+    answer = connection.recv(len(SETTINGS_FRAME), socket.MSG_WAITALL)
+    return None if answer[3:4] == SETTINGS_FRAME[3:4] else "who is there does not speak Spark Connect's protocol"
+
+
+def _ask_tls(connection: socket.socket) -> str | None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # whom to trust is for Spark to say
     context.wrap_socket(connection).close()

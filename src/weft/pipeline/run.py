@@ -9,13 +9,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
-from weft.model.instance import Instance, read_instance, read_instance_meta
+from weft.model.instance import read_instance, read_instance_meta, read_name
 from weft.model.latency import read_latency
 from weft.model.storage import kept_beside, new_path, scratch_folder, write_columns
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
-from weft.pipeline.evaluate import evaluate
+from weft.pipeline.evaluate import evaluate, laid_out
 from weft.pipeline.generate import generate
 from weft.pipeline.ingest import ingest
 from weft.pipeline.progress import SILENCE, Progress
@@ -36,6 +36,10 @@ BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
 TREES, LOADS, TOPICS = "trees.parquet", "loads.parquet", "topics.parquet"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
+
+
+def _nothing() -> None:
+    """What there is to do or say before a stage, mostly."""
 
 
 @dataclass(frozen=True)
@@ -108,21 +112,38 @@ def instance_stages(
 
 
 def proof_stages(
-    session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress = SILENCE
+    session: Session,
+    instance: Path,
+    proof: Proof,
+    folder: Path,
+    progress: Progress = SILENCE,
+    before: Callable[[], None] = _nothing,
 ) -> list[Stage]:
-    """The overlay, the baseline to compare it with, trees if the router has them, and what publications cost."""
+    """The overlay, the baseline to compare it with, trees if the router has them, and what publications cost.
+
+    `before` is called when the overlay is about to be designed, and the instance is there.
+    """
     return [
-        _design_stage(session, instance, proof.overlay, proof, "overlay", progress),
+        _design_stage(session, instance, proof.overlay, proof, "overlay", progress, before),
         _design_stage(session, instance, BASELINE_OVERLAY, proof, "baseline", progress),
         *([_weave_stage(session, instance, proof, folder, progress)] if routing(proof.router).has_trees else []),
         _evaluate_stage(session, instance, proof, folder, progress),
     ]
 
 
-def _design_stage(session: Session, instance: Path, name: str, proof: Proof, output: str, progress: Progress) -> Stage:
+def _design_stage(
+    session: Session,
+    instance: Path,
+    name: str,
+    proof: Proof,
+    output: str,
+    progress: Progress,
+    before: Callable[[], None] = _nothing,
+) -> Stage:
     seed, latency = proof.seed, proof.latency if "latency" in options_of(name) else None
 
     def work(out: Path) -> dict[str, Any]:
+        before()
         with scratch_folder(out) as scratch:
             about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
             overlay = design(session(), instance, name, scratch, progress=progress, **about)
@@ -170,15 +191,16 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
 
 def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path, progress: Progress) -> Stage:
     def work(out: Path) -> dict[str, Any]:
-        made = read_instance(instance)
-        drawn = publications(made, proof.publications, proof.seed)
         results = {}
-        for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
-            given = session(), instance, folder / name, router, drawn
-            trees = folder / TREES if routing(router).has_trees else None
-            options: dict[str, Any] = {"seed": proof.seed, "latency": proof.latency, "trees": trees}
-            results[name] = evaluate(*given, **options, per_topic=True, progress=progress)
-        costs = write_costs(out, made, results)
+        with laid_out(session(), instance, out, progress) as given:
+            drawn = publications(given.instance, proof.publications, proof.seed)
+            for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
+                trees = folder / TREES if routing(router).has_trees else None
+                options: dict[str, Any] = {"seed": proof.seed, "latency": proof.latency, "trees": trees}
+                results[name] = evaluate(
+                    given, folder / name, router, drawn, **options, per_topic=True, progress=progress
+                )
+        costs = write_costs(out, instance, results)
         shown = ("deliveries", "messages", "routing_overhead", "average_path")
         return {f"{name}_{key}".removeprefix("overlay_"): costs[name][key] for name in costs for key in shown}
 
@@ -187,9 +209,10 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
     return Stage("evaluate", "evaluation.json", options, work)
 
 
-def write_costs(out: Path, instance: Instance, results: Mapping[str, Evaluation]) -> dict[str, Any]:
+def write_costs(out: Path, instance: Path, results: Mapping[str, Evaluation]) -> dict[str, Any]:
     """Write the figures of both systems, and beside them those of every node and of every topic."""
-    costs = {name: figures_of(result, instance) for name, result in results.items()}
+    busiest = {name: read_name(instance, "node", result.load.most_loaded_node) for name, result in results.items()}
+    costs = {name: figures_of(result, busiest[name]) for name, result in results.items()}
     loads = {f"{name}_{kind}": load for name, result in results.items() for kind, load in result.load_by_node.items()}
     topics = {
         f"{name}_{figure}": column

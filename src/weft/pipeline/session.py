@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +16,10 @@ from pyspark.sql import SparkSession
 
 from weft.ending import stand_still_if_stopping
 from weft.errors import SurroundingsError, WeftError
+from weft.memory import memory_at_hand
+from weft.pipeline.connect import client_of, require_packages
 from weft.pipeline.gateway import forget_gateway, java_for
-from weft.pipeline.master import require_answer
+from weft.pipeline.master import CONNECT, require_answer
 
 # What differs from Spark's defaults, and why.
 SETTINGS = {
@@ -30,13 +33,15 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",  # a third less for every Python task
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
-MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s)://.+")
+MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s|sc)://.+")
 FAILURES = (PySparkException, Py4JError)  # raised by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
 SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NUMBA", "OMP", "OPENBLAS", "MKL")}
 
 
+GONE = 2.0  # seconds for a Java that does not answer to have ended, if it has
+_ENDED = "was ended, most likely for want of memory: allow more, or take fewer cores."
 _CALL = "An error occurred while calling"  # how Py4J begins, which tells nobody anything
 
 
@@ -48,14 +53,18 @@ def spark_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
             yield active
         return
     require_master(master, conf)
+    if master.startswith(CONNECT):
+        with _told(), client_of(master, SETTINGS, conf or {}) as spark:
+            yield spark
+        return
     settings = {**SETTINGS, **surroundings(master), **(conf or {})}
-    with java_for(master, settings):
+    with java_for(master, settings) as java:
         spark = connected(master, settings)
         try:
-            with _told():
+            with _told(), _missed(java):
                 yield spark
         finally:
-            with suppress(*FAILURES):  # Java may be gone: that is told already
+            with suppress(*FAILURES, ConnectionError):  # Java may be gone: that is told already
                 spark.stop()
 
 
@@ -69,6 +78,18 @@ def _told() -> Iterator[None]:
 
 
 @contextmanager
+def _missed(java: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """A sentence where Java has ended: to Py4J it is somebody who does not answer."""
+    try:
+        yield
+    except (Py4JError, ConnectionError) as error:
+        with suppress(subprocess.TimeoutExpired):
+            java.wait(GONE)
+            raise SurroundingsError(f"Java, in which Spark works, {_ENDED}") from error
+        raise
+
+
+@contextmanager
 def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable[[], SparkSession]]:
     """A session that starts when it is first asked for: work that was done before needs no Spark."""
     with ExitStack() as stack:
@@ -78,9 +99,12 @@ def spark_when_needed(master: str, conf: Mapping[str, str]) -> Iterator[Callable
 def require_master(master: str, conf: Mapping[str, str] | None = None) -> None:
     """Refuse a master that is misspelt, or that is not there: Spark would try for a minute."""
     if not MASTERS.fullmatch(master):
-        raise WeftError(f"`master` is {master!r}: give local[*], spark://host:7077, yarn or k8s://host:443.", "master")
+        sentence = f"`master` is {master!r}: give local[*], spark://host:7077, yarn, k8s://host:443 or sc://host:15002."
+        raise WeftError(sentence, "master")
     if master == "yarn" and not os.environ.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
         raise WeftError("`master` yarn is found by the files in HADOOP_CONF_DIR: set it.", "master")
+    if master.startswith(CONNECT):
+        require_packages()
     if "://" in master:
         require_answer(master, conf or {})
 
@@ -117,9 +141,8 @@ def surroundings(master: str) -> dict[str, str]:
 
 
 def _heap_megabytes() -> int:
-    """A quarter of the machine's memory, between 1 and 6 GiB."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    return max(1024, min(6144, memory // 4))
+    """A quarter of the memory at hand, between 0.5 GiB, with less of which Spark does not start, and 6."""
+    return max(512, min(6144, memory_at_hand() // 2**20 // 4))
 
 
 def _failure(error: Exception) -> WeftError:
@@ -131,6 +154,8 @@ def _failure(error: Exception) -> WeftError:
         return WeftError(
             f"{file[1] if file else 'A file named .gz'} is not gzip, is damaged, or is cut short: get it again."
         )
+    if "Python worker exited unexpectedly" in text:
+        return SurroundingsError(f"A worker of Spark {_ENDED}")
     if "OutOfMemoryError" in text:
         sentence = "Spark ran out of memory: give it more with `conf` spark.driver.memory=8g."
         return SurroundingsError(sentence, "conf")

@@ -20,24 +20,23 @@ from pyspark.sql import SparkSession
 
 from weft.arrays import Floats, Int64s
 from weft.model.csr import Csr
-from weft.model.instance import Instance, read_instance, read_instance_meta
+from weft.model.instance import Instance, named_in, read_names
 from weft.model.latency import placed_latency
 from weft.model.overlay import read_overlay, require_made_for
 from weft.model.publisher import Publishers
 from weft.model.storage import file_meta, new_path
 from weft.model.tree import NO_PARENT, Trees
 from weft.overlays.arcs.workshop import Array, Arrays, Columns, ranges_by
-from weft.pipeline.layout import lay_out, mapped_instance
+from weft.pipeline.layout import are_few, given_instance
 from weft.pipeline.progress import SILENCE, Progress
 from weft.pipeline.workshop import SparkWorkshop
 from weft.raw.traffic import read_topic_rates
-from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, in_order, topic_order
+from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, in_order, mean_received, publisher_starts, topic_order
+from weft.trees.ring_order import RingOrder, ring_order
 from weft.trees.weave import FAN_OUT, Mesh, Strand, making, mesh_of, require_fan_out, require_whole, strand, trees_of
 
-TASKS = 16  # of a batch at most; each weaves some of its ranges, one after the other
 FEW = 100_000  # subscriptions of a batch that the driver weaves in less time than a job takes to start
 ROWS = 1_000_000  # that are written at a time, about
-MANY = 4_000_000  # subscriptions: up to here the driver reads the instance itself
 
 PARTS = ("sizes", "parts", "members", "parents", "senders", "sent")
 
@@ -45,6 +44,7 @@ PARTS = ("sizes", "parts", "members", "parents", "senders", "sent")
 class Woven(NamedTuple):
     workshop: SparkWorkshop
     agenda: Agenda
+    order: RingOrder
     batches: int
     topics: int
     nodes: int
@@ -60,7 +60,7 @@ def weave(spark: SparkSession, instance: Path, overlay: Path, **options: Any) ->
     with tempfile.TemporaryDirectory(dir=overlay.absolute().parent, prefix=".weave-") as folder:
         woven = _weave_in(spark, instance, overlay, Path(folder) / "arrays", **options)
         strands = [woven.strand(batch) for batch in range(woven.batches)]
-        return trees_of(woven.agenda, woven.topics, strands).with_meta(**woven.meta)
+        return trees_of(woven.agenda, woven.order, woven.topics, strands).with_meta(**woven.meta)
 
 
 def weave_to(
@@ -97,11 +97,13 @@ def _weave_in(
     stamps = [(Path(file) / "meta.json" if Path(file).is_dir() else Path(file)).stat().st_mtime_ns for file in files]
     key = {"files": files, "stamps": stamps, "fan_out": fan_out, "load_weight": load_weight, "seed": seed}
     workshop = SparkWorkshop(spark, folder, key, progress)
-    given, links = _given(spark, instance, workshop, progress), read_overlay(overlay)
+    given, links = given_instance(spark, instance, workshop, progress), read_overlay(overlay)
     require_made_for(given, links)
-    by_topic = None if rates is None else read_topic_rates(rates, given)
-    placed = None if latency is None else placed_latency(latency, links.nodes, seed, given.node_names)
-    _put_mesh(workshop, mesh_of(links, placed))
+    by_topic = None if rates is None else read_topic_rates(rates, named_in(given, instance))
+    placed = None if latency is None else placed_latency(latency, links.nodes, seed, read_names(instance, "node"))
+    order, mesh = ring_order(links), mesh_of(links, placed)
+    _put_mesh(workshop, mesh.ranked(order))
+    workshop.put(rank=order.ranks, hop=np.array([mesh.hop]))
     agenda = _put_agenda(workshop, given, load_weight, by_topic)
     load = Load(agenda)
     for number, batch in enumerate(agenda.batches):
@@ -111,16 +113,7 @@ def _weave_in(
         require_whole(agenda, _parts_of(workshop, number, batch, len(agenda.topics)))
     meta = making(given, links, fan_out, load_weight, by_topic, placed)
     counts = len(agenda.batches), given.topics, given.nodes, given.subscriptions
-    return Woven(workshop, agenda, *counts, meta)
-
-
-def _given(spark: SparkSession, instance: Path, workshop: SparkWorkshop, progress: Progress) -> Instance:
-    if read_instance_meta(instance)["subscriptions"] > MANY:
-        lay_out(spark, instance, workshop, progress)
-        return mapped_instance(instance, workshop)
-    made = read_instance(instance)
-    workshop.put(given_topic_start=made.subscribers.indptr, given_topic_node=made.subscribers.indices)
-    return made
+    return Woven(workshop, agenda, order, *counts, meta)
 
 
 def _put_mesh(workshop: SparkWorkshop, mesh: Mesh) -> None:
@@ -131,11 +124,14 @@ def _put_mesh(workshop: SparkWorkshop, mesh: Mesh) -> None:
 def _put_agenda(workshop: SparkWorkshop, instance: Instance, load_weight: float, rates: Floats | None) -> Agenda:
     counts = np.diff(workshop.arrays["given_topic_start"])
     order, by_topic = topic_order(counts, instance.publishers, load_weight, rates)
-    publishers = in_order(instance.publishers, order, instance.topics)
-    workshop.put(order=order, order_start=np.append(0, np.cumsum(counts[order])), rates=by_topic[order])
-    workshop.put(publisher_node=publishers.nodes, publisher_topic=publishers.topics, publisher_rate=publishers.rates)
-    workshop.put(form=np.array([instance.nodes, load_weight]))
-    if counts.sum() <= MANY:
+    known = in_order(instance.publishers, order, instance.topics)
+    starts, own_rates = np.append(0, np.cumsum(counts[order])), by_topic[order]
+    workshop.put(order=order, order_start=starts, rates=own_rates)
+    workshop.put(publisher_node=workshop.arrays["rank"][known.nodes], publisher_topic=known.topics)
+    workshop.put(publisher_rate=known.rates, publisher_start=publisher_starts(known, len(order)))
+    mean = mean_received(own_rates, counts[order], instance.nodes)
+    workshop.put(form=np.array([instance.nodes, mean, load_weight]))
+    if are_few(counts.sum()):
         workshop.run_here("agenda", _in_order, [(0, len(order))])
     else:
         workshop.run("agenda", _in_order, ranges_by(counts[order] + 1))
@@ -144,34 +140,36 @@ def _put_agenda(workshop: SparkWorkshop, instance: Instance, load_weight: float,
 
 def _in_order(arrays: Arrays, first: int, last: int) -> Columns:
     given = Csr(arrays["given_topic_start"], arrays["given_topic_node"], 0)
-    return {"order_node": given.take(arrays["order"][first:last]).indices}
+    return {"order_node": arrays["rank"][given.take(arrays["order"][first:last]).indices]}
 
 
 def _agenda_in(arrays: Arrays) -> Agenda:
-    nodes, load_weight = arrays["form"]
+    nodes, mean, load_weight = arrays["form"].tolist()
     subscribers = Csr(arrays["order_start"], arrays["order_node"], int(nodes))
     publishers = Publishers(*(arrays[f"publisher_{name}"] for name in ("node", "topic", "rate")))
-    return Agenda(arrays["order"], subscribers, arrays["rates"], publishers, float(load_weight))
+    starts = arrays["publisher_start"]
+    return Agenda(arrays["order"], subscribers, arrays["rates"], publishers, starts, mean, load_weight)
 
 
 def _weave_batch(workshop: SparkWorkshop, agenda: Agenda, number: int, batch: Range, fan_out: int) -> None:
-    ranges = agenda.ranges(batch)
-    work = partial(_weave_ranges, ranges=ranges, number=number, fan_out=fan_out)
+    tasks = agenda.tasks(batch)
+    work = partial(_weave_tasks, tasks=tasks, number=number, fan_out=fan_out)
     indptr = agenda.subscribers.indptr
     if indptr[batch[1]] - indptr[batch[0]] < FEW:
-        workshop.run_here(f"weave-{number}", work, [(0, len(ranges))])
+        workshop.run_here(f"weave-{number}", work, [(0, len(tasks))])
     else:
-        bounds = np.linspace(0, len(ranges), min(TASKS, len(ranges)) + 1).astype(int).tolist()
-        workshop.run(f"weave-{number}", work, list(pairwise(bounds)))
+        workshop.run(f"weave-{number}", work, list(pairwise(range(len(tasks) + 1))))
 
 
-def _weave_ranges(arrays: Arrays, first: int, last: int, *, ranges: list[Range], number: int, fan_out: int) -> Columns:
-    """Trees of some ranges of a batch."""
+def _weave_tasks(
+    arrays: Arrays, first: int, last: int, *, tasks: list[list[Range]], number: int, fan_out: int
+) -> Columns:
+    """Trees of some tasks of a batch."""
     agenda, prices = _agenda_in(arrays), arrays["prices"]
-    nodes = agenda.subscribers.columns
-    mesh = Mesh(Csr(arrays["link_start"], arrays["link_node"], nodes), arrays["link_cost"])
-    strands = [strand(mesh, agenda, prices, fan_out, each) for each in ranges[first:last]]
-    return {f"{part}-{number}": np.concatenate([getattr(each, part) for each in strands]) for part in PARTS}
+    links = Csr(arrays["link_start"], arrays["link_node"], agenda.subscribers.columns)
+    mesh = Mesh(links, arrays["link_cost"], float(arrays["hop"][0]))
+    woven = strand(mesh, agenda, prices, fan_out, [each for task in tasks[first:last] for each in task])
+    return {f"{part}-{number}": getattr(woven, part) for part in PARTS}
 
 
 def _parts_of(workshop: SparkWorkshop, number: int, batch: Range, topics: int) -> Array:
@@ -222,11 +220,12 @@ def _rows(woven: Woven, places: Places, topics: Range, schema: pa.Schema) -> tup
     """Rows of the trees of a range of topics, and the nodes at both ends of their links."""
     sizes, batches, starts = (column[slice(*topics)] for column in places)
     indptr = np.append(0, np.cumsum(sizes))
-    members, parents = (np.empty(indptr[-1], np.int32) for _ in range(2))
+    ranks, parents = (np.empty(indptr[-1], np.int32) for _ in range(2))
     for batch in np.unique(batches[sizes > 0]).tolist():
         made, among = woven.strand(batch), np.flatnonzero(batches == batch)
         there, here = (_spans(first[among], sizes[among]) for first in (starts, indptr[:-1]))
-        members[here], parents[here] = made.members[there], made.parents[there]
+        ranks[here], parents[here] = made.members[there], made.parents[there]
+    members = woven.order.nodes[ranks]
     root = parents == NO_PARENT
     above = members[np.repeat(indptr[:-1], sizes) + np.where(root, 0, parents)].astype(np.int64)
     topic = np.repeat(np.arange(*topics), sizes)

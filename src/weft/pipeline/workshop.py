@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from weft.errors import WeftError
 from weft.overlays.arcs.workshop import Array, Range, Work
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import map_in_tasks
@@ -149,15 +150,17 @@ class SparkWorkshop:
             for batch in batches:
                 for index in batch.column("id").to_pylist():
                     start = time.process_time()
-                    write_piece(folder, left[index], work(arrays, *ranges[left[index]]))
-                    seconds = time.process_time() - start
-                    yield pa.RecordBatch.from_pydict({"task": [left[index]], "seconds": [seconds]})
+                    refused = _refusal(folder, left[index], work, arrays, ranges[left[index]])
+                    row = {"seconds": [time.process_time() - start], "refused": pa.array([refused], pa.string())}
+                    yield pa.RecordBatch.from_pydict(row)
 
         tasks = self._spark.range(0, len(left), 1, len(left))
         with self._progress.step(step, spark_tasks(self._spark)):
-            times = map_in_tasks(tasks, do, "task BIGINT, seconds DOUBLE").toArrow()
+            told = map_in_tasks(tasks, do, "seconds DOUBLE, refused STRING").toArrow()
+        if told["refused"].null_count < len(told):
+            raise WeftError(told["refused"].drop_null()[0].as_py())
         with (self._folder / TIMES).open("a") as file:
-            file.write(json.dumps({step: [round(seconds, 3) for seconds in times["seconds"].to_pylist()]}) + "\n")
+            file.write(json.dumps({step: [round(seconds, 3) for seconds in told["seconds"].to_pylist()]}) + "\n")
 
     @property
     def times(self) -> dict[str, list[float]]:
@@ -176,6 +179,15 @@ class SparkWorkshop:
             if old != file and (old.startswith("put-") or old not in self._read):
                 self.drop(name)
             self._files[name] = file
+
+
+def _refusal(folder: Path, number: int, work: Work, arrays: Files, of: Range) -> str | None:
+    """What is wrong with the input of a task, for the driver to tell; None where its piece is written."""
+    try:
+        write_piece(folder, number, work(arrays, *of))
+    except WeftError as error:
+        return str(error)
+    return None
 
 
 def write_piece(folder: Path, number: int, columns: Mapping[str, Array]) -> None:

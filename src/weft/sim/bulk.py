@@ -74,7 +74,7 @@ def evaluate(
 ) -> Evaluation:
     """What it costs to publish over an overlay by a router; every delivery is checked.
 
-    router        "po", "pal", "pie", "scribe", "iscribe" or "weave"
+    router        by its name in weft.sim.catalog, such as "pie" or "weave"
     publications  those to send, or how many to draw with the seed
     seed          draws publications and places rendezvous points; nothing else is left to chance
     per_topic     whether the result has the figures of every topic
@@ -95,7 +95,7 @@ def evaluate(
         overlay=network.overlay,
         seconds=perf_counter() - started,
         most_links=network.most_links,
-        trees=network.trees,
+        entries=None if trees is None else trees.entries,
     )
     result = with_bytes(result, instance, per_topic)
     if latency is None:
@@ -108,7 +108,7 @@ def evaluate_part(
 ) -> Counts:
     """Kernels let go of the GIL, so a chunk a thread keeps all cores busy."""
     row = routing(router)
-    _require_known(network, publications)
+    require_known(publications, network.nodes, network.topics)
     if row.has_trees and not network.has_ring and len(publications):
         _require_ways(network, publications)
     chunks = _chunks(network, publications, thread_count())
@@ -120,7 +120,7 @@ def evaluate_part(
 def trace(network: Network, router: str, topic: int, issuer: int, *, seed: int = 0) -> Trace:
     kernel = routing(router).kernel
     publication = Publications(np.array([topic], np.int32), np.array([issuer], np.int32))
-    _require_known(network, publication)
+    require_known(publication, network.nodes, network.topics)
     run = runs_of(publication.topics, network.position_of[publication.nodes])
     counted = nothing_counted(network, run)
     kernel(network, run, seed, counted)
@@ -130,11 +130,8 @@ def trace(network: Network, router: str, topic: int, issuer: int, *, seed: int =
     return Trace(nodes[rows[:, SOURCE]], nodes[rows[:, TARGET]], rows[:, HOPS], rows[:, DELIVERED])
 
 
-def _require_known(network: Network, publications: Publications) -> None:
-    for kind, ids, count in (
-        ("topic", publications.topics, network.topics),
-        ("node", publications.nodes, network.nodes),
-    ):
+def require_known(publications: Publications, nodes: int, topics: int) -> None:
+    for kind, ids, count in (("topic", publications.topics, topics), ("node", publications.nodes, nodes)):
         if len(ids) and (ids.min() < 0 or ids.max() >= count):
             raise WeftError(f"The publications name {kind}s that the instance does not have: it has {count}.")
 

@@ -1,6 +1,7 @@
 """Routers by name: a row says how one is made, by which kernel publications are routed in bulk, and what it needs.
 
-A new router is its own files, in protocol/, kernels/routing/ and sim/routing/, and a row here.
+A new router is its own files, in protocol/, kernels/routing/ and sim/routing/, and a row here; besides, the help of the
+command line names it.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,6 +44,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Routing:
+    words: str  # for somebody who has read no paper
     make: Callable[[Place], Router]
     kernel: Kernel
     needs_ring: bool = True
@@ -50,13 +52,37 @@ class Routing:
 
 
 ROUTERS: Mapping[str, Routing] = {
-    "po": Routing(lambda at: Po(at.node, at.ring, at.membership), convey.po),
-    "pal": Routing(lambda at: Pal(at.node, at.ring, at.membership), convey.pal),
-    "pie": Routing(lambda at: Pie(at.node, at.ring, at.membership), convey.pie),
-    "scribe": Routing(lambda at: Scribe(at.node, at.ring, at.membership, at.rendezvous), scribe.scribe),
-    "iscribe": Routing(lambda at: IScribe(at.node, at.ring, at.membership, at.rendezvous), scribe.iscribe),
+    "po": Routing(
+        "a message for each range of the ring (Po)",
+        lambda at: Po(at.node, at.ring, at.membership),
+        convey.po,
+    ),
+    "pal": Routing(
+        "a message for each half of the ring (Pal)",
+        lambda at: Pal(at.node, at.ring, at.membership),
+        convey.pal,
+    ),
+    "pie": Routing(
+        "a message for each half of the ring where a link leads there (Pie)",
+        lambda at: Pie(at.node, at.ring, at.membership),
+        convey.pie,
+    ),
+    "scribe": Routing(
+        "a meeting broker for each topic (Scribe)",
+        lambda at: Scribe(at.node, at.ring, at.membership, at.rendezvous),
+        scribe.scribe,
+    ),
+    "iscribe": Routing(
+        "a meeting broker for each topic, from the root (iScribe)",
+        lambda at: IScribe(at.node, at.ring, at.membership, at.rendezvous),
+        scribe.iscribe,
+    ),
     "weave": Routing(
-        lambda at: Weave(at.node, at.membership, at.fingers, at.tables), weave.weave, needs_ring=False, has_trees=True
+        "a tree of links for each topic (Weave)",
+        lambda at: Weave(at.node, at.membership, at.fingers, at.tables),
+        weave.weave,
+        needs_ring=False,
+        has_trees=True,
     ),
 }
 

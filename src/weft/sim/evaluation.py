@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from weft.arrays import Floats, Int64s
-from weft.model.instance import Instance
+from weft.model.instance import Instance, Names
 from weft.model.table import Columns, Table
-from weft.model.tree import Trees
 
 # Columns of a breakdown by topic; sums, but for the last.
 TOPIC_COLUMNS = (
@@ -150,7 +149,7 @@ class Evaluation:
         overlay: str,
         seconds: float,
         most_links: int,
-        trees: Trees | None = None,
+        entries: Int64s | None = None,  # of every node's tables, where the router has trees
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -164,7 +163,7 @@ class Evaluation:
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received, most_links),
-            table_entries=None if trees is None else distribution(trees.entries),
+            table_entries=None if entries is None else distribution(entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
         )
@@ -181,18 +180,17 @@ def has_sizes(instance: Instance) -> bool:
     return instance.publishers is not None and instance.publishers.sizes is not None
 
 
-def figures_of(result: Evaluation, instance: Instance) -> dict[str, Any]:
+def figures_of(result: Evaluation, busiest: str | None) -> dict[str, Any]:
     """All but the breakdowns by topic and by node, as JSON has it; the busiest node with its name, if it has one."""
     figures = asdict(replace(result, topics=None, load_by_node={}))
     del figures["topics"], figures["load_by_node"]
-    if instance.node_names is not None:
-        figures["load"]["most_loaded_name"] = instance.node_name(result.load.most_loaded_node)
+    if busiest is not None:
+        figures["load"]["most_loaded_name"] = busiest
     return figures
 
 
-def with_names(topics: TopicFigures, instance: Instance) -> Columns:
+def with_names(topics: TopicFigures, names: Names | None) -> Columns:
     """The columns, and the names of the topics where they have any."""
-    names = instance.topic_names
     return topics if names is None else {**topics, "name": pa.array(names, pa.string())}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.arrays import Int32s
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.tree import Trees
@@ -101,9 +102,7 @@ def journey(
     return Journey(instance, topic, start, _in_order(trace(network, router, topic, start, seed=seed)))
 
 
-def _start(
-    instance: Instance, topic: int, trees: Trees | None, node_at: np.ndarray[tuple[int], np.dtype[np.int32]]
-) -> int:
+def _start(instance: Instance, topic: int, trees: Trees | None, node_at: Int32s) -> int:
     subscribers = instance.subscribers[topic]
     if trees is not None and trees.sizes[topic]:
         root = int(node_at[trees.members[trees.indptr[topic]]])

@@ -18,7 +18,7 @@ was no better; batches that double let the busiest node send half as much again 
 the instance and the rates alone, so that threads, tasks and executors make no difference.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -31,8 +31,10 @@ from weft.kernels.trees.share import add_shares
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.publisher import NO_PUBLISHERS, Publishers
+from weft.trees.ring_order import RingOrder
 
 FIRST, GROWTH = 4, 1.3  # topics in the first batch, and how much larger each is than the one before
+TASKS = 16  # of a batch at most; each has arrays for all nodes, and weaves one range after the other in them
 LOAD_WEIGHT = 1.0  # docs/weave.md has what others cost
 
 Range = tuple[int, int]
@@ -45,7 +47,9 @@ class Agenda:
     topics: Int64s
     subscribers: Csr  # a row a topic
     rates: Floats  # of every topic
-    publishers: Publishers  # that are known, by their places in this order
+    publishers: Publishers  # that are known, by their places in this order;
+    publisher_indptr: Int64s  # those of topic t are from publisher_indptr[t] to publisher_indptr[t + 1]
+    mean: float  # what a node receives on average
     load_weight: float  # hops, from 0
 
     @cached_property
@@ -62,21 +66,26 @@ class Agenda:
         bounds = batch[0] + chunk_bounds(self.subscribers.counts[slice(*batch)] + 1)
         return [(first, last) for first, last in pairwise(bounds.tolist()) if first < last]
 
-    @cached_property
-    def publisher_indptr(self) -> Int64s:
-        """The publishers of topic t in this order are those from publisher_indptr[t] to publisher_indptr[t + 1]."""
-        return np.searchsorted(self.publishers.topics, np.arange(len(self.topics) + 1)).astype(np.int64)
+    def tasks(self, batch: Range) -> list[list[Range]]:
+        """The ranges of a batch, shared among a few tasks."""
+        ranges = self.ranges(batch)
+        bounds = np.linspace(0, len(ranges), min(TASKS, len(ranges)) + 1).astype(int).tolist()
+        return [ranges[first:last] for first, last in pairwise(bounds)]
 
-    @cached_property
-    def mean(self) -> float:
-        """What a node receives on average."""
-        return float((self.rates * (self.subscribers.counts - 1)).sum() / max(self.subscribers.columns, 1))
+    def ranked(self, order: RingOrder) -> "Agenda":
+        """The same with ranks for nodes."""
+        known = self.publishers
+        publishers = Publishers(order.ranks[known.nodes], known.topics, known.rates)
+        return replace(self, subscribers=order.renamed(self.subscribers), publishers=publishers)
 
-    @cached_property
-    def steps(self) -> Floats:
+    def steps(self, topics: Range) -> Floats:
         """Steps by topic: how much the price of a node rises with every child that it gets."""
-        steps: Floats = self.rates * (self.load_weight / self.mean if self.mean > 0 else 0.0)
-        return steps
+        return self.rates[slice(*topics)] * self.message_price
+
+    @property
+    def message_price(self) -> float:
+        """How much the price of a node rises with a message that it sends, in hops."""
+        return self.load_weight / self.mean if self.mean > 0 else 0.0
 
 
 def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Floats | None = None) -> Agenda:
@@ -84,7 +93,20 @@ def agenda_of(instance: Instance, load_weight: float = LOAD_WEIGHT, rates: Float
     subscribers, known = instance.subscribers, instance.publishers
     order, by_topic = topic_order(subscribers.counts, known, load_weight, rates)
     publishers = in_order(known, order, instance.topics)
-    return Agenda(order, subscribers.take(order), by_topic[order], publishers, load_weight)
+    starts = publisher_starts(publishers, len(order))
+    rows, rates = subscribers.take(order), by_topic[order]
+    return Agenda(
+        order, rows, rates, publishers, starts, mean_received(rates, rows.counts, instance.nodes), load_weight
+    )
+
+
+def mean_received(rates: Floats, subscribers: Int64s, nodes: int) -> float:
+    """What a node receives on average, by the rates of topics and how many subscribers each has."""
+    return float((rates * (subscribers - 1)).sum() / max(nodes, 1))
+
+
+def publisher_starts(publishers: Publishers, topics: int) -> Int64s:
+    return np.searchsorted(publishers.topics, np.arange(topics + 1)).astype(np.int64)
 
 
 def topic_order(
@@ -127,8 +149,7 @@ class Load:
     @property
     def prices(self) -> Floats:
         """Prices of all nodes, in hops."""
-        mean = self._agenda.mean
-        prices: Floats = self.sent * (self._agenda.load_weight / mean if mean > 0 else 0.0)
+        prices: Floats = self.sent * self._agenda.message_price
         return prices
 
     def add(self, senders: Int32s, sent: Floats) -> None:

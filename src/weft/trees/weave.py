@@ -16,6 +16,7 @@ import numpy as np
 from weft.arrays import Floats, Int32s
 from weft.errors import WeftError
 from weft.kernels.parallel import thread_count
+from weft.kernels.trees.ring_order import ranked_links
 from weft.kernels.trees.weave import weave_topics
 from weft.model.csr import Csr
 from weft.model.instance import Instance
@@ -23,6 +24,7 @@ from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay, neighbours_of
 from weft.model.tree import Trees
 from weft.trees.load import LOAD_WEIGHT, Agenda, Load, Range, agenda_of, sent_in
+from weft.trees.ring_order import RingOrder, ring_order
 
 FAN_OUT = 64  # docs/weave.md has what others cost
 
@@ -33,20 +35,23 @@ class Mesh:
 
     neighbours: Csr
     costs: Floats  # of every entry of neighbours; empty where every link costs 1
+    hop: float  # what a link costs on average
 
-    @property
-    def hop(self) -> float:
-        """What a link costs on average."""
-        return float(self.costs.mean()) if len(self.costs) else 1.0
+    def ranked(self, order: RingOrder) -> "Mesh":
+        """The same links between ranks."""
+        links = self.neighbours
+        starts, ends, costs = ranked_links(links.indptr, links.indices, self.costs, order.nodes, order.ranks)
+        return Mesh(Csr(starts, ends, links.columns), costs, self.hop)
 
 
 def mesh_of(overlay: Overlay, latency: Latency | None = None) -> Mesh:
     neighbours = neighbours_of(overlay)
     if latency is None:
-        return Mesh(neighbours, np.empty(0))
+        return Mesh(neighbours, np.empty(0), 1.0)
     require_latency_of(latency, overlay.nodes)
     there, back = (neighbours.row_of_each(), neighbours.indices), (neighbours.indices, neighbours.row_of_each())
-    return Mesh(neighbours, (latency.round_trip(*there) + latency.round_trip(*back)) / 2)
+    costs = (latency.round_trip(*there) + latency.round_trip(*back)) / 2
+    return Mesh(neighbours, costs, float(costs.mean()) if len(costs) else 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,25 +80,28 @@ def weave(
     Rates are those of topics. Without, they are by the publishers that are known, or equal.
     """
     require_fan_out(fan_out)
-    mesh, agenda = mesh_of(overlay, latency), agenda_of(instance, load_weight, rates)
+    order = ring_order(overlay)
+    mesh, agenda = mesh_of(overlay, latency).ranked(order), agenda_of(instance, load_weight, rates).ranked(order)
     with ThreadPoolExecutor(thread_count()) as pool:
 
-        def strands(topics: list[Range], prices: Floats) -> list[Strand]:
-            return list(pool.map(partial(strand, mesh, agenda, prices, fan_out), topics))
+        def strands(tasks: list[list[Range]], prices: Floats) -> list[Strand]:
+            return list(pool.map(partial(strand, mesh, agenda, prices, fan_out), tasks))
 
-        trees = _woven(agenda, instance.topics, strands)
+        trees = _woven(agenda, order, instance.topics, strands)
     return trees.with_meta(**making(instance, overlay, fan_out, load_weight, rates, latency))
 
 
-def _woven(agenda: Agenda, topics: int, strands: Callable[[list[Range], Floats], list[Strand]]) -> Trees:
-    """Trees of all topics; `strands` weaves the ranges of a batch at the prices that the batches before left."""
+def _woven(
+    agenda: Agenda, order: RingOrder, topics: int, strands: Callable[[list[list[Range]], Floats], list[Strand]]
+) -> Trees:
+    """Trees of all topics; `strands` does the tasks of a batch at the prices that the batches before left."""
     load, done = Load(agenda), []
     for batch in agenda.batches:
-        woven_now = strands(agenda.ranges(batch), load.prices)
+        woven_now = strands(agenda.tasks(batch), load.prices)
         for each in woven_now:
             load.add(each.senders, each.sent)
         done += woven_now
-    return trees_of(agenda, topics, done)
+    return trees_of(agenda, order, topics, done)
 
 
 def making(
@@ -133,11 +141,16 @@ def require_fan_out(fan_out: int) -> None:
         raise WeftError(f"A fan-out of {fan_out} is too small for a tree: give 2 or more.")
 
 
-def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Range) -> Strand:
-    """Trees of a range of topics. Kernels let go of the GIL, so a strand a thread keeps all cores busy."""
-    indptr = agenda.subscribers.indptr[topics[0] : topics[1] + 1]
+def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, ranges: list[Range]) -> Strand:
+    """Trees of ranges of topics that follow each other.
+
+    Kernels let go of the GIL, so a strand a thread keeps all cores busy. What nodes send is summed up range by range:
+    however ranges are shared among tasks, sums are the same to the last bit.
+    """
+    first, last = ranges[0][0], ranges[-1][1]
+    indptr = agenda.subscribers.indptr[first : last + 1]
     own = agenda.subscribers.indices[indptr[0] : indptr[-1]]
-    known = agenda.publisher_indptr[topics[0] : topics[1] + 1]
+    known = agenda.publisher_indptr[first : last + 1]
     publishers = slice(known[0], known[-1])
     sizes, parts, members, parents = weave_topics(
         mesh.neighbours.indptr,
@@ -149,11 +162,18 @@ def strand(mesh: Mesh, agenda: Agenda, prices: Floats, fan_out: int, topics: Ran
         agenda.publishers.nodes[publishers],
         agenda.publishers.rates[publishers],
         prices,
-        agenda.steps[slice(*topics)],
+        agenda.steps((first, last)),
         mesh.hop,
         fan_out,
     )
-    return Strand(sizes, parts, members, parents, *sent_in(agenda.rates[slice(*topics)], sizes, members, parents))
+    starts = np.append(0, np.cumsum(sizes))
+    sent = []
+    for begin, end in ranges:
+        trees = slice(starts[begin - first], starts[end - first])
+        own_sizes = sizes[begin - first : end - first]
+        sent.append(sent_in(agenda.rates[begin:end], own_sizes, members[trees], parents[trees]))
+    senders, amounts = (np.concatenate(column) for column in zip(*sent, strict=True))
+    return Strand(sizes, parts, members, parents, senders, amounts)
 
 
 def require_whole(agenda: Agenda, parts: Int32s) -> None:
@@ -166,7 +186,7 @@ def require_whole(agenda: Agenda, parts: Int32s) -> None:
         )
 
 
-def trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
+def trees_of(agenda: Agenda, order: RingOrder, topics: int, strands: list[Strand]) -> Trees:
     """Trees of all topics in the order of their numbers."""
     parts, sizes, members, parents = (
         np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in strands)])
@@ -177,4 +197,4 @@ def trees_of(agenda: Agenda, topics: int, strands: list[Strand]) -> Trees:
     all_sizes = np.zeros(topics, np.int64)
     all_sizes[agenda.topics] = sizes
     indptr = np.append(0, np.cumsum(all_sizes))
-    return Trees(agenda.subscribers.columns, indptr, members[by_topic], parents[by_topic])
+    return Trees(agenda.subscribers.columns, indptr, order.nodes[members[by_topic]], parents[by_topic])

@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.arrays import Bools, Int32s, Int64s, Words
 from weft.kernels.greedy.candidate import first_above
+from weft.kernels.greedy.overlap import overlap
 from weft.kernels.jit import jit
 from weft.kernels.random import GOLDEN, mix, stream
 
@@ -115,21 +116,6 @@ def comes_before(often: int, w: int, other_often: int, other: int, seed: int) ->
     if often != other_often:
         return often > other_often
     return bool(stream(seed, w) < stream(seed, other))
-
-
-@jit
-def overlap(indptr: Int64s, topics: Int32s, v: int, w: int) -> int:
-    i, i_end, j, j_end, shared = indptr[v], indptr[v + 1], indptr[w], indptr[w + 1], 0
-    while i < i_end and j < j_end:
-        if topics[i] == topics[j]:
-            shared += 1
-            i += 1
-            j += 1
-        elif topics[i] < topics[j]:
-            i += 1
-        else:
-            j += 1
-    return shared
 
 
 @jit

@@ -1,110 +1,104 @@
 """Places for groups of clients: as few brokers a topic as may be, under capacities.
 
-`held[b, t]` counts the groups with topic t at broker b. A group costs a broker the rates of those of its topics that
-nobody else has there.
+A group costs a broker the rates of those of its topics that nobody else has there.
 """
+
+from typing import NamedTuple
 
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.jit import jit
 
 
+class Groups(NamedTuple):
+    indptr: Int64s  # the topics of group g are topics[indptr[g]:indptr[g + 1]]
+    topics: Int32s
+    sizes: Int64s  # clients
+    present: Int32s  # the broker that each is at today
+
+
+class Bounds(NamedTuple):
+    allowed: Bools  # [present, broker]: whether clients may move there
+    capacity: Int64s  # clients of every broker
+
+
+class Placing(NamedTuple):
+    """Written by the kernels."""
+
+    held: Int32s  # [broker, topic]: how many groups with the topic are there
+    load: Int64s  # clients of every broker
+    place: Int32s  # the broker of every group
+
+
 @jit
-def leave(indptr: Int64s, topics: Int32s, sizes: Int64s, held: Int32s, load: Int64s, place: Int32s) -> None:
+def leave(groups: Groups, placing: Placing) -> None:
     """Leave all groups where they are."""
-    for group in range(len(sizes)):
-        put(group, place[group], 1, indptr, topics, sizes, held, load, place)
+    for group in range(len(groups.sizes)):
+        put(groups, placing, group, placing.place[group], 1)
 
 
 @jit
-def place_in_turn(
-    order: Int64s,
-    indptr: Int64s,
-    topics: Int32s,
-    sizes: Int64s,
-    present: Int32s,
-    allowed: Bools,
-    capacity: Int64s,
-    rates: Floats,
-    held: Int32s,
-    load: Int64s,
-    place: Int32s,
-) -> None:
+def place_in_turn(groups: Groups, bounds: Bounds, rates: Floats, order: Int64s, placing: Placing) -> None:
     """Place groups one after the other, where most of their topics are, the less the fuller a broker is (LDG).
 
     Where no allowed broker has room, a group stays where it is.
     """
     for group in order:
-        best, best_score, best_room = present[group], -1.0, -1.0
-        for broker in range(len(capacity)):
-            if not allowed[present[group], broker] or load[broker] + sizes[group] > capacity[broker]:
+        best, best_score, best_room = groups.present[group], -1.0, -1.0
+        for broker in range(len(bounds.capacity)):
+            if not fits(groups, bounds, placing, group, broker):
                 continue
             common = 0.0
-            for entry in range(indptr[group], indptr[group + 1]):
-                if held[broker, topics[entry]]:
-                    common += rates[topics[entry]]
-            room = 1.0 - load[broker] / capacity[broker]
+            for topic in groups.topics[groups.indptr[group] : groups.indptr[group + 1]]:
+                if placing.held[broker, topic]:
+                    common += rates[topic]
+            room = 1.0 - placing.load[broker] / bounds.capacity[broker]
             if common * room > best_score or (common * room == best_score and room > best_room):
                 best, best_score, best_room = broker, common * room, room
-        put(group, best, 1, indptr, topics, sizes, held, load, place)
+        put(groups, placing, group, best, 1)
 
 
 @jit
-def improve(
-    indptr: Int64s,
-    topics: Int32s,
-    sizes: Int64s,
-    present: Int32s,
-    allowed: Bools,
-    capacity: Int64s,
-    rates: Floats,
-    held: Int32s,
-    load: Int64s,
-    place: Int32s,
-) -> int:
+def improve(groups: Groups, bounds: Bounds, rates: Floats, placing: Placing) -> int:
     """Move every group to where it costs least, if that is less than here; back to where it was if that costs the same.
 
     How many moved.
     """
     moved = 0
-    for group in range(len(sizes)):
-        here = place[group]
-        put(group, here, -1, indptr, topics, sizes, held, load, place)
+    for group in range(len(groups.sizes)):
+        here = placing.place[group]
+        put(groups, placing, group, here, -1)
         best = here
-        least = price(group, here, indptr, topics, rates, held)
-        for broker in range(len(capacity)):
-            if broker == here or not allowed[present[group], broker] or load[broker] + sizes[group] > capacity[broker]:
+        least = price(groups, placing, rates, group, here)
+        for broker in range(len(bounds.capacity)):
+            if broker == here or not fits(groups, bounds, placing, group, broker):
                 continue
-            cost = price(group, broker, indptr, topics, rates, held)
-            if cost < least or (cost == least and broker == present[group]):
+            cost = price(groups, placing, rates, group, broker)
+            if cost < least or (cost == least and broker == groups.present[group]):
                 best, least = broker, cost
-        put(group, best, 1, indptr, topics, sizes, held, load, place)
+        put(groups, placing, group, best, 1)
         moved += best != here
     return moved
 
 
 @jit
-def put(
-    group: int,
-    broker: int,
-    change: int,
-    indptr: Int64s,
-    topics: Int32s,
-    sizes: Int64s,
-    held: Int32s,
-    load: Int64s,
-    place: Int32s,
-) -> None:
-    """Put a group to a broker, or with a change of -1 take it away."""
-    place[group] = broker
-    load[broker] += change * sizes[group]
-    for entry in range(indptr[group], indptr[group + 1]):
-        held[broker, topics[entry]] += change
+def fits(groups: Groups, bounds: Bounds, placing: Placing, group: int, broker: int) -> bool:
+    room = bounds.capacity[broker] - placing.load[broker]
+    return bool(bounds.allowed[groups.present[group], broker] and groups.sizes[group] <= room)
 
 
 @jit
-def price(group: int, broker: int, indptr: Int64s, topics: Int32s, rates: Floats, held: Int32s) -> float:
+def put(groups: Groups, placing: Placing, group: int, broker: int, change: int) -> None:
+    """Put a group to a broker, or with a change of -1 take it away."""
+    placing.place[group] = broker
+    placing.load[broker] += change * groups.sizes[group]
+    for topic in groups.topics[groups.indptr[group] : groups.indptr[group + 1]]:
+        placing.held[broker, topic] += change
+
+
+@jit
+def price(groups: Groups, placing: Placing, rates: Floats, group: int, broker: int) -> float:
     cost = 0.0
-    for entry in range(indptr[group], indptr[group + 1]):
-        if not held[broker, topics[entry]]:
-            cost += rates[topics[entry]]
+    for topic in groups.topics[groups.indptr[group] : groups.indptr[group + 1]]:
+        if not placing.held[broker, topic]:
+            cost += rates[topic]
     return cost

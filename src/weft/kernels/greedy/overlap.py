@@ -13,7 +13,7 @@ NO_NODE = -1
 
 def overlaps(indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s) -> Int32s:
     """Topics that source and target of each pair share."""
-    shared = np.zeros(len(sources), np.int32)
+    shared = np.empty(len(sources), np.int32)
     in_ranges(count_shared, len(sources), indptr, topics, sources, targets, shared)
     return shared
 
@@ -23,17 +23,22 @@ def count_shared(
     first: int, last: int, indptr: Int64s, topics: Int32s, sources: Int32s, targets: Int32s, shared: Int32s
 ) -> None:
     for pair in range(first, last):
-        i, i_end = indptr[sources[pair]], indptr[sources[pair] + 1]
-        j, j_end = indptr[targets[pair]], indptr[targets[pair] + 1]
-        while i < i_end and j < j_end:
-            if topics[i] == topics[j]:
-                shared[pair] += 1
-                i += 1
-                j += 1
-            elif topics[i] < topics[j]:
-                i += 1
-            else:
-                j += 1
+        shared[pair] = overlap(indptr, topics, sources[pair], targets[pair])
+
+
+@jit
+def overlap(indptr: Int64s, topics: Int32s, v: int, w: int) -> int:
+    i, i_end, j, j_end, shared = indptr[v], indptr[v + 1], indptr[w], indptr[w + 1], 0
+    while i < i_end and j < j_end:
+        if topics[i] == topics[j]:
+            shared += 1
+            i += 1
+            j += 1
+        elif topics[i] < topics[j]:
+            i += 1
+        else:
+            j += 1
+    return shared
 
 
 def closest_fingers(
@@ -91,13 +96,13 @@ def choose(fingers: Constraint, v: int, found: Int32s, counter: Int32s, state: n
     """The largest counter of every empty phase, ties at random; the counters are 0 again after it."""
     most, ties = np.zeros(len(row), np.int32), np.zeros(len(row), np.int32)
     for w in found:
-        overlap = counter[w]
+        common = counter[w]
         counter[w] = 0
         i = phase(fingers, v, w)
-        if w == v or not (fingers.room[v] >> i) & has_place(fingers, w, i) or overlap < most[i]:
+        if w == v or not (fingers.room[v] >> i) & has_place(fingers, w, i) or common < most[i]:
             continue
-        ties[i] = 1 if overlap > most[i] else ties[i] + 1
-        most[i] = overlap
+        ties[i] = 1 if common > most[i] else ties[i] + 1
+        most[i] = common
         state = advance(state)
         if below(state, ties[i]) == 0:
             row[i] = w

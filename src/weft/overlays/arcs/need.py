@@ -3,9 +3,10 @@
 measurements.csv has a row a command that was run (benchmarks/scale.py writes it): nodes and subscriptions of the
 instance, the processor seconds of its own process, which no further core helps, and those of all others (Java and the
 tasks), the memory of all its processes, and its disk. Seconds and disk are fitted by a + b S log2 n, the memory by
-a + b S + c n log2 n, with S subscriptions and n nodes: the shape of what is counted and held. No coefficient is
-negative, and errors count in proportion; a few seconds, which what is started takes more than what is counted, count as
-ten.
+a + b sqrt S + c S + d n log2 n, with S subscriptions and n nodes: the shape of what is counted and held. The root
+stands for Java, which takes more of its heap than it needs while there is room, and collects garbage more often the
+fuller it is. No coefficient is negative, and errors count in proportion, those of seconds to at least ten, since
+less is mostly the time that processes take to start.
 """
 
 import csv
@@ -61,7 +62,8 @@ def _counted(sizes: Floats) -> Floats:
 
 
 def _held(sizes: Floats) -> Floats:
-    return np.column_stack([np.ones(len(sizes)), sizes[:, 1], sizes[:, 0] * np.log2(sizes[:, 0])])
+    nodes, subscriptions = sizes.T
+    return np.column_stack([np.ones(len(sizes)), np.sqrt(subscriptions), subscriptions, nodes * np.log2(nodes)])
 
 
 @cache

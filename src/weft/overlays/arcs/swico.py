@@ -146,7 +146,7 @@ def _proposed(arrays: Arrays, first: int, last: int, *, seed: int) -> Columns:
 
 
 def _link_publishers(workshop: Workshop, woven: Woven, publishers: Publishers, seed: int) -> None:
-    """Twice: who finds a place taken that it was to have looks for another one."""
+    """Link publishers in two steps: one whose proposal finds the place taken proposes another in the second."""
     node = np.asarray(workshop.arrays["number"])[publishers.nodes]
     workshop.put(publisher_node=node, publisher_topic=publishers.topics.astype(np.int32))
     counts = np.diff(workshop.arrays["topic_start"])[publishers.topics]
