@@ -15,6 +15,7 @@ from weft.broker.recovery import Recovery
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
+from weft.wire.mqtt.reason import Reason
 
 VERSIONS = {"old": V3, "new": V5, "ever": V5}
 EXPIRY = {"new": 60, "ever": 2**32 - 1}
@@ -350,7 +351,7 @@ def test_nothing_is_sent_before_all_of_it_is_there() -> None:
 
 
 def test_a_session_with_nothing_on_its_way_begins_with_other_identifiers() -> None:
-    """There may be some of the first numbers at the node that it comes from, which that does not tell of."""
+    """Some of the first numbers may be in use at the node that it comes from, which does not tell of them."""
     there, gone = node("t")
     gone.vanish()
     house = House(LINKED)
@@ -414,6 +415,9 @@ def test_shared_subscriptions_are_counted() -> None:
     assert (figures.subscriptions, figures.shared_subscriptions) == (1, 0)
 
 
+SAID = 5, Publication(b"t", b"said").content()
+
+
 def said_elsewhere() -> tuple[bytes, ...]:
     """A session whose client has published with QoS 2, and has not released it."""
     there, far = node()
@@ -421,15 +425,25 @@ def said_elsewhere() -> tuple[bytes, ...]:
     return there.broker.export("c")
 
 
-@pytest.mark.parametrize("dup", [False, True])
-def test_an_identifier_that_comes_after_the_client_is_of_what_is_said_again(dup: bool) -> None:
-    """The client may have released it here; under the same one it says something else then."""
-    house, one = node("t")
+@pytest.mark.parametrize(
+    ("name", "payload", "dup"), [("t", "said", False), ("t", "other", True), ("t/u", "said", True), ("t", "said", True)]
+)
+@pytest.mark.parametrize("moved", [False, True])
+def test_an_identifier_that_comes_after_the_client_is_of_what_is_said_again(
+    name: str, payload: str, dup: bool, moved: bool
+) -> None:
+    """The client may have released it here; under the same one it says something else then, wherever it is."""
+    house, one = node("t/#")
     house.tell(e.SessionArrived(said_elsewhere(), known=frozenset()))
-    heard = one.say(p.Publish("t", b"5", 2, False, dup, 5))
+    if moved:
+        records = house.broker.export("c")
+        house, one = node("t/#")
+        house.tell(e.SessionArrived(records))
+    is_known = (name, payload, dup) == ("t", "said", True)
+    heard = one.say(p.Publish(name, payload.encode(), 2, False, dup, 5))
     assert [each.packet_id for each in heard if isinstance(each, p.Pubrec)] == [5]
-    assert payloads(heard) == ([] if dup else [("5", 2, False)])
-    assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == ([("5", 2, False)] if dup else [])
+    assert payloads(heard) == ([] if is_known else [(payload, 2, False)])
+    assert payloads(one.say(p.Publish(name, payload.encode(), 2, False, False, 5))) == [], "it is not released"
 
 
 def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_here() -> None:
@@ -444,26 +458,137 @@ def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_
     [
         (lambda: e.SessionArrived(said_elsewhere(), known=None), [5]),
         (lambda: e.SessionArrived(said_elsewhere(), known=frozenset()), []),
-        (lambda: e.SessionComing("c", (5,)), [5]),
-        (lambda: e.SessionComing("c", (5,), late=True), []),
+        (lambda: e.SessionComing("c", (SAID,)), [5]),
+        (lambda: e.SessionComing("c", (SAID,), late=True), []),
     ],
 )
-def test_an_identifier_that_comes_after_the_client_is_forgotten_when_it_leaves(event, left: list[int]) -> None:
-    """It has said again by then what it had not released, and may use the identifier for something else."""
+@pytest.mark.parametrize("said", ["nothing", "again", "other"])
+def test_an_identifier_that_comes_after_the_client_is_forgotten_when_it_leaves(
+    event, left: list[int], said: str
+) -> None:
+    """The client begins with what it has not released: what it has not said again by then it has released."""
     house, one = node()
     house.tell(event())
     assert list(house.broker.session("c").received) == [5]
+    if said == "again":
+        one.say(p.Publish("t", b"said", 2, False, True, 5))
+    elif said == "other":
+        one.say(p.Publish("t", b"other", 2, packet_id=6))
+        one.say(p.Pubrel(6))
     one.vanish()
+    left = left if said == "other" else [5]
     assert list(house.broker.session("c").received) == left
     assert list(house.restored().session("c").received) == left
+    one = enter(house)
+    heard = one.say(p.Publish("t", b"said", 2, False, True, 5))
+    assert [type(each) for each in heard] == [p.Pubrec]
+
+
+def test_an_identifier_that_a_client_may_have_released_does_not_count_as_open() -> None:
+    house = House(replace(LINKED, receive_maximum=1))
+    one = enter(house)
+    house.tell(e.SessionComing("c", (SAID,), late=True))
+    assert [type(each) for each in one.say(p.Publish("t", b"other", 2, packet_id=6))] == [p.Pubrec]
+    assert [each.reason for each in one.say(p.Publish("t", b"more", 2, packet_id=7))] == [
+        Reason.RECEIVE_MAXIMUM_EXCEEDED
+    ]
 
 
 def test_what_a_client_has_said_where_its_session_is_to_come_from_is_no_news() -> None:
     house, one = node("t")
-    house.tell(e.SessionComing("c", (5,)))
-    house.tell(e.SessionComing("stranger", (5,)))
+    house.tell(e.SessionComing("c", (SAID,)))
+    house.tell(e.SessionComing("stranger", (SAID,)))
     assert list(house.restored().session("c").received) == [5]
-    heard = one.say(p.Publish("t", b"5", 2, False, True, 5))
+    heard = one.say(p.Publish("t", b"said", 2, False, True, 5))
     assert [type(each) for each in heard] == [p.Pubrec]
     assert one.say(p.Pubrel(5)) == [p.Pubcomp(5)]
     assert payloads(one.say(p.Publish("t", b"5", 2, False, False, 5))) == [("5", 2, False)]
+
+
+def test_what_a_client_was_sent_where_its_session_is_to_come_from_is_not_sent_here() -> None:
+    """Nor does it wait here; when the session has come, it goes on as it was there."""
+    there, far = node("t")
+    arrive(there, issued(1, 2), issued(2, 2))
+    assert payloads(far.take()) == [("1", 2, False), ("2", 2, False)]
+    far.say(p.Pubrec(1))
+    far.say(p.Pubcomp(1))
+    given = frozenset({issued(1).origin, issued(2).origin})
+    house, one = node("t")
+    one.vanish()
+    arrive(house, issued(1, 2), issued(3, 2))
+    house.tell(e.SessionComing("c", (), given=given))
+    arrive(house, issued(2, 2))
+    assert [each.publication.payload for each in house.restored().session("c").queue] == [b"3"]
+    one = enter(house)
+    assert [each.publication.payload for each in house.broker.session("c").inflight.values()] == [b"3"]
+    house.tell(e.SessionArrived(there.broker.export("c"), had=given, known=frozenset()))
+    assert payloads(one.take()) == [("2", 2, True)]
+    assert not house.broker.session("c").coming
+
+
+def test_a_client_waits_for_the_network_where_its_session_was_before_a_restart() -> None:
+    """Another node may have it by now."""
+    house, _ = node("t")
+    house.restart()
+    house.effects.clear()
+    back = house.connect("c", V5, False, properties=KEEP)
+    assert [each.client for each in house.effects if type(each) is e.Connecting] == ["c"]
+    assert back.take() == []
+    house.tell(e.Admitted(back.number))
+    assert back.take()[0].session_present
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+@pytest.mark.parametrize("said", [b"said", b"other"])
+def test_after_a_crash_an_identifier_is_of_what_is_said_again(said: bytes, snapshot: bool) -> None:
+    """The client may have released it elsewhere; what comes under it then may be something else."""
+    house, one = node("t")
+    one.say(p.Publish("t", b"said", 2, packet_id=5))
+    house.restart(snapshot)
+    one = enter(house)
+    assert payloads(one.say(p.Publish("t", said, 2, False, True, 5))) == (
+        [] if said == b"said" else [("other", 2, False)]
+    )
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_identifier_is_free_where_another_node_has_had_the_session_since(restarted: bool) -> None:
+    """Released there, it is used for something else; said again, it is known."""
+    house, one = node("t")
+    for packet_id in (5, 6):
+        one.say(p.Publish("t", b"old", 2, packet_id=packet_id))
+    one.vanish()
+    house.tell(e.SessionOutdated("c"))
+    house.tell(e.SessionOutdated("stranger"))
+    if restarted:
+        house.restart()
+    one = enter(house)
+    assert payloads(one.say(p.Publish("t", b"new", 2, packet_id=5))) == [("new", 2, False)]
+    assert payloads(one.say(p.Publish("t", b"old", 2, False, True, 6))) == []
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_what_is_under_way_here_and_done_elsewhere_is_not_sent_again(waits: bool) -> None:
+    """The client was there, and not here; what waits there has not come to it, and goes on here."""
+    there, far = node("t")
+    arrive(there, issued(1, 2))
+    if not waits:
+        far.say(p.Pubrec(1))
+        far.say(p.Pubcomp(1))
+    house, one = node("t")
+    arrive(house, issued(1, 2))
+    one.take()
+    had = frozenset({issued(1).origin})
+    house.tell(e.SessionArrived(there.broker.export("c"), had=had, known=frozenset({"t"})))
+    open_here = house.broker.session("c").inflight.values()
+    assert [(each.publication.payload, each.released) for each in open_here] == [(b"1", not waits)]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_qos_0_counts_as_given_unless_more_may_wait_elsewhere(alone: bool) -> None:
+    house, one = node(p.Request("t", 0))
+    session = house.broker.session("c")
+    session.alone = alone
+    arrive(house, issued(1, 1))
+    assert payloads(one.take()) == [("1", 0, False)]
+    assert session.knows(issued(1).origin) is not alone

@@ -89,7 +89,7 @@ def test_tables_are_taken_of_the_master_only() -> None:
 def test_a_frame_for_another_node_has_its_sender_on_it() -> None:
     """What comes from a peer at its first hop is that peer's; what cannot be read is nobody's."""
     node, taken = member(), []
-    node._moving.give = lambda source, *_: taken.append(source)  # type: ignore[method-assign]
+    node.parts.moving._give = lambda source, *_: taken.append(source)  # type: ignore[method-assign]
     fetch = encode_body(w.FetchSession("client", 1, 4, False, True))
     node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 0, fetch),)), NOW)
     node.handle(n.Heard(2, (w.Routed(1, 5, 2, 9, 0, b"\xff\xff"),)), NOW)
@@ -125,6 +125,15 @@ def test_nothing_is_read_before_hello(kinds: frozenset[int]) -> None:
         FrameReader(kinds=kinds).feed(encode(frame))
     reader = FrameReader(kinds=kinds)
     assert reader.feed(encode(HELLO) + encode(frame)) == [HELLO, frame]
+
+
+def test_a_message_counts_as_alone_only_between_nodes_and_behind_hello() -> None:
+    lone = encode(w.Passing(1, False, bytes(40)))
+    for kinds in (TO_MASTER, FROM_MASTER, BETWEEN_NODES):
+        reader = FrameReader(kinds=kinds)
+        assert not reader.is_lone(lone)
+        reader.feed(encode(HELLO))
+        assert reader.is_lone(lone) == (kinds is BETWEEN_NODES)
 
 
 def test_a_stranger_cannot_announce_a_large_frame() -> None:

@@ -100,3 +100,9 @@ def test_the_next_of_a_group_is_behind_one_by_number_and_round_again():
     group = SharedGroup("$share/g/a", (Holder(5, 10, 1), Holder(2, 20, 1), Holder(9, 30, 1)))
     assert [group.next_to(node) for node in (2, 5, 9, 7)] == [group.holders[place] for place in (0, 2, 1, 2)]
     assert SharedGroup("$share/g/a", (Holder(5, 10, 1),)).next_to(5) is None
+
+
+def test_members_get_as_much_where_many_nodes_publish_once():
+    holders = Holder(2, 10, 1), Holder(5, 20, 1), Holder(8, 30, 1)
+    chosen = [SharedGroup("$share/g/a", holders, issuer).choose() for issuer in range(9)]
+    assert [one.node for one in chosen if one] == [2, 2, 5, 5, 5, 8, 8, 8, 2]

@@ -4,7 +4,7 @@ from weft.node.entry import Entries, Entry
 
 
 def test_what_waits_goes_when_there_is_an_answer():
-    entries = Entries({})
+    entries = Entries()
     assert entries.get("a") is None
     entries.ask("a").waiting += ["one", "two"]
     assert entries.learn("a", True, (3, 4)) == ["one", "two"]
@@ -14,7 +14,7 @@ def test_what_waits_goes_when_there_is_an_answer():
 
 
 def test_what_nobody_answers_goes_over_the_ring():
-    entries = Entries({})
+    entries = Entries()
     entries.ask("a").waiting += ["one"]
     assert entries.give_up("a") == ["one"]
     assert entries.get("a") == Entry(gave_up=True)
@@ -26,7 +26,7 @@ def test_what_nobody_answers_goes_over_the_ring():
 
 
 def test_all_is_asked_again_of_another_master():
-    entries = Entries({})
+    entries = Entries()
     entries.ask("a")
     entries.give_up("a")
     entries.learn("b", True, (5,))
@@ -35,7 +35,7 @@ def test_all_is_asked_again_of_another_master():
 
 
 def test_the_oldest_are_forgotten_where_they_are_too_many():
-    entries = Entries({}, most=2)
+    entries = Entries(most=2)
     for name in "abc":
         entries.ask(name)
     assert [entries.get(name) is not None for name in "abc"] == [False, True, True]

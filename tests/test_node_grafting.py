@@ -326,7 +326,7 @@ def assert_no_grafts(world):
     for process in world.nodes:
         node = process.node
         assert len(node.grafting) == 0
-        assert node._carrier.router.tables == loom.tables(node.number)
+        assert node.parts.carrier.router.tables == loom.tables(node.number)
 
 
 def test_without_the_master_a_subscription_works_through_a_member():
@@ -369,7 +369,7 @@ def test_a_member_that_is_no_peer_is_found_by_a_peer():
     world.subscribe(old, "t")
     world.direction.crash()
     world.subscribe(new, "t")
-    assert nodes[far]._carrier.router.tables[topic_of("t")]
+    assert nodes[far].parts.carrier.router.tables[topic_of("t")]
     writer.publish("t", b"hi")
     world.wait(1.0)
     assert payloads(new) == [b"hi"]
@@ -391,7 +391,7 @@ def test_a_member_that_ends_is_replaced_and_nothing_is_missed():
     world.direction.crash()
     world.subscribe(new, "t", 1)
     topic = topic_of("t")
-    (host,) = world.nodes[3].node._carrier.router.tables[topic]
+    (host,) = world.nodes[3].node.parts.carrier.router.tables[topic]
     process = next(one for one in world.nodes if one.node.number == host)
     writer.publish("t", b"1", 1)
     world.wait(1.0)
@@ -399,6 +399,6 @@ def test_a_member_that_ends_is_replaced_and_nothing_is_missed():
     for number in range(2, 12):
         writer.publish("t", b"%d" % number, 1)
         world.wait(0.5)
-    assert world.nodes[3].node._carrier.router.tables[topic]
-    assert host not in world.nodes[3].node._carrier.router.tables[topic]
+    assert world.nodes[3].node.parts.carrier.router.tables[topic]
+    assert host not in world.nodes[3].node.parts.carrier.router.tables[topic]
     assert payloads(new) == [b"%d" % number for number in range(1, 12)]

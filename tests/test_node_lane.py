@@ -37,9 +37,9 @@ class Twin:
         self.node = Node(Identity("n1", "weft", 77, node=1), Parameters(sys_interval=0, linked=True), 0.0)
         self.came = []
         self.by_lane = 0
-        self._pass_on, self._publish = self.node._lane.pass_on, self.node._lane.publish
-        self.node._lane.pass_on = self._counted(self._pass_on) if lane else lambda *_: None
-        self.node._lane.publish = self._counted(self._publish) if lane else lambda *_: None
+        self._pass_on, self._publish = self.node.parts.lane.pass_on, self.node.parts.lane.publish
+        self.node.parts.lane.pass_on = self._counted(self._pass_on) if lane else lambda *_: None
+        self.node.parts.lane.publish = self._counted(self._publish) if lane else lambda *_: None
         self._take(self.node.restore(Recovery(77), 0.0))
 
     def _counted(self, way):
@@ -106,6 +106,7 @@ class Life:
         self.tell(n.Linked(n.MASTER))
         listed = w.Filters(1, (w.Listed("t/#"),), whole=True)
         self.tell(n.Heard(n.MASTER, (w.Welcome(1, 5, 64, "weft"), listed, w.Peers(1, 5, 64, peers))))
+        self.tell(n.Heard(n.MASTER, tuple(w.SessionAt(token, token) for token, _ in enumerate(CLIENTS, 1))))
         self.assign()
         for one in PEERS:
             self.link(one)
@@ -151,7 +152,7 @@ class Life:
         connection = self.random.choice(list(CLIENTS))
         self.tell(e.Received(connection, encode(packet, CLIENTS[connection])))
         if self.random.random() < 0.5:  # until then what is sent behind the answer waits
-            self.tell(n.Heard(n.MASTER, (w.InPlace(self.twins[0].node._directory.sequence),)))
+            self.tell(n.Heard(n.MASTER, (w.InPlace(self.twins[0].node.parts.directory.sequence),)))
 
     def publish(self):
         connection = self.random.choice(list(CLIENTS))
@@ -174,8 +175,9 @@ class Life:
     def message(self):
         count = self.counts[5] = self.counts.get(5, 0) + 1
         origin = (5, 55, count)
-        if self.random.random() < 0.1 and self.twins[0].node._issuer.count > 2:  # one of this node's own comes back
-            origin = (1, 77, self.twins[0].node._issuer.count - self.random.randrange(3))
+        issued = self.twins[0].node.parts.issuer.count
+        if self.random.random() < 0.1 and issued > 2:  # one of this node's own comes back
+            origin = (1, 77, issued - self.random.randrange(3))
         name = self.random.choice(NAMES)
         place = PLACE.pack(topic_of(self.random.choice((name, name, "t/#"))), *origin)
         publisher = self.random.choice((b"c1", b"somebody"))
@@ -240,7 +242,7 @@ class Life:
             self.tell(event)
         for peer in sorted(set(PEERS) - self.up):
             self.link(peer)
-        self.tell(n.Heard(n.MASTER, (w.InPlace(self.twins[0].node._directory.sequence),)))
+        self.tell(n.Heard(n.MASTER, (w.InPlace(self.twins[0].node.parts.directory.sequence),)))
         self.now += 2.0  # tables have settled
         self.is_confirmed = True
 
@@ -250,7 +252,7 @@ class Life:
 
     def confirm(self):
         """The lease goes on."""
-        token = self.twins[0].node._issuing.lease._last
+        token = self.twins[0].node.parts.reliance.lease._last
         self.tell(n.Heard(n.MASTER, (w.Confirmed(token),)))
 
 
@@ -269,7 +271,7 @@ def test_the_lane_looks_up_receivers_that_are_not_known():
     (twin, _), name = life.twins, "never/heard"
     twin.handle(e.Received(1, encode(p.Subscribe(1, (p.Request(name, 0),)), p.Version.V311)), life.now)
     tables = w.Tables(1, (w.Table(topic_of(name), (2, 3), True),), False)
-    place = w.InPlace(twin.node._directory.sequence)
+    place = w.InPlace(twin.node.parts.directory.sequence)
     twin.handle(n.Heard(n.MASTER, (tables, place)), life.now)
     before, twin.came = twin.by_lane, []
     packet = encode(p.Publish(name, b"x"), p.Version.V311)
@@ -288,8 +290,7 @@ def broker():
 def test_the_lane_finds_a_publication_that_comes_alone(broker, size, version):
     lone = broker.lane.find(encode(p.Publish("t/1", bytes(size)), version), version is p.Version.V5)
     if size + 5 + (version is p.Version.V5) < 1 << 14:
-        assert (lone.name, lone.payload) == (b"t/1", size)
-        assert lone.packet == encode(p.Publish("t/1", bytes(size)), p.Version.V311)
+        assert lone[1:] == (b"t/1", encode(p.Publish("t/1", bytes(size)), p.Version.V311), size)
     else:
         assert lone is None
 
@@ -320,6 +321,7 @@ def test_the_lane_finds_nothing_else(broker, size, place, byte, end, is5):
     lone = broker.lane.find(data, is5)
     if lone is not None:
         (packet,) = Parser(version=p.Version.V5 if is5 else p.Version.V311).feed(data)
-        assert packet == p.Publish(lone.name.decode(), packet.payload)
-        assert lone.payload == len(packet.payload)
-        assert lone.packet == encode(packet, p.Version.V311)
+        _, name, made, payload = lone
+        assert packet == p.Publish(name.decode(), packet.payload)
+        assert payload == len(packet.payload)
+        assert made == encode(packet, p.Version.V311)

@@ -60,6 +60,14 @@ def test_what_a_session_has_forgotten_is_not_back():
     assert len(made.had["d"]) == 6
 
 
+def test_what_is_to_come_with_the_rest_of_a_session_was_not_given():
+    made = recovered(
+        queued(3, OTHER, "c", "d"), record.NotHad("c", ((0, OTHER, 3),)), record.NotHad("e", ((0, OTHER, 3),))
+    )
+    assert list(made.had["c"]) == []
+    assert list(made.had["d"]) == [(0, OTHER, 3)]
+
+
 def test_what_is_fetched_and_given_is_known_until_it_is_done():
     fetching = [record.Fetching("c", 1, 10, ("a",)), record.Fetching("c", 2, 20, ())]
     given = [record.Given(client, 3, 30, (b"x",), (), (), ("a",)) for client in "ef"]

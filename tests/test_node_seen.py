@@ -19,13 +19,22 @@ def test_what_is_sent_again_is_known_until_its_issuer_does_not_send_it_any_more(
     seen = Seen(memory=10.0)
     assert [seen.take((1, 7, count), 0, 0.0) for count in (1, 2, 2, 3)] == [True, True, False, True]
     assert seen.take((1, 8, 2), 0, 0.0), "of another incarnation"
-    assert not seen.take((1, 7, 2), 3, 10.0), "not forgotten at once"
-    assert seen.take((1, 7, 2), 3, 10.1)
-    assert not seen.take((1, 7, 3), 3, 10.2)
-    assert not seen.take((1, 7, 2), 3, 20.0)
+    assert not seen.take((1, 7, 2), 3, 5.1), "not forgotten at once"
+    assert not seen.take((1, 7, 2), 3, 10.1)
+    assert seen.take((1, 7, 2), 3, 10.2)
+    assert not seen.take((1, 7, 3), 3, 10.3)
+    assert not seen.take((1, 7, 2), 3, 15.0)
     seen.forget((1, 7, 3))
     seen.forget((5, 7, 3))
-    assert seen.take((1, 7, 3), 3, 20.0)
+    assert seen.take((1, 7, 3), 3, 15.0)
+
+
+def test_what_has_just_been_settled_is_known_also_where_the_clock_jumps():
+    """An issuer may have forgotten in a crash that everybody has it."""
+    seen = Seen(memory=10.0)
+    assert seen.take((1, 7, 1), 1, 0.0)
+    assert seen.take((1, 7, 2), 2, 600.0)
+    assert not seen.take((1, 7, 1), 1, 600.1)
 
 
 def test_what_a_session_was_given_is_left_until_a_time_after_it_cannot_come_again():

@@ -41,6 +41,14 @@ def world():
     made.check_invariants()
 
 
+@pytest.fixture(params=[True, False], ids=["with disks", "without disks"])
+def any_world(request):
+    made = Cluster(4, seed=7, durable=request.param)
+    made.start()
+    yield made
+    made.check_invariants()
+
+
 def test_wildcards_of_other_nodes_match(world):
     reader, writer = world.client("reader", 0), world.client("writer", 3)
     world.subscribe(reader, "news/#", 1)
@@ -206,40 +214,54 @@ def test_properties_and_expiry_travel(world):
     }
 
 
-def test_a_session_follows_its_client_with_what_waits_for_it(world):
-    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
-    world.subscribe(reader, "t", 2)
+def test_a_trace_goes_the_way_of_a_publication_each_time(world):
+    """The first one too, from a node that has not published on the topic yet and must ask for the way."""
+    reader = world.client("reader", 0)
+    world.subscribe(reader, "t")
+
+    def traced():
+        ticket = world.direction.ask("trace", node="n3", topic="t")
+        world.wait(2.0)
+        return [(step["node"], step["from"], step["clients"]) for step in world.direction.replies[ticket]["steps"]]
+
+    assert [traced() for _ in range(3)] == [[("n3", None, 0), ("n0", "n3", 1)]] * 3
+    assert reader.got == []
+
+
+def test_a_session_follows_its_client_with_what_waits_for_it(any_world):
+    reader, writer = any_world.client("reader", 0, clean=False), any_world.client("writer", 3)
+    any_world.subscribe(reader, "t", 2)
     reader.drop()
-    world.wait(0.5)
+    any_world.wait(0.5)
     for number in range(20):
         writer.publish("t", b"%d" % number, 2)
-    world.wait(1.0)
-    world.connect(reader, 2)
+    any_world.wait(1.0)
+    any_world.connect(reader, 2)
     writer.publish("t", b"20", 2)
-    world.wait(1.0)
+    any_world.wait(1.0)
     assert reader.present == [False, True]
     assert list(map(int, payloads(reader))) == list(range(21))
-    assert world.nodes[0].node.broker.session("reader") is None
+    assert any_world.nodes[0].node.broker.session("reader") is None
     reader.drop()
-    world.wait(0.5)
+    any_world.wait(0.5)
     writer.publish("t", b"21", 2)
-    world.wait(0.5)
-    world.connect(reader, 0)
-    world.wait(0.5)
+    any_world.wait(0.5)
+    any_world.connect(reader, 0)
+    any_world.wait(0.5)
     assert list(map(int, payloads(reader))) == list(range(22))
 
 
-def test_a_session_that_moves_while_others_publish_misses_nothing(world):
-    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 3)
-    world.subscribe(reader, "t", 2)
+def test_a_session_that_moves_while_others_publish_misses_nothing(any_world):
+    reader, writer = any_world.client("reader", 0, clean=False), any_world.client("writer", 3)
+    any_world.subscribe(reader, "t", 2)
     number = 0
     for turn in range(12):
-        reader.connect(world.nodes[turn % 4])
+        reader.connect(any_world.nodes[turn % 4])
         for _ in range(40):
             writer.publish("t", b"%d" % number, 2)
             number += 1
-            world.wait(0.003)
-    world.wait(3.0)
+            any_world.wait(0.003)
+    any_world.wait(3.0)
     assert sorted(map(int, payloads(reader))) == list(range(number))
 
 

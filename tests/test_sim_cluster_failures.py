@@ -10,6 +10,7 @@ from weft.sim.chaos.stage import play
 from weft.sim.cluster.cluster import Cluster
 from weft.wire import content
 from weft.wire import frame as w
+from weft.wire.mqtt.packet import Version
 
 
 def payloads(client):
@@ -90,14 +91,14 @@ def test_what_goes_after_a_session_does_so_after_a_restart_too(world):
     world.nodes[1].crash()
     world.nodes[1].start()
     world.settle()
-    assert [trail.client for trail in world.nodes[1].node._moving.trails("t")] == ["reader"]
+    assert [trail.client for trail in world.nodes[1].node.parts.trails.matching("t")] == ["reader"]
     writer.publish("t", b"hi", 1)
     world.wait(1.0)
     assert payloads(reader) == [b"hi"]
 
 
 def test_what_a_client_does_where_it_is_let_in_alone_counts(world):
-    """It waits for its session, leaves, and comes again when the master is gone: then it is let in without it."""
+    """The client waits for its session, leaves, and comes again while the master is gone: it is let in without it."""
     reader = world.client("reader", 0, clean=False)
     world.subscribe(reader, "old", 1)
     mend = world.part(["n0"], ["n1", "n2"])
@@ -146,11 +147,11 @@ def test_the_issuer_does_not_rely_on_a_relay_that_knows_of_trees_in_parts():
 
 
 def test_a_node_that_has_left_a_tree_says_so_to_who_has_not_heard_of_it(world):
-    """It keeps silent, for the tree may only have shrunk; but it may also have grown elsewhere since."""
+    """The node keeps silent, for the tree may only have shrunk; but it may also have grown elsewhere since."""
     process = world.nodes[0]
     peer = min(process.node.atlas.peers)
     for neighbours in (frozenset({peer}), None):
-        process.node._carrier.router.handle(Assigned(7, neighbours, safe=True), process.now * 1000)
+        process.node.parts.carrier.router.handle(Assigned(7, neighbours, safe=True), process.now * 1000)
     written = content.encode(content.Content(b"t", b"hi", 1, False, {}, None, "client", 0.0))
     message = w.Message(w.Form.WOVEN, 7, peer, 1, 1, 1, written, kept=True, attempt=1, floor=1)
     effects = process.node.handle(Heard(peer, (w.Carry((message,)),)), process.now)
@@ -214,7 +215,7 @@ def test_qos_2_said_again_is_acknowledged_when_the_tree_has_it():
 
 
 def test_a_client_that_a_node_lets_in_without_its_session_has_another_from_then_on(world):
-    """Also where its own node was there when it asked: the oracle must not take the two for one."""
+    """The same where its own node was there when it asked: the oracle must not take the two for one."""
     client = world.client("client", 0, clean=False)
     world.subscribe(client, "t", 2)
     world.nodes[1].disk.capacity = world.nodes[1].disk.used
@@ -241,6 +242,40 @@ def test_what_a_node_retains_while_it_is_alone_has_its_time_also_after_a_restart
     assert world.nodes[0].node.broker.retained()["t"].stamp() == before
 
 
+def retained_everywhere(world):
+    return [{name: one.payload for name, one in node.node.broker.retained().items()} for node in world.nodes]
+
+
+def test_what_was_retained_before_does_not_come_back_when_the_last_has_expired(world):
+    """A node that was apart still has it, and has not heard of what took its place."""
+    writer = world.client("writer", 0, version=Version.V5)
+    writer.publish("t", b"first", 1, retain=True)
+    world.wait(1.0)
+    assert retained_everywhere(world) == [{"t": b"first"}] * 3
+    mend = world.part(["n1"], ["n0", "n2", "master"])
+    world.wait(5.0)
+    writer.publish("t", b"last", 0, retain=True, message_expiry_interval=2)
+    world.wait(4.0)
+    assert retained_everywhere(world) == [{}, {"t": b"first"}, {}]
+    mend()
+    world.wait(10.0)
+    assert retained_everywhere(world) == [{}] * 3
+
+
+def test_what_is_retained_before_the_tree_of_all_nodes_is_whole_comes_to_all(world):
+    """Links are up again, and were compared over, before the master has all nodes in the tree."""
+    writer, there = world.client("writer", 2), world.nodes[2]
+    mend = world.part(["n0", "n1"], ["n2", "master"])
+    world.wait(10.0)
+    world.wires.delays["master", "n0"] = world.wires.delays["master", "n1"] = 2.0
+    mend()
+    world.wait_until(lambda: len(there.node.atlas.up) == 3)
+    assert there.node.parts.carrier.router.tables[w.EVERYBODY] == frozenset()
+    writer.publish("t", b"hi", 0, retain=True)
+    world.wait(8.0)
+    assert retained_everywhere(world) == [{"t": b"hi"}] * 3
+
+
 def test_a_node_says_that_a_session_has_gone_when_its_disk_knows_it(world):
     """Else it has the session again when it has lost its power, which nobody asks it for."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
@@ -263,7 +298,7 @@ def test_a_node_says_that_a_session_has_gone_when_its_disk_knows_it(world):
 
 
 def test_what_a_client_did_elsewhere_counts_where_its_session_was_before(world):
-    """It goes back while its node gives the session away: what that gave, and nobody has taken, is older."""
+    """The client goes back while its node gives the session away: what that gave, and nobody has taken, is older."""
     reader = world.client("reader", 0, clean=False)
     world.subscribe(reader, "old", 1)
     world.subscribe(reader, "kept", 1)
@@ -274,7 +309,7 @@ def test_what_a_client_did_elsewhere_counts_where_its_session_was_before(world):
     world.subscribe(reader, "new", 1)
     world.nodes[0].start()
     world.nodes[0].sync_seconds = 1.0
-    world.wait_until(lambda: world.nodes[0].node._moving.trail("reader") is not None)
+    world.wait_until(lambda: world.nodes[0].node.parts.trails.get("reader") is not None)
     world.connect(reader, 0)
     world.settle()
     assert list(world.nodes[0].node.broker.session("reader").subscriptions) == ["kept", "new"]
@@ -360,17 +395,17 @@ def test_a_client_waits_for_a_node_that_has_taken_qos_2_and_may_lose_it(world, h
 
 def test_a_node_whose_disk_is_full_has_one_answer_for_who_asks_again(world):
     reader = world.client("reader", 1, clean=False)
-    giver, taker = (world.nodes[one].node._moving for one in (1, 0))
+    giver, taker = (world.nodes[one].node.parts for one in (1, 0))
     world.subscribe(reader, "t", 1)
     world.nodes[1].disk.capacity = world.nodes[1].disk.used
     reader.connect(world.nodes[0])
     world.wait(8.0)
-    [fetch] = taker._fetches.values()
-    assert [answer.token for *_, answer in giver._promised.values()] == [fetch.token]
+    [fetch] = taker.fetches
+    assert [answer.token for answer in giver.promises] == [fetch.token]
     world.nodes[1].disk.capacity = None
     world.wait(3.0)
-    assert not giver._promised
-    assert not taker._fetches
+    assert not list(giver.promises)
+    assert not list(taker.fetches)
 
 
 def test_a_client_does_not_wait_for_a_node_that_may_lose_what_it_has_taken_and_is_gone(world):
@@ -392,8 +427,8 @@ def test_an_identifier_is_free_where_a_session_comes_after_its_client_has_releas
     world.wait(1.0)
     world.nodes[1].disk.capacity = None
     world.wait(5.0)
-    assert world.nodes[1].node._moving.trail("mover").given.records == ()
-    mover._last_id = mover.said[0].packet_id - 1
+    assert world.nodes[1].node.parts.trails.get("mover").given.records == ()
+    mover.last_id = mover.said[0].packet_id - 1
     again = mover.publish("t", b"again", 2)
     world.wait(1.0)
     assert again.packet_id == mover.said[0].packet_id
@@ -410,7 +445,7 @@ def take_silently(world, where):
     world.nodes[0].sync_seconds = 0.5  # until then it does not say so
     reader.connect(world.nodes[0])
     world.wait_until(lambda: (here := world.nodes[0].node.broker.session("reader")) is not None and here.inflight)
-    assert world.nodes[1].node._moving.trail("reader").given.records
+    assert world.nodes[1].node.parts.trails.get("reader").given.records
     return reader
 
 
@@ -422,7 +457,7 @@ def test_a_node_is_told_that_a_session_is_elsewhere_until_it_has_heard(world):
     mend()
     world.wait(10.0)
     assert payloads(reader) == [b"hi"]
-    assert world.nodes[1].node._moving.trail("reader").given.records == ()
+    assert world.nodes[1].node.parts.trails.get("reader").given.records == ()
     assert world.direction.master.network.directory.sessions["reader"].rest == ()
 
 
@@ -435,7 +470,7 @@ def test_what_a_node_has_given_and_nobody_has_taken_is_not_forgotten_where_the_c
     world.wait(1.0)
     world.nodes[1].sync_seconds = 0.5  # until then it gives nothing
     reader.connect(world.nodes[2])
-    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    world.wait_until(lambda: world.nodes[1].node.parts.trails.get("reader") is not None)
     writer.publish("t", b"more", 2)
     world.wait(0.05)
     world.nodes[0].sync_seconds = 0.1  # until then it asks for nothing
@@ -456,7 +491,7 @@ def test_nobody_is_asked_for_a_session_that_has_ended(world):
     world.client("reader", 1, clean=False)
     mend()
     world.wait(10.0)
-    assert not world.nodes[0].node._moving._fetches
+    assert not list(world.nodes[0].node.parts.fetches)
 
 
 @pytest.mark.parametrize("where", [1, 2])
@@ -481,27 +516,27 @@ def fetch_slowly(world):
 
 
 def test_a_session_that_has_ended_elsewhere_is_not_taken_back(world):
-    """Its node has forgotten with its power that who asked for it has it."""
+    """The session's node has forgotten with its power that who asked for it has it."""
     reader = fetch_slowly(world)
-    moving = world.nodes[1].node._moving
-    world.wait_until(lambda: (trail := moving.trail("reader")) is not None and not trail.given.records)
+    trails = world.nodes[1].node.parts.trails
+    world.wait_until(lambda: (trail := trails.get("reader")) is not None and not trail.given.records)
     world.nodes[1].crash()
     world.nodes[1].start()
     world.wait(5.0)
     assert payloads(reader) == [b"hi"]
-    assert world.nodes[1].node._moving.trail("reader").given.records
+    assert world.nodes[1].node.parts.trails.get("reader").given.records
     world.client("reader", 0).disconnect()
     world.wait(1.0)
     again = world.client("reader", 1, clean=False)
     world.wait(1.0)
     assert again.present == [False]
     assert payloads(again) == []
-    assert world.nodes[1].node._moving.trail("reader") is None
+    assert world.nodes[1].node.parts.trails.get("reader") is None
 
 
 def test_a_session_is_taken_back_from_a_node_that_is_forgotten_and_has_not_taken_it(world):
     reader = fetch_slowly(world)
-    world.wait_until(lambda: world.nodes[1].node._moving.trail("reader") is not None)
+    world.wait_until(lambda: world.nodes[1].node.parts.trails.get("reader") is not None)
     world.nodes[0].crash()
     world.wait(4.0)
     world.direction.ask("leave", node="n0", forget=True)
@@ -517,16 +552,16 @@ def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken
     world.nodes[1].disk.capacity = None
     world.nodes[1].sync_seconds = 0.5
     mover.connect(world.nodes[0])
-    moving = world.nodes[1].node._moving
-    world.wait_until(lambda: (trail := moving.trail("mover")) is not None and not trail.given.records)
+    trails = world.nodes[1].node.parts.trails
+    world.wait_until(lambda: (trail := trails.get("mover")) is not None and not trail.given.records)
     world.nodes[1].crash()
     world.nodes[1].start()
     world.wait(5.0)
     assert mover.said[0].released
-    assert world.nodes[1].node._moving.trail("mover").received
+    assert world.nodes[1].node.parts.trails.get("mover").received
     world.wires.mend("n1", "mover")
     world.connect(mover, 1)
-    mover._last_id = mover.said[0].packet_id - 1
+    mover.last_id = mover.said[0].packet_id - 1
     mover.publish("t", b"again", 2)
     world.wait(2.0)
     assert payloads(reader) == [b"hi", b"again"]
@@ -534,7 +569,7 @@ def test_an_identifier_is_free_where_a_node_has_forgotten_that_another_has_taken
 
 def test_a_crash_brings_nothing_back_that_a_session_has_forgotten(world, monkeypatch):
     """Only the last of each time, of which the next publication tells that it does not come again."""
-    monkeypatch.setattr("weft.node.moving.FORGOTTEN", 3)
+    monkeypatch.setattr("weft.node.session_memory.FORGOTTEN", 3)
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
     world.subscribe(reader, "t", 1)
     for number in range(5):
@@ -551,3 +586,374 @@ def test_a_crash_brings_nothing_back_that_a_session_has_forgotten(world, monkeyp
     session = world.nodes[1].node.broker.session("reader")
     assert len(session.had) == 3
     assert payloads(reader) == [*(b"%d" % number for number in range(5)), b"late", b"last"]
+
+
+def test_nothing_is_owed_of_what_has_expired_before_a_shared_subscription_could_be_given_it(world):
+    member, writer = world.client("member", 1, clean=False), world.client("writer", 0, version=Version.V5)
+    world.subscribe(member, "$share/g/t", 1)
+    mend = world.part(["n1"], ["n0", "n2"])
+    writer.publish("t", b"hi", 1, message_expiry_interval=2)
+    world.wait(10.0)
+    mend()
+    world.wait(10.0)
+    assert payloads(member) == []
+    assert len(world.nodes[0].node.debts) == 0
+
+
+def test_what_a_client_has_got_where_its_session_is_held_up_does_not_come_again(world):
+    """A full disk keeps its node from giving the session away; the issuer is in doubt who has the publication."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n2"], ["master"])
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(0.5)
+    assert payloads(reader) == [b"hi"]
+    world.nodes[1].disk.capacity = world.nodes[1].disk.used
+    world.connect(reader, 0)
+    world.wait(7.0)
+    mend()
+    world.wait(10.0)
+    world.nodes[1].disk.capacity = None
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    assert not world.nodes[0].node.broker.session("reader").coming
+
+
+def test_a_node_that_stops_while_it_gives_a_session_away_is_expected_back(world):
+    """No filter is held there any more, but what waits for the client is there."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[1].sync_seconds = 0.5  # until then it does not say what it has given
+    reader.connect(world.nodes[0])
+    world.wait_until(lambda: world.nodes[1].node.parts.trails.get("reader") is not None)
+    world.nodes[1].stop()
+    world.wait(10.0)
+    assert not world.nodes[1].is_running
+    world.nodes[1].start()
+    world.settle()
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_client_that_goes_home_does_not_get_what_it_has_got_elsewhere(world):
+    """Home is owed it too, and the node where the session is hears late that it is back."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+    world.wires.delays["master", "n0"] = 2.0
+    world.nodes[1].start()
+    world.wait(1.0)
+    world.connect(reader, 1)
+    world.wait(10.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_node_does_not_end_a_session_by_its_own_claim(world):
+    """Another node tells it of that, which waits for what was there before, and has to end all of it."""
+    reader, writer = world.client("reader", 0, clean=False, version=Version.V5), world.client("writer", 2)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[0].start()
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].start()
+    world.settle()
+    assert reader.is_connected
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_was_owed_to_a_node_that_is_removed_reaches_sessions_that_have_left_it(world):
+    """An issuer that was down does not find the node any more when it is back."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[2].crash()
+    world.wait(4.0)
+    world.nodes[1].start()
+    world.wait(5.0)
+    world.connect(reader, 0)
+    world.wait(2.0)
+    world.nodes[1].stop()
+    world.wait(2.0)
+    assert payloads(reader) == []
+    world.nodes[2].start()
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    assert len(world.nodes[2].node.debts) == 0
+
+
+def test_a_node_is_told_where_others_are_before_it_pays_what_it_owes_them(world):
+    """Places may have changed while it was away, and what is for one place goes to whoever has it by then."""
+    told = []
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.nodes[0].start()
+    handle = world.nodes[0].node.handle
+
+    def listen(event, now):
+        told.extend(event.frames if isinstance(event, Heard) and event.peer == MASTER else ())
+        return handle(event, now)
+
+    world.nodes[0].node.handle = listen
+    world.wait(3.0)
+    kinds = [type(frame) for frame in told]
+    assert kinds.index(w.Places) < kinds.index(w.Tables)
+    assert {node for node, _ in told[kinds.index(w.Places)].places} == {one.node.number for one in world.nodes}
+    assert told[kinds.index(w.Places)].whole
+
+
+def test_what_was_retained_before_something_that_has_expired_does_not_come_back(world):
+    writer = world.client("writer", 0, version=Version.V5)
+    writer.publish("t", b"old", 1, retain=True)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    writer.publish("t", b"new", 1, retain=True, message_expiry_interval=2)
+    world.wait(4.0)
+    world.nodes[1].start()
+    world.wait(40.0)
+    assert [list(one.node.broker.retained()) for one in world.nodes] == [[], [], []]
+
+
+def test_what_a_node_is_owed_is_not_taken_by_another_that_has_its_place_on_the_ring(world):
+    """The issuer does not reach the master when places change, and hears of them behind that the node is back."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    _, owed, other = (node.number for node in world.nodes)
+    places = world.nodes[0].node.atlas.places
+    assert world.nodes[0].node.debts.owed == {owed: 1}
+    places[owed] = places[other]
+    world.nodes[1].start()
+    world.wait(1.0)
+    mend()
+    world.wait(5.0)
+    world.connect(reader, 1)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_an_identifier_is_free_where_a_node_has_not_heard_that_its_client_has_released_it_elsewhere(world):
+    """The node was cut off: a publication under the identifier would be acknowledged, and go nowhere."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.wires.cut("n1", "mover")
+    mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    mend = world.part(["n1"], ["n0", "n2", "master"])
+    world.wait(4.0)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    assert mover.said[0].released
+    world.wires.mend("n1", "mover")
+    world.connect(mover, 1)
+    mover.last_id = mover.said[0].packet_id - 1
+    again = mover.publish("t", b"again", 2)
+    world.wait(1.0)
+    assert again.packet_id == mover.said[0].packet_id
+    mend()
+    world.wait(10.0)
+    assert b"again" in payloads(reader)
+
+
+def test_an_identifier_that_a_client_uses_again_where_its_node_has_an_old_one_is_of_something_else(world):
+    """Released elsewhere while its node was down, and said again by the client, whose node crashes once more."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.wires.cut("n1", "mover")
+    mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    world.nodes[1].crash()
+    world.wires.mend("n1", "mover")
+    world.wait(4.0)
+    world.connect(mover, 0)
+    world.wait(1.0)
+    assert mover.said[0].released
+    world.direction.crash()
+    world.nodes[1].start()
+    world.wait(4.0)
+    mover.connect(world.nodes[1])
+    world.wait(2.0)
+    world.nodes[1].crash(notice=9.0)
+    mover.last_id = mover.said[0].packet_id - 1
+    again = mover.publish("t", b"again", 2)
+    world.wait(1.0)
+    world.nodes[1].start()
+    mover.connect(world.nodes[1])
+    world.wait(4.0)
+    world.direction.start()
+    world.wait(10.0)
+    assert again.packet_id == mover.said[0].packet_id
+    assert again.acknowledged
+    assert b"again" in payloads(reader)
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_a_node_that_has_lost_its_claim_with_its_power_takes_no_subscription_away(world, is_down):
+    """The disk was full, and has the session as it was before the client was elsewhere."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "old", 1)
+    world.subscribe(reader, "older", 1)
+    disk = world.nodes[1].disk
+    disk.capacity = disk.used
+    reader.connect(world.nodes[0])
+    world.wait(7.0)
+    world.subscribe(reader, "new", 1)
+    reader.unsubscribe("older")
+    world.wait(1.0)
+    reader.connect(world.nodes[1])
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[1].disk.capacity = None
+    world.wait(4.0 * is_down)
+    world.nodes[0].crash()
+    if is_down:
+        world.wait(4.0)
+        world.connect(reader, 2)
+    world.nodes[1].start()
+    world.wait(1.0)
+    world.connect(reader, 2)
+    world.nodes[0].start()
+    world.wait(5.0)
+    world.connect(writer, 0)
+    for name in ("old", "older", "new"):
+        writer.publish(name, name.encode(), 1)
+    world.wait(2.0)
+    assert payloads(reader) == [b"old", b"new"]
+
+
+def test_what_a_client_missed_with_qos_0_comes_with_what_waits_for_it_elsewhere(world):
+    """The client was let in without the master, and subscribed to less than it had before."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t/#", 1)
+    world.direction.crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    reader.subscribe("t/+", 0)
+    world.wait(0.1)
+    writer.publish("t/x", b"hi", 1)
+    world.wait(1.0)
+    reader.drop()
+    assert payloads(reader) == [], "it waits behind SUBACK"
+    world.direction.start()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_client_waits_for_a_master_that_is_slow(world):
+    """What waits at its node it has got elsewhere."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.wires.delays["master", "n0"] = 2.0
+    world.nodes[1].start()
+    world.wait(1.0)
+    world.wires.delays["master", "n1"] = 2.0
+    reader.connect(world.nodes[1])
+    world.wait(10.0)
+    assert reader.is_connected
+    assert payloads(reader) == [b"hi"]
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_what_waits_for_a_client_waits_for_its_session_while_the_disk_is_full(world, qos):
+    """The node does not ask for the session before its disk knows that, and does not know what the client has got."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", qos)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    writer.publish("t", b"hi", qos)
+    world.wait(1.0)
+    world.wires.delays["master", "n0"] = 2.0
+    world.nodes[1].start()
+    world.wait(1.0)
+    disk = world.nodes[1].disk
+    disk.capacity = disk.used
+    reader.connect(world.nodes[1])
+    world.wait(12.0)
+    disk.capacity = None
+    world.wait(6.0)
+    assert reader.is_connected
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_clock_that_jumps_does_not_end_the_wait_for_a_session(world):
+    """The client says again what the node that it has left has taken."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    world.wires.cut("n1", "mover")
+    mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    world.wires.mend("n1", "mover")
+    world.wires.delays["n1", "n0"] = 3.0
+    mover.connect(world.nodes[0])
+    world.wait(0.3)
+    world.nodes[0].clock += 300.0
+    world.wait(1.5)
+    del world.wires.delays["n1", "n0"]
+    world.wait(4.0)
+    assert mover.is_connected
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_client_that_is_home_keeps_its_session_when_a_node_hears_late_that_it_wanted_none_there(world):
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.wait(1.0)
+    world.connect(reader, 1)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    mend()
+    world.wait(10.0)
+    assert reader.is_connected
+    assert len(reader.connected) == 3
+    writer.publish("t", b"more", 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi", b"more"]
+
+
+def test_what_is_for_a_member_that_has_just_left_reaches_it_where_it_is(world):
+    """The node was the only one with members, and hears late where they are."""
+    member, writer = world.client("member", 0, clean=False), world.client("writer", 0)
+    world.subscribe(member, "$share/g/t", 1)
+    world.wires.delays["master", "n0"] = 2.5
+    member.connect(world.nodes[1])
+    world.wait_until(lambda: world.nodes[0].node.broker.session("member") is None)
+    writer.publish("t", b"hi", 1)
+    world.wait(10.0)
+    assert payloads(member) == [b"hi"]

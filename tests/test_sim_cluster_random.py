@@ -5,9 +5,10 @@ from random import Random
 
 import pytest
 
+from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
 from weft.sim.cluster.oracle import Terms, problems
-from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.packet import Version, Will
 
 LEVELS = ["a", "b", "c"]
 WILD = ["+", "a", "b"]
@@ -188,3 +189,32 @@ def test_the_oracle_notices_what_comes_late_while_the_master_is_gone():
     assert problems(world.clients, terms) == ["new has not got b'y' of third on y, QoS 1."]
     assert problems(world.clients, replace(terms, headless=())) == []
     assert problems(world.clients, replace(terms, troubles=(*terms.troubles, (back, back + 1.0)))) == []
+
+
+def test_the_oracle_notices_wills_and_what_has_expired():
+    """A will that has not come, one that was taken back, and a publication that comes after its time."""
+    world = Cluster(3, seed=5)
+    reader, mortal, orderly = Client("reader"), Client("mortal"), Client("orderly", Version.V5)
+    world.clients += [reader, mortal, orderly]
+    world.start()
+    mortal.will, orderly.will = Will("x", b"dead", 1), Will("x", b"late", 1)
+    for node, client in enumerate(world.clients):
+        world.connect(client, node)
+    world.subscribe(reader, "x", 1)
+    orderly.publish("x", b"brief", 1, message_expiry_interval=5)
+    world.wait(3.0)
+    mortal.drop()
+    orderly.disconnect()
+    world.wait(3.0)
+    assert problems(world.clients) == []
+    brief, dead = reader.got
+    reader.got = [brief]
+    assert problems(world.clients) == ["reader has not got b'dead' of mortal on x, QoS 1."]
+    assert problems(world.clients, Terms(wills=False)) == []
+    reader.got = [brief, dead, dead]
+    assert problems(world.clients) == ["reader got b'dead' 2 times with QoS 1."]
+    reader.got = [brief, dead, replace(dead, payload=b"late")]
+    assert problems(world.clients) == ["reader got b'late' on x, which nobody said."]
+    reader.got = [replace(brief, at=brief.at + 9.0), dead]
+    assert problems(world.clients) == ["reader got b'brief' on x, which had expired."]
+    assert problems(world.clients, Terms(apart=True)) == []

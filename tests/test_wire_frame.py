@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.wire import content, frame, frame_codec
 from weft.wire.content import Content
-from weft.wire.frame_codec import KINDS, FrameReader, decode_body, encode, encode_body
+from weft.wire.frame_codec import KINDS, FrameReader, decode_body, encode, encode_body, passing_of
 from weft.wire.frame_field import FrameError
 from weft.wire.mqtt.property import Property
 
@@ -41,6 +41,7 @@ WIDTHS = {  # bits of integer fields that are not a number of 64
     "round_trips": 31,
     "contents": 31,
     "had": 31,
+    "given": 31,
     "rest": 31,
     "places": 31,
     "owner": 31,
@@ -120,6 +121,29 @@ def test_frames_may_come_in_any_pieces(sent, data):
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         got += reader.feed(whole[start:end])
     assert got == sent
+
+
+@given(st.one_of(instances(frame.Passing), frames), st.data())
+def test_a_message_is_alone_where_it_is_all_that_is_read(one, data):
+    whole = bytearray(encode(one))
+    if data.draw(st.booleans()):
+        whole[data.draw(st.integers(0, min(11, len(whole) - 1)))] ^= data.draw(st.integers(1, 255))
+    whole = bytes(whole) + data.draw(st.sampled_from((b"", b"", b"\0", encode(one))))
+    try:
+        found = FrameReader().feed(whole)
+    except FrameError:
+        found = []
+    is_lone = len(found) == 1 and isinstance(found[0], frame.Passing) and len(encode(found[0])) == len(whole)
+    assert FrameReader().is_lone(whole) == is_lone
+    if is_lone:
+        assert passing_of(whole) == found[0]
+
+
+def test_a_message_behind_half_a_frame_is_not_alone():
+    reader, lone = FrameReader(), encode(frame.Passing(1, False, b"x" * 40))
+    assert reader.is_lone(lone)
+    reader.feed(encode(frame.Ping(1))[:-1])
+    assert not reader.is_lone(lone)
 
 
 @given(st.binary(max_size=200))

@@ -23,7 +23,7 @@ batches = st.lists(st.lists(st.binary(max_size=40), max_size=5), max_size=5)
 
 
 def file_of(batches, synced=True):
-    """Its bytes, and where each frame begins, and the end."""
+    """Bytes of a file, and where each frame begins, and the end."""
     data, position, bounds = header_bytes(Header(Kind.SEGMENT, SALT, 7)), 7, []
     for records in batches:
         bounds.append(len(data))

@@ -123,7 +123,7 @@ PEERS_WORDS: list[w.Frame] = [
     w.Acked(((1, 3),), (w.Trouble(2, (1,), True, False),)),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.FetchSession("client", 1, 4, False, True))),
     w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS, ((1, 2, 3),)))),
-    w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionComing("client", 1, (1, 2), True))),
+    w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionComing("client", 1, ((1, 2),), True, ((1, 2, 3),)))),
     w.RetainedDigest(tuple(range(256))),
     w.RetainedSync((1, 2), ((2, 3, 4, CONTENT),), True),
     w.Graft(1, True),

@@ -23,11 +23,17 @@
     window_lane   the same for QoS 1
     retained      the last message of a topic
     will          the message of a client that went without a word
+    reading       bytes of clients, read as packets
+    entrance      from CONNECT to a session: what is checked, and awaited
     admission     CONNECT and its answer
+    parting       how connections end
+    enforcement   rights that are taken away
     deadline      what is to happen when
     record        what a journal keeps
     recovery      a broker's state out of records, and records out of its state
     restoration   sessions from the journal, and from other nodes
+    transfer      sessions that come from other nodes, and go to them
+    arrival       publications of other nodes
     figure        what is counted
     sys_topic     $SYS
     broker        all of it

@@ -3,30 +3,34 @@
 Same events, same effects: what is left to chance (names for clients without one) comes from a seed. A driver hands
 over each event with the time it happened (seconds since 1970, never going back), carries out the effects in order, and
 calls `on_timer` when `next_deadline` has come. effect.py has both vocabularies.
+
+Here its parts are put together and events handed to them (__init__.py lists all), and a node that it is part of may ask
+what it knows. What is decided is decided in the parts; each event ends with the effects of all.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from weft.access.guard import Guard, Known, Question
-from weft.access.name import parted, session_name
+from weft.access.guard import Guard
 from weft.broker import effect as e
 from weft.broker import window_lane
 from weft.broker.admission import Admission
+from weft.broker.arrival import Arrivals
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.enforcement import Enforcement
+from weft.broker.entrance import Entrance
 from weft.broker.figure import Figures
 from weft.broker.inbound import Inbound
 from weft.broker.issuer import Issuer
-from weft.broker.lane import PUBLISH, Lane, Lone
+from weft.broker.lane import Lane, Lone, Sends
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.parting import Parting
 from weft.broker.publication import Publication
+from weft.broker.reading import Reading
 from weft.broker.recovery import Recovery, records, session_records
 from weft.broker.replica import Replica
 from weft.broker.restoration import Restoration
@@ -36,17 +40,12 @@ from weft.broker.sessions import Sessions
 from weft.broker.subscribing import Subscribing
 from weft.broker.subscriptions import Holding, Subscriptions
 from weft.broker.sys_topic import SysTopics
+from weft.broker.transfer import Transfers
 from weft.broker.will import Wills
-from weft.wire.content import Run
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.parser import decode, frame
-from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
-from weft.wire.mqtt.writer import encode
+from weft.wire.mqtt.reason import Reason
 
-PINGRESP = encode(p.Pingresp(), p.Version.V311)
-NEVER = 2**62  # bytes: no read is worth another look
-CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
+LOOKED_UP = 250  # names at a time: five milliseconds
 
 
 class Broker:
@@ -103,7 +102,9 @@ class Broker:
         self._subscribing = Subscribing(
             self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters, self._guard
         )
-        self._enforcement = Enforcement(self._outbox, self._subscribing, self._distribution, self.figures, self._guard)
+        self._enforcement = Enforcement(
+            self._outbox, self._subscribing, self._distribution, self._parting, self.figures, self._guard
+        )
         self._restoration = Restoration(
             self._outbox,
             self._sessions,
@@ -117,6 +118,27 @@ class Broker:
         self._window_lane = window_lane.WindowLane(
             self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
         )
+        self._entrance = Entrance(
+            self._outbox,
+            self._sessions,
+            self._admission,
+            self._parting,
+            self._outbound,
+            self._guard,
+            parameters.linked,
+        )
+        self._reading = Reading(
+            self._outbox,
+            self.lane,
+            self._window_lane,
+            self._entrance,
+            self._inbound,
+            self._outbound,
+            self._subscribing,
+            self._parting,
+            self.figures,
+            parameters,
+        )
         self._connections: dict[int, Connection] = {}
         self._stopping = False
         self._sys = SysTopics(
@@ -124,6 +146,39 @@ class Broker:
         )
         if parameters.sys_interval:
             self._deadlines.at(now, self._sys.publish)
+        arrivals = Arrivals(self._distribution, self.lane, parameters.packet_bytes)
+        transfers = Transfers(
+            self._sessions,
+            self._restoration,
+            self._enforcement,
+            self._parting,
+            self._wills,
+            self._inbound,
+            self._outbound,
+        )
+        self._events: dict[type[e.Event], Callable[[Any, float], None]] = {
+            e.Opened: self._open,
+            e.Closed: self._close,
+            e.Congested: self._congest,
+            e.Drained: self._drain,
+            e.JournalFilled: self._fill_up,
+            e.JournalFreed: self._have_room,
+            e.Admitted: self._admit,
+            e.PasswordChecked: self._hear_password,
+            e.AccessChanged: self._renew_access,
+            e.Stopping: self._stop,
+            e.Arrived: arrivals.take,
+            e.ArrivedTogether: arrivals.take_together,
+            e.ArrivedForGroup: arrivals.take_for_group,
+            e.ArrivedForSession: arrivals.take_for_session,
+            e.ArrivedAgain: arrivals.take_again,
+            e.SessionClaimed: transfers.be_claimed,
+            e.SessionArrived: transfers.take_in,
+            e.SessionComing: transfers.foresee,
+            e.SessionOutdated: transfers.outdate,
+            e.SessionGathered: transfers.complete,
+            e.SessionMoved: transfers.let_go,
+        }
 
     # Events
 
@@ -131,10 +186,10 @@ class Broker:
         if type(event) is e.Received:
             connection = self._connections.get(event.connection)
             if connection is not None and not connection.closing:
-                self._receive(connection, event.data, now)
+                self._reading.receive(connection, event.data, now)
                 return self._outbox.flush(connection)
             return []
-        self._EVENTS[type(event)](self, event, now)
+        self._events[type(event)](event, now)
         return self._outbox.flush(None)
 
     def next_deadline(self) -> float | None:
@@ -163,6 +218,8 @@ class Broker:
             return ()
         if self._issuer is not None:
             self._issuer.sign_waiting(session)
+        if not self._outbox.durable:
+            self._restoration.number_waiting(session)
         return session_records(session)
 
     @property
@@ -177,7 +234,11 @@ class Broker:
 
     def reroute(self) -> None:
         """Other nodes want other publications than before."""
-        self._subscriptions.routes.forget_all()
+        self._subscriptions.routes.forget_leads()
+
+    def look_ahead(self) -> None:
+        """Use a moment in which nothing else is to be done."""
+        self._subscriptions.routes.look_up(LOOKED_UP)
 
     def session(self, client: str) -> Session | None:
         return self._sessions.get(client)
@@ -212,24 +273,26 @@ class Broker:
         route = self._subscriptions.routes.route(name)
         return len(route.targets) + len(route.groups)
 
-    def lone(self, event: e.Received) -> Lone | None:
+    def lone(self, number: int, data: bytes) -> tuple[Connection, Lone] | None:
         """What a read brings, if it is one publication that the lane is sure of, and nobody has to wait for it."""
-        connection = self._connections.get(event.connection)
+        connection = self._connections.get(number)
         if connection is None or connection.session is None or connection.closing or connection.pieces is not None:
             return None
-        lone = self.lane.find(event.data, connection.version is p.Version.V5, connection.allowed)
+        lone = self.lane.find(data, connection.version is p.Version.V5, connection.allowed)
         if lone is None:
             return None
-        return None if any(one.congested for one in lone.route.receivers) else lone
+        for one in lone[0].receivers:
+            if one.congested:
+                return None
+        return connection, lone
 
-    def take_lone(self, event: e.Received, lone: Lone, now: float) -> tuple[str, list[e.Effect]]:
-        """The client that has published it, and what that leads to here."""
-        connection = self._connections[event.connection]
-        assert connection.session is not None
+    def take_lone(self, connection: Connection, lone: Lone, size: int, now: float) -> Sends:
+        """What a publication that came alone, in so many bytes, leads to here."""
+        route, _, packet, payload = lone
         connection.heard = now
-        self.figures.bytes_received += len(event.data)
-        self.lane.count_received(1, lone.payload)
-        return connection.session.client, self.lane.give(lone)
+        self.figures.bytes_received += size
+        self.lane.count_received(1, payload)
+        return self.lane.give(route, packet, payload)
 
     def check_invariants(self) -> None:
         connected = [one for one in self._sessions if one.connection is not None]
@@ -286,119 +349,21 @@ class Broker:
     def _have_room(self, event: e.JournalFreed, now: float) -> None:
         self._inbound.journal.full = False
 
-    def _arrive(self, event: e.Arrived, now: float) -> None:
-        self._distribution.arrive(event.publication, now)
-
-    def _arrive_together(self, event: e.ArrivedTogether, now: float) -> None:
-        for one in event.publications:
-            if type(one) is Run:
-                self._arrive_run(one, now)
-            else:
-                self._distribution.arrive(one, now)  # type: ignore[arg-type]
-
-    def _arrive_run(self, run: Run, now: float) -> None:
-        """What the lane is not sure of goes the long way."""
-        data, at, end = run.packets, 0, len(run.packets)
-        while (at := self.lane.pass_in(data, at)) < end:
-            try:
-                framed = frame(data, at, end, self.parameters.packet_bytes, p.Version.V311)
-                if framed is None or framed[1] > end:
-                    return  # another node's mistake, and nobody's publication
-                packet = decode(data, at, framed[0], framed[1], p.Version.V311)
-            except PacketError:
-                return
-            at = framed[1]
-            if type(packet) is p.Publish:
-                one = Publication(packet.topic.encode(), packet.payload, publisher=run.publisher)
-                self._distribution.arrive(one, now)
-
-    def _arrive_for_group(self, event: e.ArrivedForGroup, now: float) -> None:
-        self._distribution.to_member(event.filter, event.publication, now)
-
-    def _arrive_for_session(self, event: e.ArrivedForSession, now: float) -> None:
-        self._distribution.to_client(event.client, event.publication, now)
-
-    def _arrive_again(self, event: e.ArrivedAgain, now: float) -> None:
-        self._distribution.offer_again(event.publication, event.clients, now)
-
-    def _go_on(self, event: e.Admitted, now: float) -> None:
+    def _admit(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
-        if connection is None or connection.waiting is None or connection.closing:
-            return
-        packet, connection.waiting = connection.waiting, None
-        self._enter(connection, packet, now)
-        self._read_on(connection, now)
-
-    def _read_on(self, connection: Connection, now: float) -> None:
-        """What came behind CONNECT while it waited."""
-        data, connection.pieces = b"".join(connection.pieces or ()), None
-        try:
-            self._read(connection, data, now)
-        except PacketError as error:
-            self._parting.give_up(connection, error, data, now)
+        if connection is not None and self._entrance.go_on(connection, now):
+            self._reading.read_on(connection, now)
 
     def _hear_password(self, event: e.PasswordChecked, now: float) -> None:
         connection = self._connections.get(event.connection)
-        packet, question = (connection.waiting, connection.question) if connection is not None else (None, None)
-        if connection is None or packet is None or question is None or connection.closing:
-            self._guard.give_up_check()
-            return
-        connection.waiting = connection.question = None
-        self._outbox.resume(connection)
-        try:
-            known = self._guard.answer(question, event.right, connection.visitor, now)
-            self._let_in(connection, packet, known, now)
-        except PacketError as error:
-            self._parting.refuse(connection, packet.version, error, now)
-            return
-        if connection.waiting is None:
-            self._read_on(connection, now)
+        if self._entrance.hear_password(connection, event.right, now) and connection is not None:
+            self._reading.read_on(connection, now)
 
     def _renew_access(self, event: e.AccessChanged, now: float) -> None:
         changed = self._guard.renew(event.access)
         for connection in self._connections.values():
             connection.allowed = None if self._guard.is_open else set()
-        self._enforce(self._sessions, now, changed)
-
-    def _enforce(self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()) -> None:
-        """End what may not be any more. The standard's only way to tell a client is DISCONNECT."""
-        for session, reason in self._enforcement.enforce(sessions, now, changed):
-            if session.connection is not None:
-                self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
-
-    def _be_claimed(self, event: e.SessionClaimed, now: float) -> None:
-        session = self._sessions.get(event.client)
-        if session is not None and session.connection is not None:
-            self._parting.take_over(session.connection, now)
-
-    def _take_in(self, event: e.SessionArrived, now: float) -> None:
-        taken = self._restoration.take_in(event, now)
-        self._enforce(taken, now)
-        for session in taken:
-            self._outbound.fill(session, now)
-
-    def _foresee(self, event: e.SessionComing, now: float) -> None:
-        session = self._sessions.get(event.client)
-        if session is not None:
-            self._inbound.note(session, event.received, event.late)
-
-    def _gather(self, event: e.SessionGathered, now: float) -> None:
-        session = self._sessions.get(event.client)
-        if session is not None and session.gathering:
-            session.gathering = False
-            self._outbound.fill(session, now)
-
-    def _let_move(self, event: e.SessionMoved, now: float) -> None:
-        session = self._sessions.get(event.client)
-        if session is None:
-            return
-        if not event.ended:
-            self._wills.set(session, None)
-        if session.connection is not None:
-            self._parting.say_goodbye(session.connection, Reason.SESSION_TAKEN_OVER, "")
-            self._parting.end(session.connection, now, will=False)
-        if self._sessions.get(event.client) is session:
-            self._sessions.end(session, now, bequeath=event.ended)
+        self._enforcement.enforce(self._sessions, now, changed)
 
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True
@@ -406,192 +371,3 @@ class Broker:
             if not connection.closing:
                 self._parting.say_goodbye(connection, Reason.SERVER_SHUTTING_DOWN, "")
                 self._parting.end(connection, now, will=False)
-
-    _EVENTS: ClassVar[dict[type[e.Event], Callable[["Broker", Any, float], None]]] = {
-        e.Opened: _open,
-        e.Closed: _close,
-        e.Congested: _congest,
-        e.Drained: _drain,
-        e.JournalFilled: _fill_up,
-        e.JournalFreed: _have_room,
-        e.Arrived: _arrive,
-        e.ArrivedTogether: _arrive_together,
-        e.ArrivedForGroup: _arrive_for_group,
-        e.ArrivedForSession: _arrive_for_session,
-        e.ArrivedAgain: _arrive_again,
-        e.Admitted: _go_on,
-        e.PasswordChecked: _hear_password,
-        e.AccessChanged: _renew_access,
-        e.SessionClaimed: _be_claimed,
-        e.SessionArrived: _take_in,
-        e.SessionComing: _foresee,
-        e.SessionGathered: _gather,
-        e.SessionMoved: _let_move,
-        e.Stopping: _stop,
-    }
-
-    # Bytes
-
-    def _receive(self, connection: Connection, data: bytes, now: float) -> None:
-        self.figures.bytes_received += len(data)
-        if connection.pieces is not None:
-            connection.pieces.append(data)
-            connection.got += len(data)
-            if connection.got < connection.need:
-                return
-            data = b"".join(connection.pieces)
-            connection.pieces = None
-        try:
-            self._read(connection, data, now)
-        except PacketError as error:
-            self._parting.give_up(connection, error, data, now)
-
-    def _read(self, connection: Connection, data: bytes, now: float) -> None:
-        """All packets of a read; what is left waits for more."""
-        at, end, limit = 0, len(data), self.parameters.packet_bytes
-        if connection.version is None:
-            limit = min(limit, CONNECT_BYTES)
-        while at < end and not connection.closing:
-            if connection.session is not None:
-                start, head = at, data[at]
-                if head == PUBLISH:
-                    at = self.lane.pass_on(connection, data, at)
-                elif head == window_lane.PUBLISH and not self._inbound.journal.full:
-                    at = self._window_lane.pass_on(connection, data, at, now)
-                elif head == window_lane.PUBACK:
-                    at = self._window_lane.acknowledge(connection, data, at)
-                if at > start:
-                    connection.heard = now
-                if at == end:
-                    return
-            framed = frame(data, at, end, limit, connection.version)
-            if framed is None or framed[1] > end:
-                self._await_more(connection, data[at:], framed[1] - at if framed else 0)
-                return
-            packet = decode(data, at, framed[0], framed[1], connection.version)
-            connection.heard = now
-            self.figures.packets_received += 1
-            self._dispatch(connection, packet, now)
-            at = framed[1]
-            if connection.waiting is not None:
-                self._await_more(connection, data[at:], NEVER)
-                return
-
-    def _await_more(self, connection: Connection, rest: bytes, need: int) -> None:
-        connection.pieces = [rest]
-        connection.got, connection.need = len(rest), need
-
-    def _dispatch(self, connection: Connection, packet: p.Packet, now: float) -> None:
-        if connection.version is None:
-            if not isinstance(packet, p.Connect):
-                raise protocol_error("The first packet is not CONNECT.")
-            self._parting.greeted(connection)
-            self._connect(connection, packet, now)
-            return
-        handler = self._PACKETS.get(type(packet))
-        if handler is None:
-            raise protocol_error(f"A client has sent {type(packet).__name__.upper()}.")
-        handler(self, connection, packet, now)
-
-    # Packets
-
-    def _connect(self, connection: Connection, packet: p.Connect, now: float) -> None:
-        try:
-            self._admission.check(connection, packet)
-            known = self._guard.identify(connection.visitor, packet, now)
-            if not isinstance(known, Question):
-                self._let_in(connection, packet, known, now)
-                return
-        except PacketError as error:
-            self._parting.refuse(connection, packet.version, error, now)
-            return
-        connection.waiting, connection.question = packet, known
-        self._outbox.hold(connection)
-        self._outbox.add(e.CheckPassword(connection.number, known.password, known.kept))
-
-    def _let_in(self, connection: Connection, packet: p.Connect, known: Known, now: float) -> None:
-        """The client has said who it is; in a network its session may be another node's."""
-        self._guard.check(known, packet)
-        packet = replace(packet, client=session_name(known.user, packet.client), password=None)
-        if known.until is not None:
-            self._parting.await_expiry(connection, known.until, now)
-        if self.parameters.linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
-            connection.waiting = packet
-            self._outbox.add(e.Connecting(connection.number, packet.client, packet.clean))
-            return
-        self._enter(connection, packet, now)
-
-    def _may_be_elsewhere(self, client: str) -> bool:
-        session = self._sessions.get(client)
-        return session is None or session.unsure
-
-    def _enter(self, connection: Connection, packet: p.Connect, now: float) -> None:
-        former = self._sessions.get(packet.client) if packet.client else None
-        if former is not None and former.connection is not None:
-            self._parting.take_over(former.connection, now)
-        present = self._admission.admit(connection, packet, now)
-        session = connection.session
-        assert session is not None
-        self._outbox.note("connected", connection, session.client, f"MQTT {_named(packet.version)}")
-        self._parting.await_silence(connection, now)
-        if present:
-            self._outbound.resume(session, now)
-
-    def _publish(self, connection: Connection, packet: p.Publish, now: float) -> None:
-        self._inbound.publish(connection, packet, now)
-
-    def _puback(self, connection: Connection, packet: p.Puback, now: float) -> None:
-        assert connection.session is not None
-        self._outbound.acknowledge(connection.session, packet.packet_id, now)
-
-    def _pubrec(self, connection: Connection, packet: p.Pubrec, now: float) -> None:
-        assert connection.session is not None
-        self._outbound.receive(connection.session, packet.packet_id, packet.reason, now)
-
-    def _pubrel(self, connection: Connection, packet: p.Pubrel, now: float) -> None:
-        self._inbound.release(connection, packet.packet_id)
-
-    def _pubcomp(self, connection: Connection, packet: p.Pubcomp, now: float) -> None:
-        assert connection.session is not None
-        self._outbound.complete(connection.session, packet.packet_id, now)
-
-    def _subscribe(self, connection: Connection, packet: p.Subscribe, now: float) -> None:
-        self._subscribing.subscribe(connection, packet, now)
-
-    def _unsubscribe(self, connection: Connection, packet: p.Unsubscribe, now: float) -> None:
-        self._subscribing.unsubscribe(connection, packet)
-
-    def _pingreq(self, connection: Connection, packet: p.Pingreq, now: float) -> None:
-        self.figures.packets_sent += 1
-        self._outbox.send(connection, PINGRESP)
-
-    def _disconnect(self, connection: Connection, packet: p.Disconnect, now: float) -> None:
-        session = connection.session
-        assert session is not None
-        expiry = packet.properties.get(Property.SESSION_EXPIRY_INTERVAL)
-        if expiry is not None:
-            if expiry and not session.expiry:
-                raise protocol_error("DISCONNECT asks to keep a session that CONNECT did not.")
-            session.expiry = min(expiry, self.parameters.session_expiry)
-        self._outbox.note("disconnected", connection, session.client, "by the client")
-        self._parting.end(connection, now, will=packet.reason != Reason.SUCCESS)
-
-    def _auth(self, connection: Connection, packet: p.Auth, now: float) -> None:
-        raise protocol_error("AUTH without an authentication method in CONNECT.")
-
-    _PACKETS: ClassVar[dict[type[p.Packet], Callable[["Broker", Connection, Any, float], None]]] = {
-        p.Publish: _publish,
-        p.Puback: _puback,
-        p.Pubrec: _pubrec,
-        p.Pubrel: _pubrel,
-        p.Pubcomp: _pubcomp,
-        p.Subscribe: _subscribe,
-        p.Unsubscribe: _unsubscribe,
-        p.Pingreq: _pingreq,
-        p.Disconnect: _disconnect,
-        p.Auth: _auth,
-    }
-
-
-def _named(version: p.Version) -> str:
-    return {p.Version.V31: "3.1", p.Version.V311: "3.1.1", p.Version.V5: "5"}[version]

@@ -32,6 +32,7 @@ class Connection:
         "pieces",
         "question",
         "refusals",
+        "said",
         "session",
         "stuck",
         "touched",
@@ -66,6 +67,7 @@ class Connection:
         self.outstanding = 0  # that are
         self.largest = NO_LIMIT  # bytes of a packet
         self.wants_reasons = True  # reason strings and user properties beside PUBLISH
+        self.said = False  # something with QoS 2: a client begins with what it has not released
         self.aliases: InboundAliases | None = None
         self.outbound_aliases: OutboundAliases | None = None
         # when it cannot keep up

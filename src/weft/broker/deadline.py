@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 Action = Callable[[float], None]
+JUMP = 1.0  # seconds behind its time from which an action has not been waited for
 
 
 class Deadlines:
@@ -18,6 +19,18 @@ class Deadlines:
 
     def at(self, time: float, action: Action) -> None:
         heappush(self._heap, (time, next(self._sequence), action))
+
+    def after(self, seconds: float, action: Action, now: float) -> None:
+        """Act after some time; if this process stood still then, or its clock jumped, after as much again."""
+        due = now + seconds
+
+        def act(then: float) -> None:
+            if then > due + JUMP:
+                self.after(seconds, action, then)
+            else:
+                action(then)
+
+        self.at(due, act)
 
     def next(self) -> float | None:
         return self._heap[0][0] if self._heap else None

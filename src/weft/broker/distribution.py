@@ -78,7 +78,7 @@ class Distribution:
         """Give it to one member of a shared subscription at this node; in a network only."""
         route = self._routes.route(publication.topic)
         found = [group for group in route.groups if group.whole == filter_]
-        if not found or any(publication.origin in session.had for session in found[0].members):
+        if not found or any(session.knows(publication.origin) for session in found[0].members):
             return
         owed: Owed = []
         copy = replace(publication, number=0)
@@ -153,7 +153,7 @@ class Distribution:
 
     def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
         session = target.session
-        if publication.origin in session.had:
+        if session.knows(publication.origin):
             return
         if publication.publisher == session.client:
             if target.own is None:
@@ -162,7 +162,8 @@ class Distribution:
         qos = min(publication.qos, target.qos)
         retain = publication.retain and target.retain_as_published
         self._give(session, publication, qos, retain, target.identifiers, None, owed, now)
-        if publication.origin is not None and session.persistent and (qos or session.connection is not None):
+        is_given = bool(qos) or (session.connection is not None and not session.alone)  # more may wait for it elsewhere
+        if publication.origin is not None and session.persistent and is_given:
             session.had[publication.origin] = inf if publication.qos else now
 
     def _give(
@@ -190,7 +191,7 @@ class Distribution:
         if (kept or custody) and self._outbox.durable:
             self._record(publication, kept, receipt)
         elif receipt:
-            self._outbox.append(ReceiptNoted(publication.publisher, receipt))
+            self._outbox.append(ReceiptNoted(publication.publisher, receipt, publication.content()))
         for session, _ in owed:
             self._outbound.fill(session, now)
 

@@ -129,11 +129,19 @@ class SessionArrived(Event):
 
 @dataclass(frozen=True, slots=True)
 class SessionComing(Event):
-    """More of the client's session comes later: what the client has said where that is, is no news here."""
+    """More of the client's session comes later: what the client has said or got where that is, is no news here."""
 
     client: str
-    received: tuple[int, ...]  # identifiers of QoS 2 that it has not released
+    received: tuple[tuple[int, int], ...]  # identifiers of QoS 2 that it has not released, checksums of what came
     late: bool = False  # it may have done so since, at yet another node
+    given: frozenset[Origin] = frozenset()  # publications that it was sent
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutdated(Event):
+    """Another node has had the client's session since: what it had not released here it may have released there."""
+
+    client: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Rights that are taken away end what they had allowed.
 
 A subscription that may not be any more ends, and what waits in its session goes with it, as far as the client may not
-read it by another filter. It does not matter whether the client is there. Wills are looked at when they are due
-(will.py).
+read it by another filter. It does not matter whether the client is there; one that is is dismissed, for DISCONNECT is
+the standard's only way to tell it. Wills are looked at when they are due (will.py).
 """
 
 from collections.abc import Iterable
@@ -12,38 +12,46 @@ from weft.access.name import parted
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
+from weft.broker.parting import Parting
 from weft.broker.publication import Delivery
 from weft.broker.record import Done
 from weft.broker.session import Session
 from weft.broker.subscribing import Subscribing
+from weft.wire.mqtt.reason import Reason
 
 ENOUGH = 2**62  # messages and bytes: what waited fits
 
 
 class Enforcement:
     def __init__(
-        self, outbox: Outbox, subscribing: Subscribing, distribution: Distribution, figures: Figures, guard: Guard
+        self,
+        outbox: Outbox,
+        subscribing: Subscribing,
+        distribution: Distribution,
+        parting: Parting,
+        figures: Figures,
+        guard: Guard,
     ) -> None:
         self._outbox = outbox
         self._subscribing = subscribing
         self._distribution = distribution
+        self._parting = parting
         self._figures = figures
         self._guard = guard
 
-    def enforce(
-        self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()
-    ) -> list[tuple[Session, str]]:
-        """End what may not be. Sessions that have lost something, or whose users have, and what."""
+    def enforce(self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()) -> None:
+        """End what may not be, and dismiss who has lost something, or whose user has changed."""
         if self._guard.is_open:
-            return []
-        told = []
-        for session in list(sessions):
-            reason = self._end_subscriptions(session, now)
-            if parted(session.client)[0] in changed:
-                reason = "The user is gone, or has another password."
-            if reason:
-                told.append((session, reason))
-        return told
+            return
+        lost = [(session, self._loss_of(session, now, changed)) for session in list(sessions)]
+        for session, reason in lost:
+            if reason and session.connection is not None:
+                self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
+
+    def _loss_of(self, session: Session, now: float, changed: frozenset[str]) -> str:
+        reason = self._end_subscriptions(session, now)
+        is_changed = parted(session.client)[0] in changed
+        return "The user is gone, or has another password." if is_changed else reason
 
     def _end_subscriptions(self, session: Session, now: float) -> str:
         lost = [one for one in session.subscriptions if not self._guard.may_read(session.client, one)]

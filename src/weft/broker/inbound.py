@@ -21,7 +21,7 @@ from weft.broker.parameters import Parameters
 from weft.broker.publication import Publication
 from weft.broker.record import ReceiptCleared, ReceiptNoted
 from weft.broker.retained import SYS, RetainedMessages
-from weft.broker.session import LATE, Session
+from weft.broker.session import LATE, Receipt, Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
@@ -64,7 +64,9 @@ class Inbound:
         topic = self._topic(connection, packet)
         self._check(topic, packet)
         publication = _make_publication(topic, packet, session.client, now)
-        if packet.qos == 2 and _is_known(session, packet):
+        connection.said |= packet.qos == 2
+        if packet.qos == 2 and self._is_known(session, packet, publication):
+            self._confirm(session, packet.packet_id)
             if self._parameters.linked:
                 self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
@@ -86,12 +88,20 @@ class Inbound:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND
         self._answer(connection, Pubcomp(packet_id, reason), session.persistent)
 
-    def note(self, session: Session, identifiers: tuple[int, ...], late: bool) -> None:
-        """What has come under these is known already."""
-        for packet_id in identifiers:
-            if packet_id not in session.received:
-                self._outbox.append(ReceiptNoted(session.client, packet_id))
-                session.received[packet_id] = LATE if late else self._outbox.position
+    def note(self, session: Session, received: tuple[tuple[int, int], ...], late: bool) -> None:
+        """What has come under these identifiers is known already."""
+        for packet_id, content in received:
+            before = session.received.get(packet_id)
+            if before is None or (before.position == LATE and not late):
+                self._outbox.append(ReceiptNoted(session.client, packet_id, content, late))
+                session.received[packet_id] = Receipt(LATE if late else self._outbox.position, content)
+
+    def outdate(self, session: Session) -> None:
+        """What the client has not released here it may have released elsewhere since."""
+        for packet_id, receipt in session.received.items():
+            if receipt.position != LATE:
+                self._outbox.append(ReceiptNoted(session.client, packet_id, receipt.content, late=True))
+            session.received[packet_id] = Receipt(LATE, receipt.content)
 
     def _topic(self, connection: Connection, packet: Publish) -> str:
         if Property.TOPIC_ALIAS not in packet.properties:
@@ -155,16 +165,39 @@ class Inbound:
         if not packet.qos:
             return
         if packet.qos == 2:
-            session.received[packet.packet_id] = self._outbox.position
+            session.received[packet.packet_id] = Receipt(self._outbox.position, publication.content())
+            session.doubted -= {packet.packet_id}
         is5 = connection.version is Version.V5
         reason = Reason.NO_MATCHING_SUBSCRIBERS if is5 and not matched else Reason.SUCCESS
         made = Puback if packet.qos == 1 else Pubrec
         promised = self._outbox.position > before or session.persistent
         self._answer(connection, made(packet.packet_id, reason), promised)
 
+    def _is_known(self, session: Session, packet: Publish, publication: Publication) -> bool:
+        """Whether it has come before, as far as is known.
+
+        In a network the client may have released an identifier at another node, of which this one hears later, or
+        has not heard, and use it for something else: if it says the same again, it says so, and it is the same.
+        """
+        receipt = session.received.get(packet.packet_id)
+        if receipt is None:
+            return False
+        is_doubted = receipt.position == LATE or (self._parameters.linked and packet.packet_id in session.doubted)
+        return not is_doubted or (packet.dup and publication.content() == receipt.content)
+
+    def _confirm(self, session: Session, packet_id: int) -> None:
+        """The client has not released it: it says it again."""
+        receipt = session.received[packet_id]
+        session.doubted -= {packet_id}
+        if receipt.position == LATE:
+            self._outbox.append(ReceiptNoted(session.client, packet_id, receipt.content))
+            session.received[packet_id] = Receipt(self._outbox.position, receipt.content)
+
     def _bound(self, connection: Connection, session: Session) -> None:
-        if connection.version is Version.V5 and len(session.received) >= self._parameters.receive_maximum:
-            most = self._parameters.receive_maximum
+        most = self._parameters.receive_maximum
+        if connection.version is not Version.V5 or len(session.received) < most:
+            return
+        if sum(one.position != LATE for one in session.received.values()) >= most:
             raise PacketError(Reason.RECEIVE_MAXIMUM_EXCEEDED, f"More than {most} publications are not released.")
 
     def _answer(self, connection: Connection, packet: Acknowledgement, promised: bool) -> None:
@@ -172,16 +205,6 @@ class Inbound:
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if promised else self._outbox.send
         send(connection, encode(packet, connection.version))
-
-
-def _is_known(session: Session, packet: Publish) -> bool:
-    """Whether it has come before, as far as is known.
-
-    In a network what came under an identifier at another node may be heard of when the client has released that here,
-    and uses the identifier for something else: if it says the same again, it says so.
-    """
-    position = session.received.get(packet.packet_id)
-    return position is not None and (position != LATE or packet.dup)
 
 
 def _make_publication(topic: str, packet: Publish, publisher: str, now: float) -> Publication:

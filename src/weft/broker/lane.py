@@ -14,10 +14,9 @@ alone need not be made a run of: `find` and `give` are for the network's lane (n
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 
 from weft.broker.connection import Connection
-from weft.broker.effect import AcceptedRun, Effect, Send
+from weft.broker.effect import AcceptedRun
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
@@ -30,15 +29,9 @@ from weft.wire.mqtt.topic import is_name
 PUBLISH = 0x30
 NOWHERE = Route([], [], 0)
 
-
-@dataclass(slots=True)
-class Lone:
-    """A publication that is all that a read has brought."""
-
-    route: Route
-    name: bytes
-    packet: bytes  # PUBLISH of MQTT 3.1.1
-    payload: int  # bytes
+# Plain tuples, which cost a node nothing but themselves: an object of a class has a function that makes it.
+Lone = tuple[Route, bytes, bytes, int]  # alone in a read: receivers, name, PUBLISH of 3.1.1, bytes of its payload
+Sends = list[tuple[int, bytes]]  # connections, and what they are sent
 
 
 class Lane:
@@ -85,7 +78,7 @@ class Lane:
         route = (self._arriving if arrives else self._by_name).get(name) or self._learned(name, arrives)
         if route is None or not route.is_plain:
             return None
-        return Lone(route, name, _without_properties(packet) if is5 else packet, end - name_end - is5)
+        return route, name, _without_properties(packet) if is5 else packet, end - name_end - is5
 
     def _learned(self, name: bytes, arrives: bool) -> Route | None:
         """The receivers of a name that has not been looked up, if it is one."""
@@ -97,19 +90,19 @@ class Lane:
             return None
         return self._routes.arrival(name) if arrives else self._routes.route(name)
 
-    def give(self, lone: Lone) -> list[Effect]:
-        """Send a publication to its receivers."""
-        figures, route, packet = self._figures, lone.route, lone.packet
+    def give(self, route: Route, packet: bytes, payload: int) -> Sends:
+        """Send a publication that came alone to its receivers."""
+        figures = self._figures
         packet5 = _with_properties(packet) if route.put5 else packet
-        sends: list[Effect] = []
+        sends: Sends = []
         for connection in route.receivers:
             if connection.stuck or connection.closing:
                 figures.dropped += 1
                 continue
             data = packet5 if connection.version is Version.V5 else packet
-            sends.append(Send(connection.number, data))
+            sends.append((connection.number, data))
             figures.bytes_sent += len(data)
-        self._count(len(sends), 1, lone.payload)
+        self._count(len(sends), 1, payload)
         return sends
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:

@@ -143,8 +143,9 @@ class Outbound:
         connection.outstanding += 1
         if session.persistent:
             self._outbox.append(Sent(session.client, publication.number, delivery.packet_id))
+            delivery.position = self._outbox.position
             if delivery.qos == 2:
-                connection.after = self._outbox.position
+                connection.after = delivery.position
 
     def _skip(self, session: Session, delivery: Delivery) -> None:
         """Expired, or too large for this client: as if it had been delivered."""

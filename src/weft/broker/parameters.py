@@ -54,4 +54,4 @@ _BOUNDS: dict[str, tuple[int, int | None]] = {
     "cached_names": (1, None),
     "sys_interval": (0, None),
 }
-NAMES = frozenset(one.name for one in fields(Parameters))
+NAMES = frozenset(one.name for one in fields(Parameters)) - {"linked"}  # that an operator sets

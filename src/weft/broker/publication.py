@@ -7,6 +7,7 @@ the handshake that it is in.
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt.packet import Version
@@ -34,6 +35,10 @@ class Publication:
 
     def size(self) -> int:
         return len(self.topic) + len(self.payload)
+
+    def content(self) -> int:
+        """A checksum, by which it is told from others that its client says under the same identifier."""
+        return crc32(self.payload, crc32(self.topic))
 
     def stamp(self) -> tuple[float, int, int]:
         """Orders publications on a topic: the one with the highest stamp is retained, whoever asks."""
@@ -66,6 +71,7 @@ class Delivery:
     group: "Group | None" = None  # the shared subscription that it is for
     packet_id: int = 0  # 0 until it is sent
     released: bool = False  # QoS 2: the client has it, and PUBREL was sent
+    position: int = 0  # of the journal, which knows its packet identifier
 
     def encode(self, version: Version, now: float, dup: bool) -> bytes:
         return encode(self.publication, version, now, self.qos, self.retain, dup, self.packet_id, self.identifiers)

@@ -118,6 +118,8 @@ class ReceiptNoted(Record):
 
     client: str
     packet_id: int
+    content: int  # checksum of what came under it
+    late: bool = False  # the client may have released it since, here or elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ KINDS: dict[type[Record], tuple[int, Kind]] = {
     Sent: (8, _packed(_together(STRING, NUMBER, TWO), ">QH")),
     Released: (9, _packed(_together(STRING, NUMBER), ">Q")),
     Done: (10, _packed(_together(STRING, NUMBER), ">Q")),
-    ReceiptNoted: (11, _together(STRING, TWO)),
+    ReceiptNoted: (11, _together(STRING, TWO, FOUR, BYTE)),
     ReceiptCleared: (12, _together(STRING, TWO)),
     Retained: (13, _together(PUBLICATION)),
     Unretained: (14, _together(STRING)),

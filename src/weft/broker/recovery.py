@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from weft.broker import record as r
 from weft.broker.publication import Delivery, Publication
 from weft.broker.retained import SYS, RetainedMessages
-from weft.broker.session import Session
+from weft.broker.session import LATE, Receipt, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.packet import Will
@@ -30,7 +30,13 @@ class Kept:
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
     deliveries: dict[int, Delivery] = field(default_factory=dict)  # by number, in order
     sent: dict[int, Delivery] = field(default_factory=dict)  # of those, what has an identifier, in the order of sending
-    received: set[int] = field(default_factory=set)
+    received: dict[int, Receipt] = field(default_factory=dict)
+
+    def receipts(self, position: int) -> dict[int, Receipt]:
+        """Known from a position on; what the client may have released stays so."""
+        return {
+            packet_id: Receipt(max(position, one.position), one.content) for packet_id, one in self.received.items()
+        }
 
 
 class Recovery:
@@ -53,7 +59,7 @@ class Recovery:
             case r.Queued(publication, receivers, receipt):
                 self._queue(publication, receivers)
                 if receipt and publication.publisher in self.sessions:
-                    self.sessions[publication.publisher].received.add(receipt)
+                    self.sessions[publication.publisher].received[receipt] = Receipt(0, publication.content())
             case r.Retained(publication):
                 self.retained[publication.topic.decode()] = publication
             case r.Unretained(topic):
@@ -100,17 +106,17 @@ def _change(kept: Kept, record: r.Record) -> None:
         case r.Done(_, number):
             kept.deliveries.pop(number, None)
             kept.sent.pop(number, None)
-        case r.ReceiptNoted(_, packet_id):
-            kept.received.add(packet_id)
+        case r.ReceiptNoted(_, packet_id, content, late):
+            kept.received[packet_id] = Receipt(LATE if late else 0, content)
         case r.ReceiptCleared(_, packet_id):
-            kept.received.discard(packet_id)
+            kept.received.pop(packet_id, None)
 
 
 def restored(kept: Kept, session: Session) -> None:
     """Fill a session that has nothing yet, but for its subscriptions."""
     session.last, session.left, session.will = kept.last, kept.left, kept.will
     session.recorded = True
-    session.received = dict.fromkeys(kept.received, 0)
+    session.received = dict(kept.received)
     for delivery in kept.sent.values():
         session.inflight[delivery.packet_id] = delivery
     session.next_id = 1 + max(session.inflight, default=0) % 65_535
@@ -149,7 +155,10 @@ class _Copy:
         self.subscriptions = list(session.subscriptions.values())
         self.inflight = [(one, one.packet_id, one.released) for one in session.inflight.values()]
         self.queue = list(session.queue)
-        self.rest: list[r.Record] = [r.ReceiptNoted(client, packet_id) for packet_id in sorted(session.received)]
+        self.rest: list[r.Record] = [
+            r.ReceiptNoted(client, packet_id, one.content, one.position == LATE)
+            for packet_id, one in sorted(session.received.items())
+        ]
         self.rest.append(r.SessionOpened(client, session.version, session.expiry, session.last))
         if session.will is not None:
             self.rest.append(r.WillSet(client, session.will))

@@ -1,8 +1,9 @@
 """Retained messages as all nodes of a network agree on them.
 
 Each message has a stamp, and the highest stamp of a topic wins, that of a taking away included (a tombstone, kept for a
-day). So it does not matter in which order nodes hear of them. Two nodes find what they differ in by digests: names are
-spread over 256 parts, and the digest of a part is the exclusive or of a hash of each name and stamp in it.
+day), and that of what has expired, which leaves a tombstone too. So it does not matter in which order nodes hear of
+them, and when. Two nodes find what they differ in by digests: names are spread over 256 parts, and the digest of a part
+is the exclusive or of a hash of each name and stamp in it.
 """
 
 from collections.abc import Iterator

@@ -68,15 +68,35 @@ class Restoration:
                 self._await_return(session, now)
             else:
                 self._merge_subscriptions(session, kept, event.known)
-                if event.known is None:
-                    self._give_way(session, event.had)
-                self._merge(session, kept, event.had)
+                waiting = {one.publication.origin for one in kept.deliveries.values()} if is_late else set()
+                self._give_way(session, event.had - waiting)
+                self._merge(session, kept, event.had, is_late)
             if not is_late:
-                session.received |= dict.fromkeys(kept.received, self._outbox.position)
+                session.received |= kept.receipts(self._outbox.position)
             session.had |= dict.fromkeys(event.had, inf)
+            session.coming -= event.had
             session.gathering |= event.partial
             taken.append(session)
         return taken
+
+    def foresee(self, session: Session, given: frozenset[Origin]) -> None:
+        """The client was sent these where its session comes from: of what waits here they do not wait any more."""
+        session.coming |= given
+        for one in session.queue.take_all():
+            if one.publication.origin in given:
+                self._figures.waiting -= 1
+                session.had.pop(one.publication.origin, None)
+                self._outbox.append(Done(session.client, one.publication.number))
+            else:
+                session.queue.offer(one, MANY, MANY)
+
+    def number_waiting(self, session: Session) -> None:
+        """Number what waits for a session that leaves; a journal would have.
+
+        Others may wait for the same, behind something else: so each session has copies of its own.
+        """
+        for delivery in [*session.inflight.values(), *session.queue]:
+            delivery.publication = replace(delivery.publication, number=self._number())
 
     def _merge_subscriptions(self, session: Session, kept: Kept, known: frozenset[str] | None) -> None:
         """Subscriptions of the other node, unless the client has been here since: then what it did here counts."""
@@ -94,7 +114,7 @@ class Restoration:
                 self._outbox.add(SessionSubscribed(session.client, pattern, one))
 
     def _give_way(self, session: Session, there: frozenset[Origin]) -> None:
-        """What was under way here, and the client was given at the other node since, is not sent again."""
+        """What was under way here, and the client was given at the other node, is not sent again."""
         for packet_id, delivery in list(session.inflight.items()):
             if delivery.publication.origin in there:
                 session.had.pop(delivery.publication.origin, None)
@@ -104,7 +124,7 @@ class Restoration:
                     del session.inflight[packet_id]
                     self._outbox.append(Done(session.client, delivery.publication.number))
 
-    def _merge(self, session: Session, kept: Kept, there: frozenset[Origin]) -> None:
+    def _merge(self, session: Session, kept: Kept, there: frozenset[Origin], is_late: bool) -> None:
         """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
         waiting = session.queue.take_all()
         self._figures.waiting -= len(waiting)
@@ -113,7 +133,10 @@ class Restoration:
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
         waiting = [one for one in waiting if one.publication.origin not in there and _is_wanted(session, one)]
         self._renumber(kept)
-        session.received = dict.fromkeys(kept.received, LATE) | session.received
+        if is_late:
+            session.received = kept.receipts(LATE) | session.received
+        else:
+            session.received |= kept.receipts(self._outbox.position)
         for delivery in self._reopen(session, kept, had):
             if _is_wanted(session, delivery):
                 session.queue.offer(delivery, MANY, MANY)

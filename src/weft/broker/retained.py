@@ -1,5 +1,7 @@
 """Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away."""
 
+from dataclasses import replace
+
 from weft.broker.deadline import Deadlines
 from weft.broker.figure import Figures
 from weft.broker.name import NameIndex
@@ -68,9 +70,10 @@ class RetainedMessages:
         return [one for one in found if one.expires is None or one.expires > now]
 
     def _expire(self, publication: Publication) -> None:
+        """Take it away, with its stamp: what it took the place of must not come back from a node that was apart."""
         name = publication.topic.decode()
         if self.by_name.get(name) is publication:
             self.remove(name)
             if self.replica is not None:
-                self.replica.forget(name)
+                self.replica.note(replace(publication, payload=b"", properties={}, expires=None))
             self._outbox.append(Unretained(name))

@@ -10,7 +10,7 @@ In a network a route also says where else publications on its names go (its lead
 Names whose route a change could touch are found by the changed filter (name.py), and only those are forgotten.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from weakref import WeakValueDictionary
 
 from weft.broker.connection import Connection
@@ -20,6 +20,7 @@ from weft.broker.session import Session
 from weft.broker.shared import Group
 from weft.broker.subscription import Subscription, Target
 from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.topic import is_wild
 
 Lead = Hashable | None  # where in a network publications on a name go; None is nowhere
 SHORT = 1024  # bytes of a name that is remembered: clients choose names, and could fill the memory with long ones
@@ -78,50 +79,99 @@ class Route:
         puts.append(connection.burst.append)
 
 
+class _Known:
+    """Routes by name, and the names by the filters that match them."""
+
+    def __init__(self) -> None:
+        self.routes: dict[bytes, Route] = {}
+        self._names: NameIndex[bytes] = NameIndex()
+
+    def add(self, topic: bytes, name: str, route: Route) -> None:
+        self.routes[topic] = route
+        self._names[name] = topic
+
+    def forget(self, pattern: str) -> list[bytes]:
+        """Forget names that match a filter; which they were."""
+        found = self._names.find(pattern) if self.routes else []
+        for name, topic in found:
+            self._names.pop(name)
+            del self.routes[topic]
+        return [topic for _, topic in found]
+
+    def clear(self) -> None:
+        self.routes.clear()
+        self._names.clear()
+
+
 class Routes:
     def __init__(
-        self, index: FilterIndex[Holders], packet_bytes: int, most: int, lead: Callable[[bytes], Lead] = lambda _: None
+        self,
+        index: FilterIndex[Holders],
+        packet_bytes: int,
+        most: int,
+        lead: Callable[[bytes], Lead] = lambda _: None,
+        ahead: int = 0,
     ) -> None:
         self._index = index
         self._lead = lead
         self._packet_bytes = packet_bytes
         self._most = most  # names
-        self._names: NameIndex[bytes] = NameIndex()
-        self._known: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
-        self.by_name: dict[bytes, Route] = {}  # the lane looks here itself
-        self.arriving: dict[bytes, Route] = {}  # of what other nodes send, which goes nowhere else from here
+        self._ahead = ahead  # names that wait to be looked up
+        self._shared: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
+        self._published, self._arrived = _Known(), _Known()
+        self.by_name = self._published.routes  # the lane looks here itself
+        self.arriving = self._arrived.routes  # of what other nodes send, which goes nowhere else from here
+        self._forgotten: dict[tuple[bytes, bool], None] = {}  # names, and whether other nodes send them
 
     def route(self, topic: bytes) -> Route:
         """The topic is a valid name."""
         route = self.by_name.get(topic)
-        return self._found(topic, self.by_name, self._lead_of(topic)) if route is None else route
+        return self._found(topic, self._published, self._lead_of(topic)) if route is None else route
 
     def arrival(self, topic: bytes) -> Route:
         """The same for what another node sends."""
         route = self.arriving.get(topic)
-        return self._found(topic, self.arriving, None) if route is None else route
+        return self._found(topic, self._arrived, None) if route is None else route
 
     def forget(self, pattern: str) -> None:
         """Forget the routes of names that match a filter, whose receivers have changed."""
-        for name, topic in self._names.find(pattern) if self._names else ():
-            self._names.pop(name)
-            self.by_name.pop(topic, None)
-            self.arriving.pop(topic, None)
+        self._note(self._published.forget(pattern), False)
+        self._note(self._arrived.forget(pattern), True)
+        if not is_wild(pattern):
+            self._note([pattern.encode()], True)
 
-    def forget_all(self) -> None:
+    def forget_leads(self) -> None:
         """The network has changed."""
-        self.by_name.clear()
-        self.arriving.clear()
-        self._names.clear()
+        self._note(self.by_name, False)
+        self._published.clear()
 
-    def _found(self, topic: bytes, known: dict[bytes, Route], lead: Lead) -> Route:
+    def look_up(self, most: int) -> None:
+        """Look up names that were forgotten, before something is published on them: so many at most.
+
+        What is published first on a name would else wait until its receivers are found, at every node on its way. The
+        names are those that clients of this node have published on, and filters of its clients, which other nodes may.
+        """
+        for _ in range(min(most, len(self._forgotten))):
+            (topic, arrives), _ = self._forgotten.popitem()
+            if not arrives:
+                self.route(topic)
+            elif self._index.get(topic.decode()) is not None:
+                self.arrival(topic)
+
+    def _note(self, topics: Iterable[bytes], arrive: bool) -> None:
+        """Names to look up; where there are more than are looked up soon, the first are as good as any."""
+        for topic in topics:
+            if len(self._forgotten) >= self._ahead:
+                return
+            self._forgotten[topic, arrive] = None
+
+    def _found(self, topic: bytes, known: _Known, lead: Lead) -> Route:
         name = topic.decode()
-        if len(known) >= self._most:
-            self.forget_all()
+        if len(known.routes) >= self._most:
+            known.clear()
         route = self._built(self._index.match(name), lead)
         if len(topic) <= SHORT:
-            known[topic] = route
-            self._names[name] = topic
+            known.add(topic, name, route)
         return route
 
     def _lead_of(self, topic: bytes) -> Lead:
@@ -136,7 +186,7 @@ class Routes:
         targets = [Target(session, held[session]) for session in sorted(held, key=lambda one: one.serial)]
         groups = [group for holders in found for group in holders.groups.values()]
         key = (lead, *(target.key() for target in targets), *(id(group) for group in groups))
-        route = self._known.get(key)
+        route = self._shared.get(key)
         if route is None:
-            route = self._known[key] = Route(targets, groups, self._packet_bytes, lead)
+            route = self._shared[key] = Route(targets, groups, self._packet_bytes, lead)
         return route

@@ -1,7 +1,7 @@
 """A session: what of a client outlives its connection, and for how long."""
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.broker.parameters import FOREVER
 from weft.broker.publication import Delivery, Origin
@@ -16,13 +16,23 @@ IDENTIFIERS = 65_535
 LATE = 2**63  # in the place of a position: the client may have released it since, here or elsewhere
 
 
+class Receipt(NamedTuple):
+    """QoS 2 from a client, which it has not released."""
+
+    position: int  # of the journal, which knows it from there on
+    content: int  # checksum of the publication
+
+
 class Session:
     """Ten thousand of them are idle: what is seldom used is made when it is."""
 
     __slots__ = (
+        "alone",
         "client",
+        "coming",
         "connection",
         "counted",
+        "doubted",
         "expiry",
         "gathering",
         "had",
@@ -53,13 +63,15 @@ class Session:
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
-        # QoS 2 from the client: identifiers that it has not released, and the positions of the journal that know them
-        self.received: dict[int, int] = {}
+        self.received: dict[int, Receipt] = {}  # by packet identifier
+        self.doubted: frozenset[int] = frozenset()  # of those, in a network: it may have released them at another node
         self.next_id = 1
         # In a network: publications that it was given, here or at a node before, and since when they cannot come again
         self.had: dict[Origin, float] = {}
+        self.coming: frozenset[Origin] = frozenset()  # those that it was given where more of it is still to come from
         self.gathering = False  # in a network: more of it is on its way from another node, and nothing is sent before
         self.unsure = False  # in a network: another node may have it by now
+        self.alone = False  # in a network: its client was let in without the master, which may know of more of it
         self.recorded = False  # the journal knows of it
         self.counted = False  # in a network: other nodes have been told that it is persistent
         self.last = 0  # the highest number of a publication that it was given
@@ -69,6 +81,10 @@ class Session:
     @property
     def persistent(self) -> bool:
         return self.expiry > 0
+
+    def knows(self, origin: Origin | None) -> bool:
+        """Whether it was given a publication."""
+        return origin in self.had or origin in self.coming
 
     def is_ready(self) -> bool:
         """Whether a publication would reach the client at once."""

@@ -54,7 +54,9 @@ class Sessions:
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
         assert connection.version is not None
         session.connection, connection.session = connection, session
-        session.unsure = False
+        if session.unsure:
+            session.doubted = frozenset(session.received)
+            session.unsure = False
         session.version, session.expiry, session.left = connection.version, expiry, None
         if session.persistent or session.recorded:  # without an expiry it will not outlive a crash either
             session.recorded = True
@@ -73,7 +75,8 @@ class Sessions:
         session.resend = None
         self._figures.connected -= 1
         self._subscriptions.refresh(session)
-        self._forget_late(session)
+        if connection.said:
+            self._forget_late(session)
         if session.persistent:
             self._outbox.append(SessionLeft(session.client, now, session.expiry))
             self._tell(SessionHere(session.client))
@@ -83,7 +86,7 @@ class Sessions:
 
     def _forget_late(self, session: Session) -> None:
         """A client says again at once, when it is let in, what it has not released."""
-        for packet_id in [one for one, position in session.received.items() if position == LATE]:
+        for packet_id in [one for one, receipt in session.received.items() if receipt.position == LATE]:
             del session.received[packet_id]
             self._outbox.append(ReceiptCleared(session.client, packet_id))
 

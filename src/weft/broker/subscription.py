@@ -4,7 +4,7 @@ Where filters of a session overlap, it gets one copy, with the highest QoS of th
 both standards allow. A publication of its own is judged without the subscriptions that are "no local".
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,14 +36,20 @@ class Target:
 
     __slots__ = ("identifiers", "own", "qos", "retain_as_published", "session")
 
-    def __init__(self, session: "Session", held: Iterable[Subscription]) -> None:
-        held = list(held)
+    def __init__(self, session: "Session", held: Sequence[Subscription]) -> None:
         self.session = session
-        self.qos = max(one.qos for one in held)
-        self.retain_as_published = any(one.retain_as_published for one in held)
-        self.identifiers = tuple(one.identifier for one in held if one.identifier)
+        self.qos = 0
+        self.retain_as_published = False
+        self.identifiers: tuple[int, ...] = ()
         self.own: Target | None = self  # for its own publications
-        if any(one.no_local for one in held):
+        for one in held:
+            self.qos = max(self.qos, one.qos)
+            self.retain_as_published |= one.retain_as_published
+            if one.identifier:
+                self.identifiers += (one.identifier,)
+            if one.no_local:
+                self.own = None
+        if self.own is None:
             foreign = [one for one in held if not one.no_local]
             self.own = Target(session, foreign) if foreign else None
 

@@ -13,6 +13,8 @@ from weft.broker.shared import Group
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.topic import is_shared, split_shared
 
+AHEAD = 2_000  # names that are looked up before something is published on them; each takes a kilobyte
+
 
 class Holding:
     """Sessions of this node that hold a filter."""
@@ -40,7 +42,8 @@ class Subscriptions:
         self._figures = figures
         self._linked = parameters.linked
         self.index: FilterIndex[Holders] = FilterIndex()
-        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead)
+        ahead = AHEAD if parameters.linked else 0
+        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead, ahead)
         self.held: dict[str, Holding] = {}  # in a network: filters as clients wrote them
 
     def add(self, session: Session, subscription: Subscription) -> bool:

@@ -66,7 +66,7 @@ def recovered(folder: Folder, replay: Replay) -> Recovered:
 
 
 def _read_snapshot(folder: Folder, position: int, replay: Replay) -> int:
-    """Its bytes."""
+    """Replay a snapshot; how many bytes it has."""
     name = snapshot_name(position)
     reader = _read(folder, name, Kind.SNAPSHOT, position, replay)
     if reader.damage() or not reader.ended:

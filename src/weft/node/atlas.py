@@ -39,11 +39,16 @@ def absence_of(ring_id: int, filters: Iterable[str]) -> Absence:
 
 
 class SharedGroup:
-    """The nodes with members of a shared subscription. Nodes take turns, by the number of their members."""
+    """The nodes with members of a shared subscription. Nodes take turns, by the number of their members.
 
-    def __init__(self, filter_: str, holders: tuple[Holder, ...]) -> None:
+    Every issuer begins with the node behind it. If all began with the same one, this would get most of what many nodes
+    publish seldom.
+    """
+
+    def __init__(self, filter_: str, holders: tuple[Holder, ...], issuer: int = NOBODY) -> None:
         self.filter = filter_
         self.holders = holders
+        self._issuer = issuer
         self._given = {one.node: 0 for one in holders}
 
     def next_to(self, node: int) -> Holder | None:
@@ -59,9 +64,12 @@ class SharedGroup:
             return None
         if preferred is not None and (same := [one for one in able if one.node == preferred]):
             return same[0]
-        chosen = min(able, key=lambda one: ((self._given[one.node] + 1) / one.members, one.node))
+        chosen = min(able, key=self._turn)
         self._given[chosen.node] += 1
         return chosen
+
+    def _turn(self, one: Holder) -> tuple[float, bool, int]:
+        return (self._given[one.node] + 1) / one.members, one.node <= self._issuer, one.node
 
 
 class Atlas(Membership):
@@ -165,7 +173,7 @@ class Atlas(Membership):
         if parts is None:
             self.wild.setdefault(one.filter, lambda: one.filter)
         else:
-            self.groups.setdefault(parts[1], dict)[one.filter] = SharedGroup(one.filter, one.holders)
+            self.groups.setdefault(parts[1], dict)[one.filter] = SharedGroup(one.filter, one.holders, self.node)
 
     def _unlist(self, pattern: str) -> None:
         parts = split_shared(pattern) if is_shared(pattern) else None

@@ -4,16 +4,15 @@ The router decides where a publication goes (protocol/weave.py); here it is put 
 is told to the router. A publication on several trees is as many publications to the router, one a topic, and another
 with each attempt; to clients it is one (seen.py).
 
-A message may also be for one node alone: a shared subscription's member (its filter is the message's group), what is
-owed to a node that was down (DIRECT), or to a session that has moved (SESSION). It goes from finger to finger, and only
-the node that it is for takes it.
+A message may also be for one node alone (message.py). It goes from finger to finger, and only the node that it is for
+takes it.
 """
 
 from dataclasses import dataclass, replace
 
-from weft.broker.publication import Origin
 from weft.node.atlas import Atlas
 from weft.node.figure import Figures
+from weft.node.message import Key, for_node, is_for_all, is_for_another, is_for_many, key_of, origin_of
 from weft.node.parameters import Parameters
 from weft.node.seen import ORIGIN, Seen
 from weft.protocol.convey import Ranged
@@ -31,15 +30,11 @@ from weft.protocol.router import (
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
-from weft.wire.frame import EVERYBODY, Carry, Form, Message, topic_of
+from weft.wire.frame import Carry, Form, Message
 from weft.wire.frame_codec import PLACE
 
-DIRECT = "$weft/direct"
-SESSION = "$weft/session/"  # and the client: for a session that was at another node before
 MOST_HOPS = 250
 STRANGER = -2  # stands for no peer
-
-Key = tuple[int, int, int, int]  # issuer, incarnation, count, attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +130,7 @@ class Carrier:
         span = count_of(message.content)
         self._figures.messages_received += span
         if message.kept:
-            self._custody.receive(peer, (message.issuer, message.incarnation, message.count, message.attempt))
+            self._custody.receive(peer, key_of(message))
         if message.group:
             return self.direct(message) and self._is_first(message, now)
         if message.topic not in self._atlas.held:
@@ -148,9 +143,19 @@ class Carrier:
             self._pass_on(peer, message, now)
         return self._is_first(message, now)
 
+    def send_to(self, ring_id: int, message: Message, group: str) -> None:
+        """Send a message to the node at a place on the ring alone."""
+        self.direct(for_node(message, ring_id, self._atlas.ring_size, group))
+
     def direct(self, message: Message) -> bool:
-        """Send it on to the node that it is for. Whether that is this one."""
+        """Send it on to the node that it is for. Whether that is this one.
+
+        The issuer may not know yet that places on the ring have changed: told that it failed, it tries again.
+        """
         if message.low == self._atlas.ring_id:
+            if is_for_another(message, self._atlas.node):
+                self._fail(_carried(message))
+                return False
             return True
         here = [one.node for one in self._atlas.peers.values() if one.ring_id == message.low]
         peer = self._atlas.towards(here[0] if here else STRANGER, message.low)
@@ -290,30 +295,11 @@ class Carrier:
 
     def _is_first(self, message: Message, now: float) -> bool:
         is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one
-        if is_own and message.group in ("", DIRECT) and not is_for_all(message):
+        if is_own and is_for_many(message) and not is_for_all(message):
             return False
         if message.kept:
             return self._seen.take(origin_of(message), message.floor, now)
         return self._seen.is_first(ORIGIN.pack(*origin_of(message)), now)
-
-
-def origin_of(message: Message) -> Origin:
-    """Number of a publication, for nodes and sessions to know it again: one for a group or a session is another."""
-    if message.group not in ("", DIRECT):
-        count = message.topic if is_for_group(message) else message.count
-        return message.issuer, message.incarnation ^ topic_of(message.group), count
-    if is_for_all(message):
-        return message.issuer, message.incarnation ^ EVERYBODY, message.count
-    return message.issuer, message.incarnation, message.count
-
-
-def is_for_group(message: Message) -> bool:
-    return message.group not in ("", DIRECT) and not message.group.startswith(SESSION)
-
-
-def is_for_all(message: Message) -> bool:
-    """Whether it is to be kept by all nodes, as retained; to clients it goes on other trees."""
-    return message.topic == EVERYBODY and not message.group
 
 
 def _undelivered(peer: int, message: Packet) -> Undelivered:

@@ -111,7 +111,7 @@ class Debts:
         _tell(debt)
 
     def drop(self, debt: Debt) -> None:
-        """It has been owed for too long."""
+        """Give up what has been owed for too long."""
         self.dropped += 1
         self.settle(debt)
 

@@ -84,8 +84,8 @@ class Directory:
 
     def note_subscription(self, effect: SessionSubscribed) -> None:
         made = effect.subscription
-        told = None if made is None else Subscribed(effect.filter, made.options, made.identifier)
-        self._subscriptions.setdefault(effect.client, {})[effect.filter] = told
+        subscribed = None if made is None else Subscribed(effect.filter, made.options, made.identifier)
+        self._subscriptions.setdefault(effect.client, {})[effect.filter] = subscribed
 
     def flush(self) -> None:
         """Tell the master what this event has changed."""
@@ -99,8 +99,8 @@ class Directory:
         if MASTER not in self._atlas.up:
             return
         for session in sessions.values():
-            told = session if isinstance(session, SessionEnded) else SessionOwned(self.owned(session))
-            self._outbox.tell(MASTER, told)
+            frame = session if isinstance(session, SessionEnded) else SessionOwned(self.owned(session))
+            self._outbox.tell(MASTER, frame)
         for client, changes in subscriptions.items():
             if client not in sessions:
                 self._tell_subscriptions(client, changes)
@@ -134,7 +134,7 @@ class Directory:
 
     def in_place(self, sequence: int, now: float) -> None:
         self._placed = max(self._placed, sequence)
-        self._unknown = {filter_: told for filter_, told in self._unknown.items() if told > sequence}
+        self._unknown = {filter_: since for filter_, since in self._unknown.items() if since > sequence}
         ready = [one for one in self._waiting if one[0] <= sequence]
         self._waiting = [one for one in self._waiting if one[0] > sequence]
         for _, action in ready:

@@ -14,7 +14,7 @@ MASTER = -1
 
 @dataclass(frozen=True, slots=True)
 class Linked(Event):
-    """There is a link with a peer, or with the master, from now on."""
+    """A link with a peer, or with the master, is there from now on."""
 
     peer: int
     round_trip: float = 0.0  # milliseconds, of Hello
@@ -62,14 +62,14 @@ class Tell(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Link(Effect):
-    """There is to be a link with a peer: open it, again and again, if this end opens it; else take it."""
+    """Make a link with a peer: open it, again and again, if this end opens it; else take it."""
 
     peer: Peer
 
 
 @dataclass(frozen=True, slots=True)
 class Unlink(Effect):
-    """There is to be no link with a node any more."""
+    """Take away the link with a node."""
 
     node: int
 

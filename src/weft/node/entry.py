@@ -5,7 +5,6 @@ holds the filter. While it does not know, messages wait, in order, for a short t
 whole ring.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from weft.wire.frame import Message
@@ -22,8 +21,7 @@ class Entry:
 
 
 class Entries:
-    def __init__(self, tables: Mapping[int, frozenset[int]], most: int = 100_000) -> None:
-        self.tables = tables  # the router's
+    def __init__(self, most: int = 100_000) -> None:
         self._most = most
         self._entries: dict[str, Entry] = {}
 

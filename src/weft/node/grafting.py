@@ -155,7 +155,7 @@ class Grafting:
             self._lose(peer, frame.topic, branch, True, now)
 
     def link(self, peer: int, now: float) -> None:
-        """There is a link more: who has found no tree may find it there."""
+        """Look for trees over a new link, where none has been found."""
         for topic, branch in list(self._branches.items()):
             self._look_around(topic, branch, now)
 

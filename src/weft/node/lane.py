@@ -4,7 +4,9 @@ At a moderate rate every publication is a read of its own. What it costs then is
 touched: other processes have used the caches meanwhile, and every function and object on the way has to be fetched
 again. The lane does in one place what the long way does in many (node.py, carrier.py, the broker's distribution.py):
 it notes the publication where the router and `seen` note it, so that the two may be mixed as they come; it tells the
-neighbours in the tree, and sends to clients.
+neighbours in the tree, and sends to clients. It reads and writes frames as the bytes that they are between nodes, and
+says what is to be sent in plain tuples: to make an event, a frame and an effect for each receiver took longer than all
+else that it does.
 
 It leaves to the long way, before it has done anything, what it is not sure of: trees whose table changed a short time
 ago or has a neighbour without a link, names whose receivers are not known, clients and links that do not keep up, what
@@ -14,23 +16,25 @@ a client is sent behind an answer that waits for the network, and all that the b
 from typing import cast
 
 from weft.broker.broker import Broker
-from weft.broker.effect import Effect, Received
+from weft.broker.effect import Effect, Send
 from weft.broker.issuer import Issuer
+from weft.broker.lane import Sends
 from weft.node.atlas import Atlas
 from weft.node.carrier import MOST_HOPS, Carrier
+from weft.node.destination import Trees
 from weft.node.effect import Tell
 from weft.node.figure import Figures
-from weft.node.issuing import Issuing, Trees
+from weft.node.issuing import Issuing
 from weft.node.outbox import Outbox
 from weft.node.seen import Seen
 from weft.protocol.weave import DELIVERED, PASSED_ON
-from weft.wire.content import Run
-from weft.wire.frame import Passing
-from weft.wire.frame_codec import PLACE
+from weft.wire.frame_codec import ENTERS, HOPS, PLACE, REST, passing, passing_of
 
-_AT = PLACE.size  # where the publisher stands
+_TOPIC, _ORIGIN, _PUBLISHER = REST, REST + 8, REST + PLACE.size  # where they begin in a frame
+_INCARNATION = slice(REST + 12, REST + 20)
 Peers = tuple[int, ...]
 Entry = tuple[int, Peers, bool]  # a topic, who is told, and whether it enters the tree there
+Passed = tuple[list[tuple[Peers, bytes]], Sends]  # frames and who is told them, and what clients are sent
 
 
 class Lane:
@@ -62,59 +66,66 @@ class Lane:
         self._tables.clear()
         self._entries.clear()
 
-    def pass_on(self, peer: int, frame: Passing, now: float) -> list[Effect] | None:
+    def pass_on(self, peer: int, data: bytes, now: float) -> Passed | None:
         """What a message of a peer leads to; None is left to the long way."""
-        rest, sender = frame.rest, None if frame.enters else peer
-        peers = self._tables.get((sender, rest[:8]))
+        topic, sender, hops = data[_TOPIC:_ORIGIN], None if data[ENTERS] else peer, data[HOPS]
+        peers = self._tables.get((sender, topic))
         if peers is None:
-            peers = self._find(sender, rest[:8], now)
-        if peers is None or len(rest) < _AT + 2 or self._gates or frame.hops >= MOST_HOPS:
+            peers = self._find(sender, topic, now)
+        if peers is None or len(data) < _PUBLISHER + 2 or self._gates or hops >= MOST_HOPS:
             return None
-        lone = self._lane.find(rest[_AT + 2 + (rest[_AT] << 8 | rest[_AT + 1]) :], arrives=True)
-        if lone is None or rest[12:20] == self._carrier.own_bytes:
+        said = _PUBLISHER + 2 + (data[_PUBLISHER] << 8 | data[_PUBLISHER + 1])
+        lone = self._lane.find(data[said:], arrives=True)
+        if lone is None or data[_INCARNATION] == self._carrier.own_bytes:
             return None
-        topic = int.from_bytes(rest[:8])
-        is_delivered = self._carrier.router.take(rest[:_AT], topic, now * 1000)
+        is_held = int.from_bytes(topic) in self._atlas.held
+        is_delivered = self._carrier.router.take(data[_TOPIC:_PUBLISHER], is_held, now * 1000)
         if is_delivered is None:
             return None
         figures = self._figures
         figures.messages_received += 1
-        figures.relayed += topic not in self._atlas.held
+        figures.relayed += not is_held
         figures.delivered += is_delivered
-        figures.messages_sent += len(peers)
-        on = Passing(frame.hops + 1, False, rest)
-        effects: list[Effect] = [Tell(one, on) for one in peers]
-        if self._seen.is_first(rest[8:_AT], now):
-            figures.arrived += 1
-            effects += self._lane.give(lone)
-        return effects
+        tells = []
+        if peers:
+            figures.messages_sent += len(peers)
+            tells.append((peers, passing(hops + 1, False, data[REST:])))
+        if not self._seen.is_first(data[_ORIGIN:_PUBLISHER], now):
+            return tells, []
+        figures.arrived += 1
+        route, _, packet, payload = lone
+        return tells, self._lane.give(route, packet, payload)
 
-    def publish(self, event: Received, now: float) -> list[Effect] | None:
+    def publish(self, number: int, data: bytes, now: float) -> Passed | None:
         """What a publication of a client leads to; None is left to the long way."""
-        lone = None if self._gates else self._broker.lone(event)
-        if lone is None:
+        found = None if self._gates else self._broker.lone(number, data)
+        if found is None:
             return None
-        trees = cast(Trees, lone.route.lead or ())
+        connection, lone = found
+        route, name, packet, _ = lone
+        trees = cast(Trees, route.lead or ())
         entries = self._entries.get(trees)
         if entries is None:
             entries = self._find_entries(trees, now)
         if entries is None:
             return None
-        client, sends = self._broker.take_lone(event, lone, now)
-        return self._issue(entries, Run(lone.packet, 1, lone.name, client), now) + sends if entries else sends
+        tells = self._issue(entries, connection.client, name, packet, now) if entries else []
+        return tells, self._broker.take_lone(connection, lone, len(data), now)
 
-    def _issue(self, entries: list[Entry], run: Run, now: float) -> list[Effect]:
-        self._issuing.count(run)
-        origin, publisher, router = self._issuer.next_origin(), run.publisher.encode(), self._carrier.router
-        said = len(publisher).to_bytes(2) + publisher + run.packets
-        effects: list[Effect] = []
+    def _issue(
+        self, entries: list[Entry], client: str, name: bytes, packet: bytes, now: float
+    ) -> list[tuple[Peers, bytes]]:
+        self._issuing.count(name, 1, len(packet))
+        origin, publisher, router = self._issuer.next_origin(), client.encode(), self._carrier.router
+        said = len(publisher).to_bytes(2) + publisher + packet
+        tells = []
         for topic, peers, enters in entries:
             place = PLACE.pack(topic, *origin)
             router.own(place, now * 1000, DELIVERED if enters else DELIVERED | PASSED_ON)
-            on = Passing(1, enters, place + said)
-            effects += [Tell(one, on) for one in peers]
-            self._figures.messages_sent += len(peers)
-        return effects
+            if peers:
+                self._figures.messages_sent += len(peers)
+                tells.append((peers, passing(1, enters, place + said)))
+        return tells
 
     def _find(self, sender: int | None, topic: bytes, now: float) -> Peers | None:
         peers = self._carrier.relied_on(int.from_bytes(topic), sender, now)
@@ -132,3 +143,13 @@ class Lane:
             found.append((topic, peers, bool(way)))
         self._entries[trees] = found
         return found
+
+
+def effects_of(passed: Passed) -> list[Effect]:
+    """The same as effects, for who carries these out."""
+    tells, sends = passed
+    frames = [(peers, passing_of(data)) for peers, data in tells]
+    return [
+        *(Tell(one, frame) for peers, frame in frames for one in peers),
+        *(Send(number, data) for number, data in sends),
+    ]

@@ -6,10 +6,14 @@ the master has answered. So while its lease runs it knows of every subscription 
 those granted without the master; and what it issues by that knowledge reaches all who must have it.
 
 What it issues without a lease is in doubt: whoever it has reached, there may be others. It is kept, and issued again
-when there is a lease.
+when there is a lease (attempt.py). Whether one runs is looked at before anything else of an event: the process may have
+stood still, and must not act by what it knew when it stopped.
 """
 
+from collections.abc import Callable
 from math import inf
+
+from weft.broker.deadline import Deadlines
 
 
 class Lease:
@@ -40,3 +44,42 @@ class Lease:
         """The master is out of reach, or has forgotten this node."""
         self._asked.clear()
         self._until = -inf
+
+
+class Reliance:
+    """A node's lease, and whether it ran when that was last looked at, which is what others go by."""
+
+    def __init__(
+        self,
+        seconds: float,
+        deadlines: Deadlines,
+        doubt: float,  # seconds that a node with a new lease waits for others to be named
+        changed: Callable[[], None],
+        dispel: Callable[[float], None],  # issues again what was issued in doubt
+    ) -> None:
+        self.lease = Lease(seconds)
+        self.is_informed = False  # the master has said, since this node started, who wants what
+        self.is_sure = False
+        self._deadlines = deadlines
+        self._doubt = doubt
+        self._changed = changed
+        self._dispel = dispel
+
+    def look(self, now: float) -> None:
+        """Notice that the lease has ended."""
+        if self.is_sure and not self.lease.runs(now):
+            self.is_sure = False
+            self._changed()
+
+    def grant(self, token: int, now: float) -> None:
+        """The master has answered."""
+        until = self.lease.grant(token)
+        if self.lease.runs(now) and self.is_informed and not self.is_sure:
+            self.is_sure = True
+            self._changed()
+            self._deadlines.at(now + self._doubt, self._dispel)
+        self._deadlines.at(until, self.look)
+
+    def lose(self, now: float) -> None:
+        self.lease.lose()
+        self.look(now)

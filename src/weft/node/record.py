@@ -6,7 +6,7 @@ is owed until `Settled`.
 
 from dataclasses import dataclass
 
-from weft.wire.frame_field import BLOB, COUNT, NODE, NUMBER, TEXT, Kind, many, record_of, together
+from weft.wire.frame_field import BLOB, COUNT, NODE, NUMBER, TEXT, Kind, many, perhaps, record_of, together
 
 FIRST = 128  # numbers below are the broker's
 
@@ -37,7 +37,8 @@ class Fetching(Record):
     client: str
     node: int
     ring_id: int
-    known: tuple[str, ...]  # filters that it came with
+    known: tuple[str, ...] | None  # filters that it came with; None until its client is in
+    claim: int = 0  # as in Fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Given(Record):
     had: tuple[tuple[int, int, int], ...]  # publications that it was given here
     rest: tuple[tuple[int, int, tuple[str, ...]], ...]  # as in SessionMoved
     filters: tuple[str, ...]  # by which it is known what goes after it
+    claim: int = 0  # by which this node had it
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,14 @@ class Had(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NotHad(Record):
+    """Publications that waited for a session, and are to come with the rest of it."""
+
+    client: str
+    origins: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten(Record):
     """Publications that a session was given, and that may come again: these and later ones of their issuers alone."""
 
@@ -104,13 +114,14 @@ _PLACE = together(COUNT, NUMBER)
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
-    131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, many(TEXT))),
+    131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, perhaps(many(TEXT)), NUMBER)),
     132: (Fetched, record_of(Fetched, TEXT, NODE)),
     133: (
         Given,
         record_of(
             Given,
-            *(TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT))), many(TEXT)),
+            *(TEXT, COUNT, NUMBER, many(BLOB), many(_ORIGIN), many(together(COUNT, NUMBER, many(TEXT)))),
+            *(many(TEXT), NUMBER),
         ),
     ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
@@ -118,6 +129,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
     137: (Claimed, record_of(Claimed, TEXT, NUMBER)),
     138: (Forgotten, record_of(Forgotten, TEXT, many(_ORIGIN))),
+    139: (NotHad, record_of(NotHad, TEXT, many(_ORIGIN))),
 }
 _NUMBERS = {made: (number.to_bytes(), kind.write) for number, (made, kind) in KINDS.items()}
 

@@ -70,6 +70,9 @@ class Recovery:
                 self.fetching.pop((client, node), None)
             case record.Had(client, origins):
                 self.had.setdefault(client, {}).update(dict.fromkeys(origins))
+            case record.NotHad(client, origins):
+                for origin in origins:
+                    self.had.get(client, {}).pop(origin, None)
             case record.Forgotten(client, oldest):
                 least = {origin[:2]: origin[2] for origin in oldest}
                 had = self.had.pop(client, {})

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from weft.broker.publication import Publication
 from weft.broker.replica import PARTS, Replica
 from weft.node.atlas import Atlas
+from weft.node.message import content_of, publication_of
 from weft.node.outbox import Outbox
 from weft.wire import content
-from weft.wire.content import Content
 from weft.wire.frame import RetainedDigest, RetainedSync
 
 FRAME = 4 << 20  # bytes of contents in a frame, one part more or less
@@ -24,17 +24,17 @@ class Retention:
         self._atlas = atlas
         self._outbox = outbox
         self._retain = retain
-        self._turn = 0
+        self._compared = 0  # peers so far
 
     def compare(self) -> None:
         """Compare with one peer, another each time."""
         peers = sorted(node for node in self._atlas.up if node >= 0)
         if peers:
-            self._turn += 1
-            self.compare_with(peers[self._turn % len(peers)])
+            self._compared += 1
+            self.compare_with(peers[self._compared % len(peers)])
 
     def compare_with_all(self) -> None:
-        """A link was lost, and perhaps what was to be retained with it."""
+        """Compare with every peer: a link was lost, or a tree changed, and something may not have gone that way."""
         for peer in sorted(node for node in self._atlas.up if node >= 0):
             self.compare_with(peer)
 
@@ -73,14 +73,5 @@ class Retention:
         return (one for part in parts for one in self._replica.of_part(part))
 
 
-def publication_of(one: Content, origin: tuple[int, int, int], now: float) -> Publication:
-    expires = None if one.life is None else now + one.life
-    made = Publication(one.name, one.payload, one.qos, one.retain, one.properties, expires, one.publisher)
-    made.issued, made.origin = one.issued, origin
-    return made
-
-
 def _written(one: Publication, now: float) -> tuple[int, int, int, bytes]:
-    life = None if one.expires is None else one.expires - now
-    made = Content(one.topic, one.payload, one.qos, True, one.properties, life, one.publisher, one.issued)
-    return *(one.origin or (0, 0, 0)), content.encode(made)
+    return *(one.origin or (0, 0, 0)), content.encode(content_of(one, True, now))

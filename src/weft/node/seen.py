@@ -1,8 +1,9 @@
 """Publications that a node has had, so that its clients get each once.
 
 Of QoS 0 they are remembered for a time, longer than any travels. Of QoS 1 and 2 until the issuer does not send them
-again: it says with each message from which count on it may (its floor); to forget waits some time, for the issuer may
-have more to send to a node that was away than it says to others.
+again: it says with each message from which count on it may (its floor). What is forgotten was below the floor when that
+was looked at before: the issuer may have more to send to a node that was away than it says to others, and may forget in
+a crash that it has settled something; and this node's clock may jump, or the node stand still.
 
 Across a crash a node remembers by session (Session.had), which is what counts: nobody else is there after it.
 """
@@ -18,12 +19,13 @@ ORIGIN = Struct(">IQQ")  # a publication's number, as it is on the wire
 
 
 class _Taken:
-    __slots__ = ("counts", "floor", "pruned")
+    __slots__ = ("counts", "floor", "passed", "pruned")
 
     def __init__(self, now: float) -> None:
         self.counts: set[int] = set()
         self.floor = 0
         self.pruned = now
+        self.passed = 0  # the floor then
 
 
 class Seen:
@@ -49,9 +51,9 @@ class Seen:
         if taken is None:
             taken = self._taken[origin[:2]] = _Taken(now)
         taken.floor = floor
-        if now - taken.pruned > self._memory:
-            taken.counts = {count for count in taken.counts if count >= floor}
-            taken.pruned = now
+        if now - taken.pruned > self._memory / 2:
+            taken.counts = {count for count in taken.counts if count >= taken.passed}
+            taken.pruned, taken.passed = now, floor
         if origin[2] in taken.counts:
             return False
         taken.counts.add(origin[2])

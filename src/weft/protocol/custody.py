@@ -82,7 +82,7 @@ class Custody:
         self._links[peer] = _Ledger()
 
     def begin(self, key: Key) -> None:
-        """This node is the issuer."""
+        """Begin an attempt of which this node is the issuer."""
         self._hops[key] = _Hop(None, is_root=True)
         self._touched[key] = None
 
@@ -104,27 +104,27 @@ class Custody:
         hop.sent += 1
 
     def hold(self, key: Key) -> None:
-        """There is a message more to come."""
+        """Expect one message more of the attempt."""
         self._hops[key].held += 1
 
     def release(self, key: Key) -> None:
-        """It has been sent, or nobody wants it."""
+        """Expect one message less: it has been sent, or nobody wants it."""
         self._hops[key].held -= 1
         self._touched[key] = None
 
     def keep(self, key: Key, position: int) -> None:
-        """It is not over until the journal is on the disk up to a position."""
+        """Keep the attempt open until the journal is on the disk up to a position."""
         self._hops[key].position = max(self._hops[key].position, position)
 
     def owe(self, key: Key, nodes: Iterable[int]) -> None:
         self._hops[key].owed.update(nodes)
 
     def fail(self, key: Key) -> None:
-        """Somebody may have been missed."""
+        """Note that somebody may have been missed."""
         self._hops[key].failed = True
 
     def doubt(self, key: Key) -> None:
-        """Somebody may have been passed by whom this node does not know of."""
+        """Note that somebody may have been missed whom this node does not know of."""
         self._hops[key].unsure = True
 
     def forget(self, key: Key) -> None:

@@ -202,14 +202,14 @@ class Weave(Router):
         Where the table is relied on this is all that there is to do. Who carries many publications asks for it
         directly, and spares the events and effects.
         """
-        is_delivered = self.take(identity, topic, now)
+        is_delivered = self.take(identity, self.membership.subscribes(self.node, topic), now)
         return None if is_delivered is None else (self.tables.get(topic, NOBODY) - {sender}, is_delivered)
 
-    def take(self, identity: Hashable, topic: int, now: float) -> bool | None:
+    def take(self, identity: Hashable, subscribes: bool, now: float) -> bool | None:
         """Note that a publication is passed on. Whether it is delivered here; None if it came before."""
         if not self._recall.is_first(PASSED_ON, identity, now):
             return None
-        return self.membership.subscribes(self.node, topic) and self._recall.is_first(DELIVERED, identity, now)
+        return subscribes and self._recall.is_first(DELIVERED, identity, now)
 
     def relies_on_table(self, topic: int, sender: int | None, now: float) -> bool:
         if topic not in self.tables:

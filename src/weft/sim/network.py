@@ -59,7 +59,36 @@ class Network:
 
 
 def network_of(instance: Instance, overlay: Overlay) -> Network:
-    ring_ids, ring_size = ring_of(instance, overlay)
+    ring_of(instance, overlay)
+    return with_interest(bare_network(overlay, instance.topics, has_trees=False), instance.interest)
+
+
+def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
+    """The network; with trees the overlay need not have a ring."""
+    if trees is None:
+        return network_of(instance, overlay)
+    require_made_for(instance, overlay)
+    return with_interest(bare_network(overlay, instance.topics, has_trees=True), instance.interest, trees)
+
+
+def bare_network(overlay: Overlay, topics: int, *, has_trees: bool) -> Network:
+    """The network before anybody subscribes: what the overlay alone gives."""
+    if not has_trees:
+        return _on_ring(overlay, topics)
+    network = _ringless(overlay, topics) if overlay.ring_ids is None else _on_ring(overlay, topics)
+    return replace(network, links=_links(overlay, network))
+
+
+def with_interest(network: Network, interest: Csr, trees: Trees | None = None) -> Network:
+    """The network with the interest of its nodes, and trees of nodes, if the router has them."""
+    subscribers = interest.take(network.node_at).transpose()
+    if trees is not None:
+        trees = replace(trees, members=network.position_of[trees.members])
+    return replace(network, subscribers=subscribers, trees=trees)
+
+
+def _on_ring(overlay: Overlay, topics: int) -> Network:
+    ring_ids, ring_size = _ring(overlay)
     node_at = np.argsort(ring_ids).astype(np.int32)
     position_of = np.empty_like(node_at)
     position_of[node_at] = np.arange(overlay.nodes, dtype=np.int32)
@@ -75,19 +104,13 @@ def network_of(instance: Instance, overlay: Overlay) -> Network:
         ring_size,
         node_at,
         position_of,
-        instance.interest.take(node_at).transpose(),
+        _nobody(overlay, topics),
         most_links(overlay),
     )
 
 
-def network_with(instance: Instance, overlay: Overlay, trees: Trees | None) -> Network:
-    """The network; with trees the overlay need not have a ring."""
-    if trees is None:
-        return network_of(instance, overlay)
-    require_made_for(instance, overlay)
-    network = _ringless(instance, overlay) if overlay.ring_ids is None else network_of(instance, overlay)
-    members = network.position_of[trees.members]
-    return replace(network, links=_links(overlay, network), trees=replace(trees, members=members))
+def _nobody(overlay: Overlay, topics: int) -> Csr:
+    return Csr(np.zeros(topics + 1, np.int64), np.empty(0, np.int32), overlay.nodes)
 
 
 def _links(overlay: Overlay, network: Network) -> Links:
@@ -95,19 +118,24 @@ def _links(overlay: Overlay, network: Network) -> Links:
     return Links(neighbours.indptr, network.position_of[neighbours.indices])
 
 
-def _ringless(instance: Instance, overlay: Overlay) -> Network:
+def _ringless(overlay: Overlay, topics: int) -> Network:
     nodes = np.arange(overlay.nodes, dtype=np.int32)
     no_fingers = np.empty((overlay.nodes, 0), np.int32)
     ids, algorithm = nodes.astype(np.int64), overlay.meta.get("algorithm", "")
-    subscribers = instance.subscribers
-    return Network(algorithm, no_fingers, 1, ids, overlay.nodes, nodes, nodes, subscribers, most_links(overlay))
+    nobody = _nobody(overlay, topics)
+    return Network(algorithm, no_fingers, 1, ids, overlay.nodes, nodes, nodes, nobody, most_links(overlay))
 
 
 def ring_of(instance: Instance, overlay: Overlay) -> tuple[Int64s, int]:
     """The ring ids of the overlay, and the size of its ring; an error if it has none, or is not the instance's."""
+    ring = _ring(overlay)
+    require_made_for(instance, overlay)
+    return ring
+
+
+def _ring(overlay: Overlay) -> tuple[Int64s, int]:
     if overlay.ring_ids is None or overlay.ring_size is None:
         raise WeftError(f"{named(overlay)} has no ring: design one that has, such as chord or swico-sl.")
-    require_made_for(instance, overlay)
     return overlay.ring_ids, overlay.ring_size
 
 

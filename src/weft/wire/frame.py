@@ -281,6 +281,7 @@ class Places(Frame):
     """Where nodes are on the ring from now on: what is for one node alone goes by its place."""
 
     places: tuple[tuple[int, int], ...]  # node, ring id
+    whole: bool = False  # there are no others
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,6 +493,7 @@ class SessionMoved(Frame):
     records: tuple[bytes, ...]
     had: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that it was given there, of late
     rest: tuple[tuple[int, int, tuple[str, ...]], ...] = ()  # nodes where more of it waits, ring ids, filters known
+    claim: int = 0  # by which the giver had it
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,8 +502,10 @@ class SessionComing(Frame):
 
     client: str
     token: int
-    received: tuple[int, ...]  # identifiers of QoS 2 that the client has not released, whose publications it does know
+    received: tuple[tuple[int, int], ...]  # identifiers of QoS 2 that the client has not released, and checksums of
+    # what came under them, whose publications it does know
     whole: bool  # it knows all; others the client would say again, as others, and the giver would pass both on
+    given: tuple[tuple[int, int, int], ...] = ()  # numbers of publications that the client was sent there
 
 
 @dataclass(frozen=True, slots=True)

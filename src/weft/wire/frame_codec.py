@@ -41,6 +41,7 @@ _RANGE = Struct(">QQ")
 _TOKEN = Struct(">Q")
 PLACE = Struct(">QIQQ")  # topic, issuer, incarnation, count
 _PASSING = Struct(">IBB?I")  # length, kind, hops, whether it enters, length of the rest
+HOPS, ENTERS, REST = 5, 6, _PASSING.size  # where they stand in a frame Passing
 _SAME, _KEPT, _GROUP, _TRACED = 4, 8, 16, 32
 
 
@@ -178,7 +179,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     42: _frame(w.InPlace, NUMBER),
     43: _frame(w.Confirmed, NUMBER),
     44: _frame(w.Parted),
-    45: _frame(w.Places, many(together(COUNT, NUMBER))),
+    45: _frame(w.Places, many(together(COUNT, NUMBER)), FLAG),
     46: _frame(w.SessionClaimed, TEXT),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
@@ -193,6 +194,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
         many(BLOB),
         many(together(COUNT, NUMBER, NUMBER)),
         many(together(COUNT, NUMBER, many(TEXT))),
+        NUMBER,
     ),
     55: _frame(w.SessionTaken, TEXT, NUMBER),
     56: _frame(w.RetainedDigest, many(NUMBER)),
@@ -201,7 +203,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     59: _frame(w.Graft, NUMBER, FLAG),
     60: _frame(w.Grafted, NUMBER, FLAG),
     61: _frame(w.Ungrafted, NUMBER),
-    62: _frame(w.SessionComing, TEXT, NUMBER, many(SHORT), FLAG),
+    62: _frame(
+        w.SessionComing, TEXT, NUMBER, many(together(SHORT, NUMBER)), FLAG, many(together(COUNT, NUMBER, NUMBER))
+    ),
 }
 PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
@@ -214,12 +218,23 @@ def encode_body(frame: w.Frame) -> bytes:
 
 
 def encode(frame: w.Frame) -> bytes:
-    if type(frame) is w.Passing and (length := len(frame.rest)) <= FRAME_BYTES - 7:
-        return _PASSING.pack(length + 7, PASSING, frame.hops, frame.enters, length) + frame.rest
+    if type(frame) is w.Passing and len(frame.rest) <= FRAME_BYTES - 7:
+        return passing(frame.hops, frame.enters, frame.rest)
     body = encode_body(frame)
     if len(body) > FRAME_BYTES:
         raise ValueError(f"A {type(frame).__name__} of {len(body):,} bytes is longer than {FRAME_BYTES:,}.")
     return COUNT.write(len(body)) + body
+
+
+def passing(hops: int, enters: bool, rest: bytes) -> bytes:
+    """A frame Passing, encoded."""
+    length = len(rest)
+    return _PASSING.pack(length + 7, PASSING, hops, enters, length) + rest
+
+
+def passing_of(data: bytes) -> w.Passing:
+    """The frame Passing that bytes are."""
+    return w.Passing(data[HOPS], data[ENTERS] != 0, data[REST:])
 
 
 def decode_body(body: bytes) -> w.Frame:
@@ -261,10 +276,15 @@ class FrameReader:
         self._need = 4
         self._passes = kinds is None or PASSING in kinds
 
-    def feed(self, data: bytes) -> list[w.Frame]:
+    def is_lone(self, data: bytes) -> bool:
+        """Whether a read has brought one Passing, whole and alone, that the other end may say."""
         size = len(data)
-        if size >= 11 and data[4] == PASSING and int.from_bytes(data[7:11]) == size - 11 and self._may_pass(size, data):
-            return [w.Passing(data[5], data[6] != 0, data[11:])]  # alone in a read: the case that must be fast
+        if size < _PASSING.size or data[4] != PASSING or size > self._limit:
+            return False
+        length, _, _, _, rest = _PASSING.unpack_from(data)
+        return length == size - 4 and rest == length - 7 and not self._rest and self._greeted and self._passes
+
+    def feed(self, data: bytes) -> list[w.Frame]:
         self._rest += data
         frames: list[w.Frame] = []
         at = 0
@@ -282,10 +302,6 @@ class FrameReader:
             at, self._need = end, 4
         del self._rest[:at]
         return frames
-
-    def _may_pass(self, size: int, data: bytes) -> bool:
-        is_whole = size <= self._limit and int.from_bytes(data[:4]) == size - 4
-        return is_whole and not self._rest and self._greeted and self._passes
 
     def _require_kind(self, kind: int, kinds: frozenset[int]) -> None:
         if kind == HELLO:

@@ -9,6 +9,7 @@ must hold while nothing fails (swarm testing: Groce et al., ISSTA 2012).
 """
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from random import Random
 
 LEVELS = ["a", "b", "c"]
@@ -32,9 +33,17 @@ FAULTS = {
     "skew": 2,  # a node's clock jumps
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
-TROUBLES = frozenset({*FAULTS, "home", "split"})  # with those of coincidence.py
-OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home"})
-QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home"})  # nothing fails by these
+TROUBLES = frozenset({*FAULTS, "home", "split", "renew"})  # with those of coincidence.py and variety.py
+OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home", "renew"})
+QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home", "renew"})  # nothing fails by these
+
+
+class Manner(StrEnum):
+    """How a client goes."""
+
+    CLOSED = ""  # its connection is closed, without a word
+    ORDERLY = "in order"  # DISCONNECT
+    SILENT = "in silence"  # nobody hears of it: its node has a connection that nobody is at
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +53,9 @@ class Act:
     kind: str
     who: int = 0  # a client or a node
     other: int = 0
-    seconds: float = 0.0  # how long a fault lasts
-    text: str = ""  # a filter or a name; of a cut or a delay two places, or any
-    qos: int = 0
+    seconds: float = 0.0  # how long a fault lasts; of a publication, until it expires, if it does
+    text: str = ""  # a filter or a name; of a cut or a delay two places, or any; how a client goes
+    qos: int = 0  # of a part: sides above two
     flag: bool = False
 
     def __str__(self) -> str:
@@ -68,6 +77,8 @@ class Case:
     ahead: tuple[float, ...]  # seconds that nodes' clocks are ahead at first
     sync: float  # seconds that disks take to sync
     acts: tuple[Act, ...]
+    wills: tuple[tuple[int, str, int], ...] = ()  # clients that have one, its name and QoS
+    identifiers: tuple[int | None, ...] = ()  # by client: the packet identifier before its first; None: the lowest free
 
     @property
     def faults(self) -> list[Act]:

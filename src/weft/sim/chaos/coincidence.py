@@ -8,17 +8,21 @@ from dataclasses import replace
 from random import Random
 
 from weft.sim.chaos.case import LEVELS, QUIET, SPAN, Act, Case, plain
+from weft.sim.chaos.variety import varied
 from weft.wire.mqtt.topic import is_shared, split_shared
 
 MASTER = "master"
+OWN = "own"  # a name that only who is named for it subscribes to by name
+UNNOTICED = 2  # of a crash: others hear of it late
 
 
 def drawn(seed: int) -> Case:
     """What happens in a run."""
-    case, random = plain(seed), Random(f"coincidences of {seed}")
+    case, random = varied(plain(seed), Random(f"varieties of {seed}")), Random(f"coincidences of {seed}")
     kinds = [kind for kind in KINDS if random.random() < 0.4]
     more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
     more += _vacancy(case, Random(f"vacancy of {seed}"))
+    more += _returns(case, Random(f"returns of {seed}"))
     first = 1 + max(act.number for act in case.acts)
     acts = [*case.acts, *(replace(act, number=first + place) for place, act in enumerate(more))]
     return replace(case, acts=tuple(sorted(acts, key=lambda act: act.at)))
@@ -86,20 +90,41 @@ def _homecomings(case: Case, random: Random) -> Iterator[Act]:
 def _splits(case: Case, random: Random) -> Iterator[Act]:
     """The nodes are in two parts, and the master reaches all of them. Somebody publishes when it has heard of it.
 
-    The node of one who does not subscribe itself ends then, and is back when all are one again.
+    The nodes of those who do not subscribe themselves end then, and are back when all are one again, some of them when
+    everybody relies on tables again: what has gone through one part goes the same way once more, and further.
     """
     if not _is_troubled(case):
         return
-    at, seconds, name = random.uniform(2.0, SPAN - 5.0), random.uniform(3.0, 8.0), random.choice(LEVELS)
+    at, seconds, name = random.uniform(2.0, SPAN - 5.0), random.uniform(3.0, 8.0), OWN
     yield Act(0, at, "split", other=random.randrange(10**6), seconds=seconds)
-    publishers = random.sample(range(case.clients), min(4, case.clients))
-    for who in publishers[:2]:
+    clients = random.sample(range(case.clients), min(6, case.clients))
+    readers, writers = clients[::2], clients[1::2]
+    for who in readers:
         yield Act(0, at - random.uniform(1.0, 2.0), "subscribe", who, text=name, qos=random.randint(1, 2))
-    for who in publishers:
+    for who in clients:
         yield Act(0, at + random.uniform(3.0, 4.5), "publish", who, text=name, qos=random.randint(1, 2))
-    late = random.uniform(4.6, 5.0)
-    back = max(late, seconds) + random.uniform(0.5, 2.0)
-    yield Act(0, at + late, "crash", publishers[-1], 0, back - late)
+    for who in writers:
+        late = random.uniform(4.6, 5.0)
+        back = max(late, seconds) + random.uniform(0.5, 4.0)
+        yield Act(0, at + late, "crash", who, 0, back - late)
+
+
+def _relapses(case: Case, random: Random) -> Iterator[Act]:
+    """A node is gone, and nobody has noticed. Somebody publishes what it wants, whose node ends too, and is back soon.
+
+    Others have passed on by then what they are sent again, and wait for the node that is gone.
+    """
+    if not _is_troubled(case):
+        return
+    for act in _some(case, random, lambda act: _is_for_kept(case, act), 0.2):
+        at, writer = act.at + random.uniform(1.0, 4.0), random.randrange(case.clients)
+        name = _name_for(act.text, random)
+        for who in random.sample(range(case.clients), 2):
+            yield Act(0, at - random.uniform(0.5, 1.0), "subscribe", who, text=act.text, qos=random.randint(0, 2))
+        yield Act(0, at, "crash", act.who % case.nodes, UNNOTICED, random.uniform(4.0, 6.0), flag=random.random() < 0.5)
+        yield Act(0, at + random.uniform(0.05, 0.5), "publish", writer, text=name, qos=random.randint(1, 2))
+        late, seconds = random.uniform(0.6, 1.0), random.uniform(0.05, 0.3)
+        yield Act(0, at + late, "crash", writer % case.nodes, 0, seconds, flag=random.random() < 0.5)
 
 
 def _absences(case: Case, random: Random) -> Iterator[Act]:
@@ -149,7 +174,30 @@ def _vacancy(case: Case, random: Random) -> list[Act]:
     return acts
 
 
-KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _absences, _losses)
+def _returns(case: Case, random: Random) -> Iterator[Act]:
+    """A client gets something elsewhere while its node is down, which is owed it too, and goes home when that is back.
+
+    What the master says of that is slow to reach the others: so they are slow to hear that the session has gone.
+    """
+    if not _is_troubled(case) or random.random() < 0.3:
+        return
+    for who in sorted(case.kept):
+        if random.random() < 0.5:
+            continue
+        home, name, at = who % case.nodes, random.choice(LEVELS), random.uniform(1.0, 10.0)
+        seconds = random.uniform(4.5, 8.0)
+        yield Act(0, at - random.uniform(0.5, 1.0), "subscribe", who, text=name, qos=2)
+        yield Act(0, at, "crash", home, 0, seconds)
+        yield Act(0, at + random.uniform(3.0, 3.5), "move", who)
+        yield Act(0, at + random.uniform(4.0, seconds), "publish", random.randrange(case.clients), text=name, qos=2)
+        for other in range(case.nodes):
+            way, slow = f"{MASTER} n{other}", random.randrange(10**6)
+            if other != home and random.random() < 0.7:
+                yield Act(0, at + seconds - 0.1, "delay", other=slow, seconds=random.uniform(2.0, 3.0), text=way)
+        yield Act(0, at + seconds + random.uniform(0.2, 1.2), "home", who)
+
+
+KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _relapses, _absences, _losses)
 
 
 def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float) -> list[Act]:

@@ -9,18 +9,19 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count, pairwise
 from random import Random
 
 from weft.broker.broker import Broker
 from weft.node.node import Node
 from weft.node.parameters import Parameters
-from weft.sim.chaos.case import QUIET, SPAN, TROUBLES, Act, Case
+from weft.sim.chaos.case import QUIET, SPAN, TROUBLES, Act, Case, Manner
 from weft.sim.chaos.verdict import Verdict
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
 from weft.sim.cluster.oracle import Terms, problems
 from weft.sim.cluster.process import NodeProcess
-from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.packet import Version, Will
 
 LOOK = 0.25  # seconds between looks whether clients are to come back
 SUPERVISION = 1.0  # seconds until a process that has given up is started again, as systemd does (deploy/)
@@ -53,6 +54,8 @@ class Stage:
         self._back: dict[Client, tuple[float, bool]] = {}  # who is away: when it comes back, and whether elsewhere
         self._done: list[tuple[float, Act]] = []
         self._begun = 0.0
+        self._wills = {who: (name, qos) for who, name, qos in case.wills}
+        self._willed = count(1)
 
     def play(self) -> None:
         world = self.world
@@ -105,7 +108,16 @@ class Stage:
     def _enter(self, number: int) -> None:
         version = self._random.choice([Version.V311, Version.V5])
         client = self.world.client(f"c{number}", version=version, clean=number not in self.case.kept)
-        client.connect(self.world.nodes[number % len(self.world.nodes)])
+        if self.case.identifiers:
+            client.last_id = self.case.identifiers[number]
+        self._connect(client, self.world.nodes[number % len(self.world.nodes)])
+
+    def _connect(self, client: Client, node: NodeProcess) -> None:
+        """Connect with a will that can be told from those before, where the client has one."""
+        name, qos = self._wills.get(self.world.clients.index(client), ("", 0))
+        if name:
+            client.will = Will(name, b"will %d" % next(self._willed), qos)
+        client.connect(node)
 
     def _subscribe(self, act: Act) -> None:
         client = self.world.clients[act.who]
@@ -121,23 +133,36 @@ class Stage:
     def _publish(self, act: Act) -> None:
         client = self.world.clients[act.who]
         if client.is_connected:
-            client.publish(act.text, b"%d" % act.number, act.qos, act.flag)
+            life = {"message_expiry_interval": int(act.seconds)} if act.seconds and client.version is Version.V5 else {}
+            client.publish(act.text, b"%d" % act.number, act.qos, act.flag, **life)
 
     def _move(self, act: Act) -> None:
         client = self.world.clients[act.who]
         self._back[client] = self.world.agenda.now, True
-        client.drop()
+        self._go(client, act)
+
+    def _go(self, client: Client, act: Act) -> None:
+        {Manner.CLOSED: client.drop, Manner.ORDERLY: client.disconnect, Manner.SILENT: client.vanish}[
+            Manner(act.text)
+        ]()
 
     def _home(self, act: Act) -> None:
         """Go to the first node again."""
         client, home = self.world.clients[act.who], self._node(act.who % self.case.nodes)
         if home.is_running:
-            client.connect(home)
+            self._connect(client, home)
 
     def _vanish(self, act: Act) -> None:
         client = self.world.clients[act.who]
-        client.drop()
+        self._go(client, act)
         self._back[client] = self.world.agenda.now + act.seconds, act.flag
+
+    def _renew(self, act: Act) -> None:
+        client = self.world.clients[act.who]
+        if client.is_connected and client.version is Version.V5:
+            client.renew()
+            client.drop()
+            self._back[client] = self.world.agenda.now, act.flag
 
     def _look_after(self) -> None:
         """Clients that are not connected come back: most to where they were, some elsewhere. Who waits looks around."""
@@ -160,9 +185,9 @@ class Stage:
     def _return(self, client: Client, elsewhere: bool) -> None:
         running = [one for one in self.world.nodes if one.is_running]
         if elsewhere and running:
-            client.connect(self._random.choice(running))
+            self._connect(client, self._random.choice(running))
         elif client.process is not None and client.process.is_running:
-            client.connect(client.process)
+            self._connect(client, client.process)
 
     # What fails
 
@@ -179,11 +204,17 @@ class Stage:
             return
         if all(one.is_running for one in self.world.nodes):
             for client in self.world.clients:
-                if client.process is node or node.node.broker.session(client.name) is not None:
+                if client.process is node or self._has_part(node.node, client):
                     client.lose()
             node.crash()
             node.wipe()
             self._later(act, lambda: self._start(node))
+
+    def _has_part(self, node: Node, client: Client) -> bool:
+        """Whether a node has a session, or what nobody has taken of it."""
+        master = self.world.direction.master
+        known = master.network.directory.sessions.get(client.name) if master is not None else None
+        return node.broker.session(client.name) is not None or (known is not None and node.number in known.rest)
 
     def _crash_master(self, act: Act) -> None:
         direction = self.world.direction
@@ -209,8 +240,9 @@ class Stage:
     def _part_at_random(self, act: Act, names: list[str]) -> None:
         random = Random(act.other)
         random.shuffle(names)
-        middle = random.randint(1, len(names) - 1)
-        self._later(act, self.world.part(names[:middle], names[middle:]))
+        middles = sorted({random.randint(1, len(names) - 1) for _ in range(1 + act.qos)})
+        sides = [names[start:end] for start, end in pairwise([0, *middles, len(names)])]
+        self._later(act, self.world.part(*sides))
 
     def _delay(self, act: Act) -> None:
         way, delays = self._way(act), self.world.wires.delays
@@ -312,7 +344,8 @@ class Stage:
     def _terms(self) -> Terms:
         nodes = [at for at, act in self._done if act.kind in OF_NODES]
         headless = [one for one in self._headless if not any(at <= one[1] for at in nodes)]
-        return Terms(troubles=tuple(self._troubles), headless=tuple(headless))
+        stopped = any(act.kind == "leave" for _, act in self._done)
+        return Terms(tuple(self._troubles), headless=tuple(headless), wills=not stopped, apart=any(self.case.ahead))
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""
@@ -341,4 +374,7 @@ def _owed_by(node: NodeProcess) -> int:
 
 
 def _retained(broker: Broker) -> dict[str, bytes]:
-    return {name: one.payload for name, one in broker.retained().items() if not name.startswith("$")}
+    """What stays: the clocks of nodes may differ in when something expires."""
+    return {
+        name: one.payload for name, one in broker.retained().items() if one.expires is None and not name.startswith("$")
+    }

@@ -2,6 +2,7 @@
 
     agenda    what happens when
     wire      connections that carry bytes in order, are slow, break, and are cut
+    end       ends of wires at a node: of clients and of links
     process   a node with its disk: started, crashed, restarted
     direction the master with its store: started, crashed, restarted
     client    an MQTT client that keeps a history

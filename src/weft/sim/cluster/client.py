@@ -5,6 +5,7 @@ has received of QoS 2 it knows by packet identifier until that is released.
 """
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from weft.sim.cluster.wire import Wire
@@ -36,6 +37,13 @@ class Said:
     order: int = 0  # among those of the client
     repeated: bool = False  # said again, and not known to be the same by the other end
     properties: Properties = field(default_factory=dict)
+    is_will: bool = False  # `at` is when its client has gone; acknowledged if that was in the sight of its node
+    taken_back: bool = False  # a will, by DISCONNECT
+
+    @property
+    def life(self) -> float | None:
+        """Seconds until it expires."""
+        return self.properties.get(Property.MESSAGE_EXPIRY_INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +79,18 @@ class Client:
         self.clean = clean
         self.expiry = expiry if expiry is not None else (0 if clean else FOREVER)
         self.will: p.Will | None = None
+        self.wills: list[Said] = []  # one a connection
         self.process: NodeProcess | None = None
         self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
         self._is_apart = False  # one of these was out of reach of the node that it asks
         self.is_connected = False  # CONNACK has come
+        self.last_id: int | None = 0  # packet identifiers are counted; None: the lowest free is taken
         self.said: list[Said] = []
         self.got: list[Got] = []
         self.held: list[Held] = []
         self.present: list[bool] = []  # what CONNACKs said of the session
         self.connected: list[tuple[float, float | None]] = []  # from when to when
+        self.unheard: list[tuple[float, float | None]] = []  # from when to when its node took it for connected
         self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
         self.silent = False  # acknowledges nothing
         self.sessions: list[float] = []  # when another began: CONNACK says so, or one was out of reach or lost
@@ -89,7 +100,8 @@ class Client:
         self._open: dict[int, Said] = {}  # by packet identifier
         self._received: set[int] = set()
         self._asked: dict[int, list[Held]] = {}
-        self._last_id = 0
+        self._testament: Said | None = None  # the will of this connection
+        self._is_renewing = False  # it wants another session
         self._reason: int | None = None
 
     @property
@@ -108,7 +120,9 @@ class Client:
         self._places.append(process)
         self.process, self._is_apart = process, False
         self.look_for_session()
-        if self.clean or self._is_apart:
+        if self._is_renewing:
+            self._forget_session()
+        if self.clean or self._is_renewing or self._is_apart:
             self.sessions.append(self.now)
         self._parser = Parser(version=self.version)
         self._reason = None
@@ -116,7 +130,12 @@ class Client:
         properties: Properties = {}
         if self.version is p.Version.V5 and self.expiry:
             properties = {Property.SESSION_EXPIRY_INTERVAL: self.expiry}
-        self._say(p.Connect(self.name, self.version, self.clean, 0, self.will, properties=properties))
+        if self.will is not None:
+            will = self.will
+            self._testament = Said(self.name, will.topic, will.payload, will.qos, will.retain, self.now, is_will=True)
+            self.wills.append(self._testament)
+        is_clean = self.clean or self._is_renewing
+        self._say(p.Connect(self.name, self.version, is_clean, 0, self.will, properties=properties))
 
     def subscribe(self, filter_: str, qos: int = 0, **options: object) -> Held:
         held = Held(filter_, qos, self.now)
@@ -146,17 +165,32 @@ class Client:
 
     def disconnect(self) -> None:
         self._say(p.Disconnect())
+        if self._testament is not None and self.is_connected:
+            self._testament.taken_back = True
         self.drop()
 
     def drop(self) -> None:
-        """It is gone without a word."""
+        """Close the connection without DISCONNECT."""
         if self._wire is not None:
+            if self._testament is not None and self.is_connected:
+                self._testament.acknowledged = self.now
             wire, self._wire = self._wire, None
             wire.close(self)
             self._part()
 
+    def vanish(self) -> None:
+        """Go, and let its node not hear of it."""
+        if self._wire is not None:
+            self._wire = None
+            self.unheard.append((self.now, None))
+            self._part()
+
+    def renew(self) -> None:
+        """Begin another session, which is kept, when it connects next."""
+        self._is_renewing = True
+
     def lose(self) -> None:
-        """Its session is lost with a disk, and how far handshakes were: what follows is another."""
+        """Begin another session: the one that was is lost with a disk, and how far handshakes were."""
         self.losses.append(self.now)
         self.sessions.append(self.now)
 
@@ -165,18 +199,20 @@ class Client:
         return sum(begun <= at for begun in self.sessions)
 
     def look_for_session(self) -> None:
-        """Whether a part of its session is out of reach of the node that it has asked."""
-        assert self.process is not None
-        self._is_apart |= not all(place.is_reachable_from(self.process) for place in self._places)
+        """Whether a part of its session is out of reach of the node that it has asked, or nobody has heard of it."""
+        here = self.process
+        assert here is not None
+        others = [place for place in self._places if place is not here]
+        self._is_apart |= any(not one.is_reachable_from(here) or one.is_alone_with(self.name) for one in others)
 
     def be_let_in(self) -> None:
-        """Its node lets it in, with what it could get of the session while the client waited."""
+        """Go on where the node lets it in, with what that could get of the session while the client waited."""
         self.look_for_session()
         if self._is_apart:
             self.sessions.append(self.now)
 
     def leave_alone(self, wire: Wire) -> None:
-        """Its node grants what it has asked for without the network."""
+        """Note that the node grants without the network what the client has asked for."""
         if wire is self._wire:
             for asked in self._asked.values():
                 for held in asked:
@@ -196,6 +232,9 @@ class Client:
 
     def _part(self) -> None:
         self.closes.append(self._reason)
+        if self._testament is not None:
+            self._testament.at = self.now
+            self._testament = None
         if self.is_connected:
             self.is_connected = False
             self.connected[-1] = (self.connected[-1][0], self.now)
@@ -208,6 +247,12 @@ class Client:
             for held in self.held:
                 held.dropped = held.dropped or self.now
             self._received.clear()
+
+    def _forget_session(self) -> None:
+        for held in self.held:
+            held.dropped = held.dropped or self.now
+        self._received.clear()
+        self._open.clear()
 
     def _hear(self, packet: p.Packet) -> None:
         match packet:
@@ -242,7 +287,8 @@ class Client:
 
     def _welcome(self, present: bool) -> None:
         assert self.process is not None
-        self.is_connected = True
+        self.is_connected, self._is_renewing = True, False
+        self.unheard = [(start, end or self.now) for start, end in self.unheard]
         self._places = [self.process]
         self.present.append(present)
         if not present and self.connected:
@@ -286,7 +332,11 @@ class Client:
             self._wire.send(self, encode(packet, self.version))
 
     def _next_id(self) -> int:
-        while True:
-            self._last_id = self._last_id % 65_535 + 1
-            if self._last_id not in self._open and self._last_id not in self._asked:
-                return self._last_id
+        start = self.last_id or 0
+        taken = next(one for each in count(start) if self._is_free(one := each % 65_535 + 1))
+        if self.last_id is not None:
+            self.last_id = taken
+        return taken
+
+    def _is_free(self, packet_id: int) -> bool:
+        return packet_id not in self._open and packet_id not in self._asked

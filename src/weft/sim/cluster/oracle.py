@@ -18,6 +18,9 @@ While only the master is gone, what is published with QoS 1 or 2 also comes to w
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
 
 Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
+
+A will must come, as any other publication, where its client was gone in the sight of its node, and nothing failed;
+where something did, a node may say it again after a restart. What expires must come in time where nothing fails.
 """
 
 from collections import Counter
@@ -34,10 +37,12 @@ SHORTLY = 0.5  # seconds from an answer to what comes behind it
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    travel: float = 2.0  # seconds that a publication may take, and a subscription to end
     troubles: tuple[tuple[float, float], ...] = ()  # when something failed, and when that was mended
+    travel: float = 2.0  # seconds that a publication may take, and a subscription to end
     recovery: float = 25.0  # seconds after that in which it may still be felt
     headless: tuple[tuple[float, float], ...] = ()  # of the troubles, those when the master was gone, and nodes stayed
+    wills: bool = True  # are owed: no node has stopped, which says none
+    apart: bool = False  # the clocks of nodes are: what expires does so a little sooner or later
 
     def is_calm(self, start: float, end: float) -> bool:
         return not any(begun <= end and start <= mended + self.recovery for begun, mended in self.troubles)
@@ -74,6 +79,7 @@ def problems(clients: Iterable[Client], terms: Terms = CALM) -> list[str]:
     clients = list(clients)
     by_name = {client.name: client for client in clients}
     said = {one.payload: one for client in clients for one in client.said if one.payload}
+    said |= {one.payload: one for client in clients for one in client.wills if _may_come(one, terms)}
     found = [text for client in clients for text in _wrongs(client, said, terms)]
     for one in said.values():
         if _was_accepted(one, by_name[one.client], terms):
@@ -94,6 +100,8 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
         if one is None or one.topic != got.topic:
             yield f"{client.name} got {got.payload!r} on {got.topic}, which nobody said."
             continue
+        if not got.dup and _had_expired(one, got.at, terms):
+            yield f"{client.name} got {got.payload!r} on {got.topic}, which had expired."
         if not any(_may(held, one, got.at, terms) for held in client.held):
             yield f"{client.name} got {got.payload!r} on {got.topic} and does not hold a filter that matches."
         if not got.retain and not (got.dup and got.qos == 1) and (got.qos == 2 or terms.allows(one)):
@@ -102,8 +110,22 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             best[key] = max(got.qos, best.get(key, 0))
     for (payload, session), count in counts.items():
         groups = sum(is_shared(held.filter) and _may(held, said[payload], None, terms) for held in client.held)
-        if count > 1 + groups and not said[payload].repeated:
+        if count > 1 + groups and not _may_repeat(said[payload], terms):
             yield f"{client.name} got {payload!r} {count} times with QoS {best[payload, session]}."
+
+
+def _had_expired(one: Said, at: float, terms: Terms) -> bool:
+    is_late = one.life is not None and one.at + one.life + terms.travel < at
+    return is_late and not terms.apart and terms.is_calm(one.at, at)
+
+
+def _may_come(will: Said, terms: Terms) -> bool:
+    """Not where it was taken back, and its node has heard that."""
+    return not (will.taken_back and terms.allows(will))
+
+
+def _may_repeat(one: Said, terms: Terms) -> bool:
+    return one.repeated or (one.is_will and (one.acknowledged is None or not terms.allows(one)))
 
 
 def _misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[str]:
@@ -172,12 +194,23 @@ def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
     """Whether a member was there all the time, and nobody else was given it in its place and lost it."""
     sure = [(client, held) for client in able for held in client.held if held.filter == group]
     sure = [(client, held) for client, held in sure if _must(held, one, client, terms)]
+    members = [(client, held) for client in able for held in client.held if held.filter == group]
     if terms.allows(one):
-        return any(_was_connected(client, one, terms) for client, _ in sure)
+        is_lost = any(_takes_along(one, client, min(one.qos, held.qos), terms) for client, held in members)
+        return not is_lost and any(_was_connected(client, one, terms) for client, _ in sure)
     kept = all(client.expiry and not client.losses for client in able)
-    members = [held for client in able for held in client.held if held.filter == group]
-    is_sure = all(held.dropped is None and min(one.qos, held.qos) for held in members)
+    is_sure = all(held.dropped is None and min(one.qos, held.qos) for _, held in members)
     return kept and is_sure and bool(sure)
+
+
+def _takes_along(one: Said, client: Client, qos: int, terms: Terms) -> bool:
+    """Whether a member may have been given it and lost it: with the disk of its session, or of QoS 0 as it left."""
+    if any(one.at <= loss for loss in client.losses):
+        return True
+    due = terms.due_of(one)
+    is_leaving = any(end is not None and one.at <= end < due for _, end in client.connected)
+    is_unheard = any(start <= due and (end is None or one.at <= end) for start, end in client.unheard)
+    return not qos and (is_leaving or is_unheard)
 
 
 def _groups_of(one: Said, clients: list[Client]) -> int:
@@ -204,6 +237,10 @@ def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
     if held.granted > one.at or (held.alone and not _counts_alone(held.granted, one, terms)):
         return False
     due = terms.due_of(one)
+    if one.life is not None and not (
+        one.life > terms.travel and terms.allows(one) and _was_connected(client, one, terms)
+    ):
+        return False
     if any(one.at <= loss for loss in client.losses) or any(held.asked <= loss for loss in client.losses):
         return False
     if held.dropped is not None and (held.dropped < due or not _was_connected(client, one, terms)):
@@ -234,6 +271,8 @@ def _matches(held: Held, one: Said) -> bool:
 
 
 def _was_accepted(one: Said, client: Client, terms: Terms) -> bool:
+    if one.is_will:
+        return one.acknowledged is not None and not one.taken_back and terms.wills and terms.allows(one)
     if one.qos:
         return one.acknowledged is not None
     return terms.allows(one) and _was_connected(client, one, terms)

@@ -1,6 +1,8 @@
 """A node as a process: its journal on a disk, its clients, its links; started, crashed, restarted.
 
-It does what the drivers of the live network do, with simulated surroundings.
+It does what the drivers of the live network do, with simulated surroundings: it hands the node what happens, and
+carries out its effects in order. It decides nothing of what the node decides, and it breaks nothing by itself: faults
+come from whoever plays it.
 """
 
 from itertools import count
@@ -20,101 +22,17 @@ from weft.node.node import Node
 from weft.node.parameters import Parameters
 from weft.node.recovery import Recovery
 from weft.sim.cluster.agenda import Action
+from weft.sim.cluster.end import ClientEnd, LinkEnd
 from weft.sim.cluster.wire import End, Wire
 from weft.sim.disk import Disk
 from weft.wire import frame as w
-from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.frame_codec import encode
 
 if TYPE_CHECKING:
     from weft.sim.cluster.cluster import Cluster
 
 RETRY = 0.3  # seconds between attempts to connect
 FULL = 0.2  # seconds between attempts to write to a full disk
-
-
-class ClientEnd:
-    """A client's connection, at the node."""
-
-    def __init__(self, process: "NodeProcess", wire: Wire, number: int) -> None:
-        self.process = process
-        self.wire = wire
-        self.number = number
-        self.waiting: list[e.Send] = []  # for the journal
-        self.held = False
-        self.unread: list[bytes] = []
-        self.closing = False
-
-    def received(self, wire: Wire, data: bytes) -> None:
-        if self.held:
-            self.unread.append(data)
-        else:
-            self.process.happen(e.Received(self.number, data))
-
-    def broken(self, wire: Wire) -> None:
-        self.process.clients.pop(self.number, None)
-        self.process.happen(e.Closed(self.number))
-
-    def send(self, effect: e.Send, synced: int) -> None:
-        if self.waiting or effect.after > synced:
-            self.waiting.append(effect)
-        else:
-            self.wire.send(self, effect.data)
-
-    def release(self, synced: int) -> None:
-        while self.waiting and self.waiting[0].after <= synced:
-            self.wire.send(self, self.waiting.pop(0).data)
-        if self.closing:
-            self.close()
-
-    def close(self) -> None:
-        self.closing = True
-        if not self.waiting and self.number in self.process.clients:
-            del self.process.clients[self.number]
-            self.wire.close(self)
-            self.process.later(lambda: self.process.happen(e.Closed(self.number)))
-
-    def resume(self) -> None:
-        self.held = False
-        unread, self.unread = self.unread, []
-        for data in unread:
-            self.received(self.wire, data)
-
-
-class LinkEnd:
-    """A link with another node or the master, at a node. Both ends say Hello before it counts."""
-
-    def __init__(self, process: "NodeProcess", peer: int | None) -> None:
-        self.process = process
-        self.peer = peer  # None until its Hello
-        self.wire: Wire | None = None
-        self.is_up = False
-        self._reader = FrameReader()
-
-    def tell(self, frame: w.Frame) -> None:
-        assert self.wire is not None
-        self.wire.send(self, encode(frame))
-
-    def received(self, wire: Wire, data: bytes) -> None:
-        frames = self._reader.feed(data)
-        if not self.is_up and frames:
-            first = frames.pop(0)
-            if isinstance(first, w.Hello):
-                self._greet(first)
-            elif isinstance(first, w.Refused):
-                self.process.happen(n.Heard(n.MASTER, (first,)))
-                return
-        if frames and self.is_up:
-            assert self.peer is not None
-            self.process.happen(n.Heard(self.peer, tuple(frames)))
-
-    def broken(self, wire: Wire) -> None:
-        self.process.lose(self)
-
-    def _greet(self, hello: w.Hello) -> None:
-        if self.peer is None:
-            self.peer = hello.node
-            self.tell(self.process.hello())
-        self.process.link_up(self)
 
 
 class NodeProcess:
@@ -179,7 +97,7 @@ class NodeProcess:
         self._dial_master()
 
     def crash(self, power: bool = True, notice: float = 0.0) -> None:
-        """It ends at once. Where the power fails, so does what its disk has not synced."""
+        """End at once. Where the power fails, what the disk has not synced is lost."""
         if not self.is_running:
             return
         self.is_running = False
@@ -193,7 +111,7 @@ class NodeProcess:
             self.happen(e.Stopping())
 
     def wipe(self) -> None:
-        """It gets an empty disk."""
+        """Put an empty disk in."""
         assert not self.is_running
         self.disk = Disk(self.random)
         self.incarnation, self.number = 0, w.NOBODY
@@ -207,6 +125,11 @@ class NodeProcess:
         wires = self.cluster.wires
         is_cut = wires.is_cut(self.name, other.name) or wires.is_cut(other.name, self.name)
         return self is other or (self.is_known and other.is_known and not is_cut)
+
+    def is_alone_with(self, client: str) -> bool:
+        """Whether it has let a client in without the master, which has yet to hear of it."""
+        session = self.node.broker.session(client) if self.node is not None else None
+        return session is not None and session.alone
 
     @property
     def is_known(self) -> bool:

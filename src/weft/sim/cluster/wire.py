@@ -137,7 +137,7 @@ class Wire:
             self._wires.agenda.after(0.0, lambda to=to: self._drain(to))  # type: ignore[misc]
 
     def lose(self, place: Place | None, notice: float) -> None:
-        """It breaks: an end that is left hears of it."""
+        """Break the wire: an end that is left hears of it."""
         if not self.is_open:
             return
         self.is_open = False

@@ -1,0 +1,113 @@
+"""Entrance of clients, from CONNECT to a session: what each must pass before it is let in.
+
+    checked      limits and words of the packet (admission.py)
+    identified   who it is; a password is checked elsewhere, for that takes long, and the answer is awaited
+    found        in a network its session may be at another node, and the node says when it can go on
+    in           it has its session, and CONNACK is sent (admission.py)
+
+While one of these is awaited the connection has the packet (`waiting`), and what comes behind CONNECT is kept unread: a
+client may send more before CONNACK, but nothing of it may count before it is known who the client is. The password is
+not kept beyond its check.
+"""
+
+from dataclasses import replace
+
+from weft.access.guard import Guard, Known, Question
+from weft.access.name import parted, session_name
+from weft.broker.admission import Admission
+from weft.broker.connection import Connection
+from weft.broker.effect import CheckPassword, Connecting
+from weft.broker.outbound import Outbound
+from weft.broker.outbox import Outbox
+from weft.broker.parting import Parting
+from weft.broker.sessions import Sessions
+from weft.wire.mqtt.packet import Connect, Version
+from weft.wire.mqtt.reason import PacketError
+
+VERSIONS = {Version.V31: "3.1", Version.V311: "3.1.1", Version.V5: "5"}  # for the log
+
+
+class Entrance:
+    def __init__(
+        self,
+        outbox: Outbox,
+        sessions: Sessions,
+        admission: Admission,
+        parting: Parting,
+        outbound: Outbound,
+        guard: Guard,
+        linked: bool,  # this is a node of a network
+    ) -> None:
+        self._outbox = outbox
+        self._sessions = sessions
+        self._admission = admission
+        self._parting = parting
+        self._outbound = outbound
+        self._guard = guard
+        self._linked = linked
+
+    def connect(self, connection: Connection, packet: Connect, now: float) -> None:
+        try:
+            self._admission.check(connection, packet)
+            known = self._guard.identify(connection.visitor, packet, now)
+            if not isinstance(known, Question):
+                self._let_in(connection, packet, known, now)
+                return
+        except PacketError as error:
+            self._parting.refuse(connection, packet.version, error, now)
+            return
+        connection.waiting, connection.question = packet, known
+        self._outbox.hold(connection)
+        self._outbox.add(CheckPassword(connection.number, known.password, known.kept))
+
+    def hear_password(self, connection: Connection | None, is_right: bool, now: float) -> bool:
+        """A password has been checked. Whether the client is in."""
+        packet, question = (connection.waiting, connection.question) if connection is not None else (None, None)
+        if connection is None or packet is None or question is None or connection.closing:
+            self._guard.give_up_check()
+            return False
+        connection.waiting = connection.question = None
+        self._outbox.resume(connection)
+        try:
+            known = self._guard.answer(question, is_right, connection.visitor, now)
+            self._let_in(connection, packet, known, now)
+        except PacketError as error:
+            self._parting.refuse(connection, packet.version, error, now)
+            return False
+        return connection.waiting is None
+
+    def go_on(self, connection: Connection, now: float) -> bool:
+        """The network has found the session. Whether the client is in."""
+        if connection.waiting is None or connection.closing:
+            return False
+        packet, connection.waiting = connection.waiting, None
+        self._enter(connection, packet, now)
+        return True
+
+    def _let_in(self, connection: Connection, packet: Connect, known: Known, now: float) -> None:
+        """The client has said who it is; in a network its session may be another node's."""
+        self._guard.check(known, packet)
+        packet = replace(packet, client=session_name(known.user, packet.client), password=None)
+        if known.until is not None:
+            self._parting.await_expiry(connection, known.until, now)
+        if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
+            connection.waiting = packet
+            self._outbox.add(Connecting(connection.number, packet.client, packet.clean))
+            return
+        self._enter(connection, packet, now)
+
+    def _may_be_elsewhere(self, client: str) -> bool:
+        session = self._sessions.get(client)
+        return session is None or session.unsure
+
+    def _enter(self, connection: Connection, packet: Connect, now: float) -> None:
+        former = self._sessions.get(packet.client) if packet.client else None
+        if former is not None and former.connection is not None:
+            self._parting.take_over(former.connection, now)
+        present = self._admission.admit(connection, packet, now)
+        session = connection.session
+        assert session is not None
+        self._outbox.note("connected", connection, session.client, f"MQTT {VERSIONS[packet.version]}")
+        self._parting.await_silence(connection, now)
+        if present:
+            self._outbound.resume(session, now)

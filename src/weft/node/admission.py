@@ -1,0 +1,243 @@
+"""Admission of clients: who comes waits until it is known where its session is, and as much of it is here as can be.
+
+The master is asked who had the session (FindSession). With the master out of reach for `patience` seconds, a client is
+let in on this node's own authority: the session is claimed when the master is back, and the journal keeps that it must
+be. A master that is there and slow is waited for: the session may have been elsewhere, and what waits here be old. When
+the answer has come the client waits as a guest for what is fetched (fetch.py), for `moving` seconds at most, unless a
+node that has taken more than its disk has says so. What comes for a client that is let in before its session is whole
+waits for the rest, for as long again.
+
+A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
+wherever it waits: a session must never have two clients. One that closes while it waits leaves the session to this node
+all the same, once the master was asked: it has been given to this node then.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from weft.broker.broker import Broker
+from weft.broker.deadline import Deadlines
+from weft.broker.effect import Admitted, Close, Event
+from weft.broker.effect import SessionGathered as GatheredHere
+from weft.node import record
+from weft.node.atlas import Atlas
+from weft.node.directory import MOST
+from weft.node.effect import MASTER
+from weft.node.fetch import Fetches
+from weft.node.outbox import Outbox
+from weft.node.parameters import Parameters
+from weft.wire.frame import NOBODY, FindSession
+
+HELD = "moving"  # the reason for which a connection is not read
+
+
+@dataclass(slots=True)
+class PendingClaim:
+    """A session that this node wants, or has taken without being asked; the master's answer is awaited."""
+
+    client: str
+    clean: bool
+    connection: int | None  # that waits to be let in
+    is_sent: bool = False  # the master may have been asked
+    is_kept: bool = False  # in the journal: the client is in
+
+
+class Admissions:
+    def __init__(
+        self,
+        broker: Broker,
+        atlas: Atlas,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        parameters: Parameters,
+        fetches: Fetches,
+        tokens: Iterator[int],
+        happen: Callable[[Event, float], None],  # an event of the broker
+        keep: Callable[[record.Record], None],  # in the journal
+    ) -> None:
+        self._broker = broker
+        self._atlas = atlas
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._parameters = parameters
+        self._fetches = fetches
+        self._tokens = tokens
+        self._happen = happen
+        self._keep = keep
+        self._has_joined = False  # since this node started
+        self._pending: dict[int, PendingClaim] = {}  # by token
+        self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
+
+    # The master is asked
+
+    def connect(self, connection: int, client: str, clean: bool, now: float) -> None:
+        """A client comes."""
+        self.turn_away(client)
+        claim = PendingClaim(client, clean, connection)
+        token = next(self._tokens)
+        self._pending[token] = claim
+        if MASTER not in self._atlas.up and self._has_joined:
+            self._let_in_alone(claim, now)
+            return
+        self._outbox.hold(connection, HELD)
+        if self._has_joined:
+            self._ask(token, claim)
+        self._deadlines.after(self._parameters.patience, lambda then: self._lose_patience(claim, then), now)
+        self._deadlines.after(MOST, lambda then: self._let_in_alone(claim, then), now)
+
+    def join(self) -> None:
+        """This node is part of the network, again perhaps: the master is asked for all who came meanwhile."""
+        self._has_joined = True
+        for token, claim in self._pending.items():
+            self._ask(token, claim)
+
+    def ask_for(self, client: str) -> None:
+        """Claim the session of a client that is in."""
+        token = self._note_alone(client)
+        self._keep(record.Fetching(client, NOBODY, 0, ()))
+        if self._has_joined:
+            self._ask(token, self._pending[token])
+
+    def take_answered(self, token: int) -> PendingClaim | None:
+        """What the master has answered."""
+        return self._pending.pop(token, None)
+
+    def lose_master(self, now: float) -> None:
+        for claim in list(self._pending.values()):
+            self._let_in_alone(claim, now)
+
+    def forget(self, connection: int) -> None:
+        """The connection is gone. The session is this node's all the same, if the master was asked for it."""
+        for token, claim in list(self._pending.items()):
+            if claim.connection == connection:
+                claim.connection = None
+                if not claim.is_sent:
+                    del self._pending[token]
+        self._guests = {client: one for client, one in self._guests.items() if one != connection}
+
+    def is_to_claim(self, client: str) -> bool:
+        """Whether this node is about to claim a session: it has asked, or will, and the client is here.
+
+        Where the client has left since, who asks has it, and there is nothing to claim.
+        """
+        is_in = self._is_in(client)
+        for token, claim in list(self._pending.items()):
+            if claim.client == client and (claim.is_sent or is_in):
+                return True
+            if claim.client == client and claim.connection is None:
+                del self._pending[token]
+                self._keep(record.Fetched(client, NOBODY))
+        return False
+
+    def is_here(self, client: str) -> bool:
+        """Whether the client is in, or waits to be let in."""
+        waits = any(one.client == client and one.connection is not None for one in self._pending.values())
+        return waits or client in self._guests or self._is_in(client)
+
+    def _is_in(self, client: str) -> bool:
+        session = self._broker.session(client)
+        return session is not None and session.connection is not None
+
+    def _ask(self, token: int, claim: PendingClaim) -> None:
+        claim.is_sent = True
+        self._outbox.tell(MASTER, FindSession(claim.client, token))
+
+    def _note_alone(self, client: str) -> int:
+        """The token under which the master is to be asked for a client that is in."""
+        token = next(self._tokens)
+        self._pending[token] = PendingClaim(client, False, None, is_kept=True)
+        return token
+
+    # Letting in
+
+    def receive(self, client: str, connection: int, now: float) -> None:
+        """A client may have to wait for its session, but not for ever."""
+
+        def lose_patience(then: float) -> None:
+            if self._guests.get(client) != connection:
+                return
+            if any(fetch.awaited > then for fetch in self._fetches.of(client)):
+                self._deadlines.after(self._parameters.patience, lose_patience, then)
+            else:
+                self._hold_back(client, then)
+                self._open_door(client, then)
+
+        self._guests[client] = connection
+        self._deadlines.after(self._parameters.moving, lose_patience, now)
+
+    def welcome(self, client: str, now: float) -> None:
+        """Let the client in, if nothing more of its session can be had at the moment."""
+        if not any(fetch.node not in self._atlas.down for fetch in self._fetches.missing(client)):
+            self._open_door(client, now)
+            self._happen(GatheredHere(client), now)
+
+    def turn_away(self, client: str) -> None:
+        """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
+        waiting = [one for one in self._pending.values() if one.client == client and one.connection is not None]
+        for claim in waiting:
+            assert claim.connection is not None
+            self._close(claim.connection)
+            claim.connection = None
+        if (connection := self._guests.pop(client, None)) is not None:
+            self._close(connection)
+
+    def _lose_patience(self, claim: PendingClaim, now: float) -> None:
+        if MASTER not in self._atlas.up:
+            self._let_in_alone(claim, now)
+
+    def _let_in_alone(self, claim: PendingClaim, now: float) -> None:
+        """The master does not answer: the client is in, and its session is claimed when the master is there."""
+        if claim.connection is None or claim not in self._pending.values():
+            return
+        connection, claim.connection = claim.connection, None
+        if not claim.clean and not claim.is_kept:
+            claim.is_kept = True
+            self._keep(record.Fetching(claim.client, NOBODY, 0, ()))
+        self._admit(claim.client, connection, now)
+        if (session := self._broker.session(claim.client)) is not None:
+            session.alone = True
+
+    def _hold_back(self, client: str, now: float) -> None:
+        """The client is let in before its session is whole: what comes for it waits for the rest, for as long again."""
+        session = self._broker.session(client)
+        if session is not None and session.persistent:
+            session.gathering = True
+            self.go_on_later(client, now)
+
+    def go_on_later(self, client: str, now: float) -> None:
+        """Let what comes for a client wait for the rest of its session; longer while the disk keeps it from asking.
+
+        A publication of QoS 2 would wait for that disk too.
+        """
+
+        def go_on(then: float) -> None:
+            if self._fetches.is_unwritten(client):
+                self.go_on_later(client, then)
+            else:
+                self._happen(GatheredHere(client), then)
+
+        self._deadlines.after(self._parameters.moving, go_on, now)
+
+    def _open_door(self, client: str, now: float) -> None:
+        connection = self._guests.pop(client, None)
+        if connection is not None:
+            self._admit(client, connection, now)
+
+    def _admit(self, client: str, connection: int, now: float) -> None:
+        self._fetches.note_client(client)
+        self._outbox.resume(connection, HELD)
+        self._happen(Admitted(connection), now)
+
+    def _close(self, connection: int) -> None:
+        self._outbox.resume(connection, HELD)
+        self._outbox.send(Close(connection))
+
+    # What outlives a crash
+
+    def restore(self, clients: Iterable[str]) -> None:
+        """Clients that were let in without the master."""
+        for client in clients:
+            self._note_alone(client)
+
+    def records(self) -> list[record.Record]:
+        return [record.Fetching(one.client, NOBODY, 0, ()) for one in self._pending.values() if one.is_kept]

@@ -1,0 +1,102 @@
+"""Ends of wires at a node: a client's connection, and a link with another node or the master.
+
+They stand between bytes and events, as the sockets of the live network do. A client's end keeps what it is sent until
+the journal has been written, and what it has read while it is held; it sends in order, and closes when all is sent. A
+link's counts when both ends have said Hello, and nothing is handed on before.
+"""
+
+from typing import TYPE_CHECKING
+
+from weft.broker import effect as e
+from weft.node import effect as n
+from weft.sim.cluster.wire import Wire
+from weft.wire import frame as w
+from weft.wire.frame_codec import FrameReader, encode
+
+if TYPE_CHECKING:
+    from weft.sim.cluster.process import NodeProcess
+
+
+class ClientEnd:
+    """A client's connection, at the node."""
+
+    def __init__(self, process: "NodeProcess", wire: Wire, number: int) -> None:
+        self.process = process
+        self.wire = wire
+        self.number = number
+        self.waiting: list[e.Send] = []  # for the journal
+        self.held = False
+        self.unread: list[bytes] = []
+        self.closing = False
+
+    def received(self, wire: Wire, data: bytes) -> None:
+        if self.held:
+            self.unread.append(data)
+        else:
+            self.process.happen(e.Received(self.number, data))
+
+    def broken(self, wire: Wire) -> None:
+        self.process.clients.pop(self.number, None)
+        self.process.happen(e.Closed(self.number))
+
+    def send(self, effect: e.Send, synced: int) -> None:
+        if self.waiting or effect.after > synced:
+            self.waiting.append(effect)
+        else:
+            self.wire.send(self, effect.data)
+
+    def release(self, synced: int) -> None:
+        while self.waiting and self.waiting[0].after <= synced:
+            self.wire.send(self, self.waiting.pop(0).data)
+        if self.closing:
+            self.close()
+
+    def close(self) -> None:
+        self.closing = True
+        if not self.waiting and self.number in self.process.clients:
+            del self.process.clients[self.number]
+            self.wire.close(self)
+            self.process.later(lambda: self.process.happen(e.Closed(self.number)))
+
+    def resume(self) -> None:
+        self.held = False
+        unread, self.unread = self.unread, []
+        for data in unread:
+            self.received(self.wire, data)
+
+
+class LinkEnd:
+    """A link with another node or the master, at a node. Both ends say Hello before it counts."""
+
+    def __init__(self, process: "NodeProcess", peer: int | None) -> None:
+        self.process = process
+        self.peer = peer  # None until its Hello
+        self.wire: Wire | None = None
+        self.is_up = False
+        self._reader = FrameReader()
+
+    def tell(self, frame: w.Frame) -> None:
+        assert self.wire is not None
+        self.wire.send(self, encode(frame))
+
+    def received(self, wire: Wire, data: bytes) -> None:
+        frames = self._reader.feed(data)
+        if not self.is_up and frames:
+            first = frames.pop(0)
+            if isinstance(first, w.Hello):
+                self._greet(first)
+            elif isinstance(first, w.Refused):
+                self.process.happen(n.Heard(n.MASTER, (first,)))
+                return
+        if frames and self.is_up:
+            assert self.peer is not None
+            self.process.happen(n.Heard(self.peer, tuple(frames)))
+
+    def broken(self, wire: Wire) -> None:
+        self.process.lose(self)
+
+    def _greet(self, hello: w.Hello) -> None:
+        if self.peer is None:
+            self.peer = hello.node
+            self.tell(self.process.hello())
+        self.process.link_up(self)

@@ -1,0 +1,255 @@
+"""Clients that come to a node of a network: how long they wait for their sessions, and who goes first."""
+
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+
+from weft.broker.deadline import Deadlines
+from weft.broker.effect import Admitted, Close, Hold, Resume, SessionGathered
+from weft.node.admission import Admissions
+from weft.node.atlas import Atlas, absence_of
+from weft.node.effect import MASTER, Tell
+from weft.node.outbox import Outbox
+from weft.node.parameters import Parameters
+from weft.node.record import Fetched, Fetching
+from weft.wire.frame import NOBODY, FindSession
+
+PATIENCE, MOVING = 2.0, 5.0
+
+
+class FakeFetches:
+    def __init__(self) -> None:
+        self.open: list[SimpleNamespace] = []
+        self.noted: list[str] = []
+
+    def of(self, client: str) -> list[SimpleNamespace]:
+        return [one for one in self.open if one.client == client]
+
+    missing = of
+
+    def is_unwritten(self, client: str) -> bool:
+        return any(one.unwritten for one in self.of(client))
+
+    def note_client(self, client: str) -> None:
+        self.noted.append(client)
+
+
+class Surroundings:
+    def __init__(self, joined: bool = True, linked: bool = True) -> None:
+        self.sessions: dict[str, SimpleNamespace] = {}
+        self.atlas, self.outbox, self.deadlines, self.fetches = Atlas(), Outbox(), Deadlines(), FakeFetches()
+        self.happened: list[object] = []
+        self.kept: list[object] = []
+        self.admissions = Admissions(
+            SimpleNamespace(session=self.sessions.get),  # type: ignore[arg-type]
+            *(self.atlas, self.outbox, self.deadlines, Parameters(patience=PATIENCE, moving=MOVING)),
+            *(self.fetches, count(1), lambda event, now: self.happened.append(event), self.kept.append),  # type: ignore[arg-type]
+        )
+        if linked:
+            self.atlas.up.add(MASTER)
+        if joined:
+            self.admissions.join()
+
+    def fetch(self, client: str, node: int, awaited: float = 0.0) -> None:
+        self.fetches.open.append(SimpleNamespace(client=client, node=node, awaited=awaited, unwritten=False))
+
+    def admitted(self) -> list[int]:
+        return [event.connection for event in self.happened if isinstance(event, Admitted)]
+
+
+@pytest.fixture
+def around() -> Surroundings:
+    return Surroundings()
+
+
+# The master is asked
+
+
+def test_who_comes_waits_for_the_masters_answer_and_not_for_ever(around: Surroundings) -> None:
+    """What waits here may be old while the master is there, and slow."""
+    around.sessions["c"] = SimpleNamespace(alone=False, connection=None)
+    around.admissions.connect(11, "c", False, 0.0)
+    assert around.outbox.flush() == [Hold(11), Tell(MASTER, FindSession("c", 1))]
+    assert around.admissions.is_here("c")
+    around.deadlines.run(29.9)
+    assert around.admitted() == []
+    assert not around.sessions["c"].alone
+    around.deadlines.run(30.0)
+    assert around.admitted() == [11]
+    assert around.sessions["c"].alone
+    assert around.outbox.flush() == [Resume(11)]
+    assert around.kept == [Fetching("c", NOBODY, 0, ())]
+    assert around.admissions.records() == around.kept
+    assert around.fetches.noted == ["c"]
+
+
+def test_who_comes_before_the_node_has_found_the_master_waits_for_a_moment() -> None:
+    around = Surroundings(joined=False, linked=False)
+    around.admissions.connect(11, "c", False, 0.0)
+    around.deadlines.run(1.9)
+    assert around.admitted() == []
+    around.deadlines.run(2.0)
+    assert around.admitted() == [11]
+
+
+def test_who_was_answered_is_not_let_in_alone(around: Surroundings) -> None:
+    around.admissions.connect(11, "c", False, 0.0)
+    claim = around.admissions.take_answered(1)
+    assert claim is not None
+    assert (claim.client, claim.connection) == ("c", 11)
+    assert around.admissions.take_answered(1) is None
+    around.deadlines.run(9.0)
+    assert around.admitted() == []
+
+
+@pytest.mark.parametrize(("clean", "kept"), [(False, 1), (True, 0)])
+def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claimed_later(clean: bool, kept: int) -> None:
+    around = Surroundings(linked=False)
+    around.admissions.connect(11, "c", clean, 0.0)
+    assert around.admitted() == [11]
+    assert Hold(11) not in around.outbox.flush()
+    assert around.kept == [Fetching("c", NOBODY, 0, ())] * kept
+    around.admissions.join()
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
+
+
+def test_a_node_that_has_never_joined_lets_clients_wait_for_a_moment() -> None:
+    around = Surroundings(joined=False, linked=False)
+    around.admissions.connect(11, "c", False, 0.0)
+    assert around.outbox.flush() == [Hold(11)]
+    assert around.admitted() == []
+    around.admissions.join()
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
+
+
+def test_all_who_wait_are_let_in_when_the_master_is_lost(around: Surroundings) -> None:
+    for connection, client in ((11, "c"), (12, "d")):
+        around.admissions.connect(connection, client, False, 0.0)
+    around.admissions.lose_master(1.0)
+    assert around.admitted() == [11, 12]
+    around.deadlines.run(9.0)
+    assert around.admitted() == [11, 12], "once"
+
+
+def test_a_session_that_was_asked_for_is_this_nodes_though_its_client_has_gone(around: Surroundings) -> None:
+    around.admissions.connect(11, "c", False, 0.0)
+    around.admissions.forget(11)
+    claim = around.admissions.take_answered(1)
+    assert claim is not None
+    assert claim.connection is None
+    early = Surroundings(joined=False)
+    early.admissions.connect(11, "c", False, 0.0)
+    early.admissions.connect(12, "d", False, 0.0)
+    early.admissions.forget(11)
+    assert early.admissions.take_answered(1) is None
+    assert early.admissions.take_answered(2) is not None
+
+
+def test_a_session_of_a_client_that_is_in_is_claimed(around: Surroundings) -> None:
+    around.admissions.ask_for("c")
+    assert around.kept == [Fetching("c", NOBODY, 0, ())]
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
+    early = Surroundings(joined=False)
+    early.admissions.ask_for("c")
+    assert early.outbox.flush() == []
+    assert early.admissions.records() == [Fetching("c", NOBODY, 0, ())]
+
+
+def test_a_node_is_about_to_claim_what_it_has_asked_for_or_whose_client_is_in() -> None:
+    around = Surroundings(joined=False, linked=False)
+    around.admissions.restore(["c", "d"])
+    around.sessions["c"] = SimpleNamespace(connection=11)
+    around.sessions["d"] = SimpleNamespace(connection=None)
+    assert around.admissions.is_to_claim("c")
+    assert not around.admissions.is_to_claim("d")
+    assert around.kept == [Fetched("d", NOBODY)]
+    assert around.admissions.records() == [Fetching("c", NOBODY, 0, ())]
+    assert not around.admissions.is_to_claim("e")
+    around.admissions.join()
+    around.sessions.clear()
+    assert around.admissions.is_to_claim("c"), "the master was asked"
+
+
+def test_a_client_is_here_that_is_in_or_waits(around: Surroundings) -> None:
+    assert not around.admissions.is_here("c")
+    around.admissions.connect(11, "c", False, 0.0)
+    assert around.admissions.is_here("c")
+    assert not around.admissions.is_here("d")
+    around.admissions.forget(11)
+    assert not around.admissions.is_here("c")
+    around.admissions.receive("c", 12, 0.0)
+    assert around.admissions.is_here("c")
+    around.admissions.forget(12)
+    assert not around.admissions.is_here("c")
+    around.sessions["c"] = SimpleNamespace(connection=None)
+    assert not around.admissions.is_here("c")
+    around.sessions["c"].connection = 13
+    assert around.admissions.is_here("c")
+
+
+# Letting in
+
+
+def test_a_client_is_let_in_when_nothing_more_of_its_session_can_be_had(around: Surroundings) -> None:
+    around.fetch("c", 4)
+    around.admissions.receive("c", 11, 0.0)
+    around.admissions.welcome("c", 1.0)
+    assert around.happened == []
+    around.atlas.down[4] = absence_of(40, ())
+    around.admissions.welcome("c", 2.0)
+    assert around.happened == [Admitted(11), SessionGathered("c")]
+    around.deadlines.run(99.0)
+    assert around.admitted() == [11]
+
+
+def test_a_client_does_not_wait_for_ever_for_its_session_and_what_comes_for_it_waits_then(around: Surroundings) -> None:
+    session = around.sessions["c"] = SimpleNamespace(persistent=True, gathering=False, connection=None)
+    around.fetch("c", 4)
+    around.admissions.receive("c", 11, 0.0)
+    around.deadlines.run(4.9)
+    assert around.happened == []
+    around.deadlines.run(5.0)
+    assert around.happened == [Admitted(11)]
+    assert session.gathering
+    around.deadlines.run(9.9)
+    around.fetches.open[0].unwritten = True
+    around.deadlines.run(10.0)
+    around.fetches.open[0].unwritten = False
+    around.deadlines.run(14.9)
+    assert around.happened == [Admitted(11)]
+    around.deadlines.run(15.0)
+    assert around.happened == [Admitted(11), SessionGathered("c")]
+
+
+def test_nothing_waits_for_a_session_that_is_not_kept(around: Surroundings) -> None:
+    session = around.sessions["c"] = SimpleNamespace(persistent=False, gathering=False, connection=None)
+    around.admissions.receive("c", 11, 0.0)
+    around.deadlines.run(99.0)
+    assert around.happened == [], "its clock has jumped"
+    for now in (104.0, 199.0):
+        around.deadlines.run(now)
+    assert around.happened == [Admitted(11)]
+    assert not session.gathering
+
+
+def test_a_client_waits_longer_for_a_node_that_has_said_so(around: Surroundings) -> None:
+    around.fetch("c", 4, awaited=8.0)
+    around.admissions.receive("c", 11, 0.0)
+    around.deadlines.run(5.0)
+    around.deadlines.run(7.0)
+    assert around.admitted() == []
+    around.deadlines.run(9.0)
+    assert around.admitted() == [11]
+
+
+def test_of_two_who_come_under_one_name_the_later_goes_first(around: Surroundings) -> None:
+    around.admissions.connect(11, "c", False, 0.0)
+    around.outbox.flush()
+    around.admissions.connect(12, "c", False, 0.0)
+    assert around.outbox.flush() == [Resume(11), Close(11), Hold(12), Tell(MASTER, FindSession("c", 2))]
+    around.admissions.receive("c", 13, 0.0)
+    around.admissions.turn_away("c")
+    assert around.outbox.flush() == [Resume(12), Close(12), Close(13)]
+    around.deadlines.run(99.0)
+    assert around.admitted() == []

@@ -1,0 +1,111 @@
+"""Retained messages of nodes that were away: after an exchange of digests both have the latest."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.broker.publication import Publication
+from weft.broker.replica import PARTS, Replica
+from weft.node import retention as module
+from weft.node.atlas import Atlas
+from weft.node.effect import MASTER, Tell
+from weft.node.outbox import Outbox
+from weft.node.retention import Retention
+from weft.wire.frame import RetainedDigest, RetainedSync
+
+SAID = st.lists(st.tuples(st.sampled_from(["a", "b", "c/d"]), st.integers(1, 3)), max_size=5)
+
+
+def publication(name: str, issued: int, payload: bytes = b"x") -> Publication:
+    made = Publication(name.encode(), payload, 0, retain=True)
+    made.issued, made.origin = float(issued), (1, 2, issued)
+    return made
+
+
+class End:
+    """A node, as far as retained messages go."""
+
+    def __init__(self, *said: tuple[str, int]) -> None:
+        self.replica, self.atlas, self.outbox = Replica(), Atlas(), Outbox()
+        self.retained: list[Publication] = []
+        self.retention = Retention(self.replica, self.atlas, self.outbox, self._retain)
+        for name, issued in said:
+            if self.replica.is_news(one := publication(name, issued)):
+                self.replica.note(one)
+
+    def _retain(self, one: Publication, now: float) -> None:
+        self.retained.append(one)
+        self.replica.note(one)
+
+    def told(self) -> list[Tell]:
+        return self.outbox.flush()  # type: ignore[return-value]
+
+    def hear(self, frame: RetainedDigest | RetainedSync) -> None:
+        if isinstance(frame, RetainedDigest):
+            self.retention.answer(1, frame, 0.0)
+        else:
+            self.retention.take(1, frame, 0.0)
+
+    def known(self) -> dict[bytes, tuple[float, int, int]]:
+        return {one.topic: one.stamp() for part in range(PARTS) for one in self.replica.of_part(part)}
+
+
+def exchanged(one: End, other: End) -> list[RetainedDigest | RetainedSync]:
+    """All frames between two, from when the first compares."""
+    one.retention.compare_with(1)
+    frames, here, there = [], one, other
+    while told := here.told():
+        frames += [each.frame for each in told]
+        for each in told:
+            there.hear(each.frame)
+        here, there = there, here
+    return frames
+
+
+@given(SAID, SAID)
+def test_both_have_the_latest_afterwards_and_hear_of_nothing_twice(here: list, there: list) -> None:
+    one, other = End(*here), End(*there)
+    latest = End(*here, *there).known()
+    before = one.known(), other.known()
+    frames = exchanged(one, other)
+    assert one.known() == other.known() == latest
+    assert len(frames) <= 3
+    for end, known in zip((one, other), before, strict=True):
+        assert {each.topic for each in end.retained} == {name for name in latest if latest[name] != known.get(name)}
+        assert len(end.retained) == len({each.topic for each in end.retained})
+
+
+def test_who_agrees_says_no_more() -> None:
+    assert len(exchanged(End(("a", 1)), End(("a", 1)))) == 1
+
+
+def test_a_digest_of_another_length_is_not_answered() -> None:
+    end = End(("a", 1))
+    end.retention.answer(1, RetainedDigest((0,) * (PARTS - 1)), 0.0)
+    assert end.told() == []
+
+
+def test_what_is_large_comes_in_several_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FRAME", 100)
+    end = End()
+    for number in range(20):
+        end.replica.note(publication(f"t/{number}", 1, bytes(40)))
+    end.retention.answer(1, RetainedDigest((0,) * PARTS), 0.0)
+    frames = [each.frame for each in end.told()]
+    parts = [part for frame in frames for part in frame.parts]
+    assert len(frames) > 3
+    assert len(parts) == len(set(parts))
+    assert sum(len(frame.contents) for frame in frames) == 20
+    assert all(frame.answer and frame.parts and sum(len(one[3]) for one in frame.contents) < 300 for frame in frames)
+
+
+def test_peers_are_compared_with_in_turn_and_the_master_never() -> None:
+    end = End()
+    end.retention.compare()
+    assert end.told() == []
+    end.atlas.up |= {3, 1, MASTER, 2}
+    for _ in range(6):
+        end.retention.compare()
+    assert sorted(each.peer for each in end.told()) == [1, 1, 2, 2, 3, 3]
+    end.retention.compare_with_all()
+    assert [each.peer for each in end.told()] == [1, 2, 3]
