@@ -1,15 +1,19 @@
 """A master with nodes that do as they are told and no more, under virtual time. Links come up when both ends know."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import networkx as nx
 
 from weft.master import effect as e
+from weft.master.directory import session_value
 from weft.master.engine import design_here
+from weft.master.keeping import recall
 from weft.master.master import Master
+from weft.master.network import Network
 from weft.master.parameters import Parameters
 from weft.master.record import Record
+from weft.master.roster import State
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode
 
@@ -233,7 +237,7 @@ class MasterWorld:
         self._next_connection += 1
         self.connections.pop(node.connection, None)
         node.connection = self._next_connection
-        node.versions = []
+        node.versions, node.tables, node.filters, node.interests = [], {}, {}, {}  # it may have missed some
         self.connections[node.connection] = node
         self.say(node, w.Hello(w.VERSION, CLUSTER, w.Role.NODE, node.name, node.number, node.incarnation))
         self.say_join(node)
@@ -298,6 +302,24 @@ class MasterWorld:
             assert set(node.tables) <= topics.keys(), "no tables of topics that nobody holds"
             assert node.links == set(node.peers)
             self._check_node(number, node, up)
+        self._check_store()
+
+    def _check_store(self) -> None:
+        """A master that began with the store would know what this one does."""
+        network, again = self.master.network, Network(self.parameters, CLUSTER)
+        memory = recall(again, list(self.store.values()))
+        assert list(again.roster) == [replace(member, state=State.DOWN) for member in network.roster]
+        assert again.roster.next_number == network.roster.next_number
+        assert again.directory.held == network.directory.held
+        assert again.directory.claims == network.directory.claims
+        assert _sessions(again) == _sessions(network)
+        assert again.others == {number: others for number, others in network.others.items() if others}
+        assert memory.expected == network.woven
+        for number, fingers in network.plan.fingers.items():
+            assert memory.fingers[number] == sorted(fingers)
+        assert set(memory.spare) == network.plan.spare
+        for topic in (*network.judgement.topics(), *([w.EVERYBODY] if network.woven else [])):
+            assert memory.trees[topic] == network.loom.tree(topic)
 
     def _check_tree(self, topic: int, subscribers: set[int], up: dict[int, FakeNode], overlay: nx.Graph) -> None:
         tables = {number: node.tables[topic] for number, node in up.items() if topic in node.tables}
@@ -346,3 +368,7 @@ class MasterWorld:
                 assert peer in up[here].links
                 here = peer
             assert topic in up[here].tables
+
+
+def _sessions(network: Network) -> dict[str, dict[str, object]]:
+    return {client: session_value(session) for client, session in network.directory.sessions.items()}

@@ -12,8 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from master_world import CLUSTER, MasterWorld
 from weft.master.applying import LEASE, Applying
+from weft.master.bulletin import Bulletin
 from weft.master.changes import Changes as ChangesToTell
 from weft.master.effect import Asked, ClockRead, Closed, Proved
+from weft.master.master import Master
 from weft.master.parameters import Parameters
 from weft.master.quality import Quality
 from weft.master.traffic import Traffic
@@ -48,9 +50,10 @@ class Changes(RuleBasedStateMachine):
         self.world.subscribe(self.any_node(data), pattern)
 
     @precondition(lambda self: self.world.nodes)
-    @rule(data=st.data(), pattern=st.sampled_from(FILTERS))
-    def unsubscribe(self, data, pattern):
-        self.world.unsubscribe(self.any_node(data), pattern)
+    @rule(data=st.data())
+    def unsubscribe(self, data):
+        node = self.any_node(data)
+        self.world.unsubscribe(node, data.draw(st.sampled_from(sorted(node.held) or FILTERS)))
 
     @precondition(lambda self: self.world.nodes)
     @rule(data=st.data(), pattern=st.sampled_from(FILTERS[:5]))
@@ -68,8 +71,10 @@ class Changes(RuleBasedStateMachine):
     @rule(data=st.data())
     def leave(self, data):
         node = self.any_node(data)
+        kept = [one for one in self.world.master.network.directory.sessions.values() if one.owned.expiry]
+        has_sessions = any(node.number in (one.node, *one.rest) for one in kept)
         self.world.leave(node)
-        if any(held.persistent for held in node.held.values()):
+        if has_sessions or any(held.persistent for held in node.held.values()):
             self.away.append((node.name, node.number))
 
     @precondition(lambda self: self.away)
@@ -84,6 +89,24 @@ class Changes(RuleBasedStateMachine):
         node = self.any_node(data)
         if node.number != w.NOBODY:
             self.world.reconnect(node)
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data(), client=st.sampled_from("cd"), change=st.sampled_from(["own", "claim", "gather", "end"]))
+    def change_a_session(self, data, client, change):
+        node, sessions = self.any_node(data), self.world.master.network.directory.sessions
+        claim = sessions[client].claim if client in sessions else 0
+        if node.number == w.NOBODY:
+            return
+        match change:
+            case "own":
+                self.world.say(node, w.SessionOwned(w.Owned(client, 60, 4, (w.Subscribed("a", 1),), claim)))
+            case "claim":
+                self.world.say(node, w.FindSession(client, 1))
+            case "gather":
+                for other in sessions[client].rest if client in sessions else ():
+                    self.world.say(node, w.SessionGathered(client, other))
+            case "end":
+                self.world.say(node, w.SessionEnded(client, claim))
 
     @invariant()
     def nodes_know_what_they_must(self):
@@ -209,6 +232,22 @@ def test_what_a_lost_node_has_not_applied_is_in_place_when_its_lease_has_ended()
     assert applying.in_place({2}, 10.0 + LEASE) == [(2, 5)]
 
 
+def test_what_others_have_asked_stays_when_a_node_is_forgotten():
+    applying = Applying()
+    applying.ask(1, 4)
+    applying.ask(2, 5)
+    applying.forget(1, 0.0, in_order=True)
+    applying.told({}, 1, {1, 2})
+    assert applying.in_place({1, 2}, 0.0) == [(2, 5)]
+
+
+def test_a_master_that_is_restored_late_waits_from_then_on():
+    world = network(2)
+    again = Master(Parameters(automatic=False, making=3.0), CLUSTER, 0.0)
+    again.restore(list(world.store.values()), 50.0)
+    assert again.next_deadline() == 53.0
+
+
 def test_nothing_is_left_to_tell_a_node_that_is_gone():
     changes = ChangesToTell(answered={1: {7}}, woven_in={1})
     changes.tell(1, w.Leave())
@@ -223,6 +262,36 @@ def test_who_grows_a_tree_is_told_that_it_is_safe():
     grown = [frame for other in world.nodes.values() if other is not node for frame in other.told[-6:]]
     tables = [table for frame in grown if isinstance(frame, w.Tables) and not frame.whole for table in frame.tables]
     assert any(table.topic == w.topic_of("a") and table.safe for table in tables)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "safe"),
+    [
+        ({1: {2}, 2: {1}}, {2: {1, 3}, 3: {2}}, True),  # it grows
+        ({1: {2}, 2: {1, 3}, 3: {2}}, {3: None, 2: {1}}, True),  # it shrinks
+        ({1: {2}, 2: {1, 3}, 3: {2}}, {3: None, 2: {1}, 1: {2}}, True),  # a table is told again
+        ({1: {2}, 2: {1, 3}, 3: {2}}, {1: {3}, 2: None, 3: {1}}, False),  # another way
+        ({1: {2}, 2: {1, 3}, 3: {2}}, {2: None, 3: None, 1: set()}, False),  # 3 has but one who is gone too
+        ({1: {2}, 2: {1}}, {1: {2}, 2: {1}}, True),
+    ],
+)
+def test_a_tree_is_safe_that_only_grows_or_only_shrinks(before, after, safe):
+    bulletin = Bulletin(MasterWorld().master.network)
+    for node, peers in before.items():
+        bulletin._remember(node, 7, frozenset(peers))
+    assigned = {node: None if peers is None else frozenset(peers) for node, peers in after.items()}
+    assert bulletin._is_safe(7, assigned) == safe
+
+
+def test_nobody_lists_a_filter_that_is_held_no_more():
+    world = network(3)
+    one, two, three = world.nodes.values()
+    for node in (one, two):
+        world.subscribe(node, "c/#", "$share/g/a")
+    for node in (one, two):
+        assert set(three.filters) == {"c/#", "$share/g/a"}
+        world.unsubscribe(node, "c/#", "$share/g/a")
+    assert one.filters == two.filters == three.filters == {}
 
 
 def test_who_mends_a_tree_is_told_that_it_is_not_safe():
@@ -273,6 +342,17 @@ def test_down_comes_before_tables_without_a_node_and_back_behind_tables_with_it(
             kinds = [type(one) for one in node.told]
             assert w.Tables not in kinds[kinds.index(w.Back) :] or kinds.index(w.Back) > kinds.index(w.Tables)
             assert node.down == {}
+
+
+def test_who_is_back_is_told_of_with_the_place_that_it_has_now():
+    """A design has moved the node in the same moment."""
+    world = network(3, "a")
+    network_ = world.master.network
+    node = world.nodes["n1"].number
+    network_.changes.tell_late(0, w.Back(node, 12345))
+    network_.changes.tell_late(0, w.Confirmed(7))
+    told = Bulletin(network_).issue(network_.changes)
+    assert told[0][-2:] == [w.Back(node, network_.roster[node].ring_id), w.Confirmed(7)]
 
 
 def test_a_node_has_a_moment_to_come_back_before_it_counts_as_failed():
@@ -396,7 +476,7 @@ def test_sessions_are_found_and_claimed():
 
 
 def test_a_session_does_not_end_by_what_its_node_had_before_it_claimed_it():
-    """It has lost with its power that it had claimed it, and gives away what it had before."""
+    """The node has lost with its power that it had claimed the session, and gives away what it had before."""
     world = network(2)
     one, two = world.nodes.values()
     owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
@@ -411,7 +491,7 @@ def test_a_session_does_not_end_by_what_its_node_had_before_it_claimed_it():
 
 
 def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
-    """Its connection was lost, or its claim with its power."""
+    """The node's connection was lost, or its claim with its power."""
     world = network(2)
     one, two = world.nodes.values()
     owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
@@ -427,7 +507,7 @@ def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
 
 
 def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():
-    """Its client came while the master was gone; so did the owner."""
+    """The client came while the master was gone; so did the owner."""
     world = network(2)
     one, two = world.nodes.values()
     owned = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
@@ -548,6 +628,17 @@ def test_a_clock_that_is_an_hour_off():
     assert world.ask("status")["problems"] == []
 
 
+def test_a_clock_that_is_told_before_its_node_joins():
+    """Nodes that have just said Hello do so, and have little reason to tell it again."""
+    world = network(2)
+    node = world.connect("late")
+    world.handle(ClockRead(node.connection, world.now - 3600))
+    world.nodes["late"] = node
+    world.say_join(node)
+    world.run(1.0)
+    assert [sentence[:35] for sentence in world.ask("status")["problems"]] == ["The clock of late is 3,600 s behind"]
+
+
 def test_an_address_that_others_cannot_reach():
     world = network(3, "a")
     node = world.join("far", "a", reachable=False, wait=False)
@@ -556,6 +647,19 @@ def test_an_address_that_others_cannot_reach():
     del world.nodes["far"]
     world.check()
     assert world.ask("status")["links"] == 3
+    assert world.ask("status")["problems"] == []
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_nothing_is_told_of_the_clock_of_a_node_that_could_not_join(is_gone):
+    """A node is refused for its address, or gone before it has got its place."""
+    world = network(3)
+    node = world.join("far", reachable=False, wait=False)
+    world.handle(ClockRead(node.connection, world.now + 3600))
+    if is_gone:
+        world.fail(node)
+    world.run(10.0)
+    assert world.ask("status")["problems"] == []
 
 
 def test_a_frame_before_hello_is_refused():
@@ -687,7 +791,7 @@ def test_the_master_designs_by_itself_when_relays_are_many_and_rests_after():
 def test_quality_has_fallen_where_it_is_worse_by_more_than_was_set(designed, now, has_fallen, monkeypatch):
     world = network(4)
     world.master.network.parameters = Parameters(fall=0.5, uneven=2.0, longer=1.0)
-    monkeypatch.setattr(world.master.network, "quality", lambda: now)
+    monkeypatch.setattr(world.master.network.judgement, "quality", lambda: now)
     world.master.designing.designed = designed
     assert world.master.designing.has_fallen() == has_fallen
 
@@ -747,6 +851,7 @@ def test_leaving_ends_a_debt_only_when_told_to():
         ("explain", {}, "The request has no topic: give one."),
         ("trace", {"node": "n0"}, "The request has no topic: give one."),
         ("trace", {"node": "n0", "topic": 7}, "The request has no topic: give one."),
+        ("trace", {"node": "n0", "topic": "a/#"}, "'a/#' is no topic to publish on: give one without `+` and `#`."),
         ("leave", {"node": None}, "The request has no node: give one."),
         ("redesign", {"proposal": "x"}, "That design is out of date: ask for another."),
         ("apply", {}, "The overlay has no ring: design one that has, such as swico-even."),

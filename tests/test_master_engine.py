@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from weft.master.engine import Job, design_here, overlay_of, with_present_links
+from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency
 from weft.model.overlay import NO_PHASE
 from weft.overlays.quality import degrees, in_degrees, ring_violations
@@ -41,6 +42,17 @@ def test_present_links_take_the_place_of_fingers_within_all_bounds() -> None:
     assert degrees(made).max() <= 18
 
 
+def test_no_more_fingers_than_may_point_at_a_node_that_everybody_is_linked_with() -> None:
+    given = job()
+    pairs = {(node, topic) for node in range(60) for topic in given.instance.interest[node].tolist()}
+    nodes, topics = zip(*sorted(pairs | {(0, topic) for topic in range(60)}), strict=True)
+    instance = instance_from_pairs(nodes, topics, node_count=60, topic_count=60)
+    others, hub = np.arange(1, 60, dtype=np.int32), np.zeros(59, np.int32)
+    new = even_on_ring(given.instance, given.ranks, seed=1)
+    made = with_present_links(replace(given, instance=instance, sources=others, targets=hub), new)
+    assert in_degrees(new)[0] < in_degrees(made)[0] == 12
+
+
 def test_a_link_is_not_exchanged_for_one_that_joins_less() -> None:
     given = job()
     new = weft.design(given.instance, "swico-even", seed=1)
@@ -58,6 +70,12 @@ def test_a_small_network_has_all_links_that_it_may_and_few_others_than_before() 
     assert ring_violations(replace_links(made, made.phases != NO_PHASE)) == []
     again = overlay_of(replace(given, sources=made.sources, targets=made.targets, ranks=made.ring_ids))
     assert linked(again) == linked(made)
+
+
+def test_a_large_network_has_fingers_only() -> None:
+    made = overlay_of(job(65))
+    assert not np.any(made.phases == NO_PHASE)
+    assert ring_violations(made) == []
 
 
 def replace_links(overlay: weft.Overlay, kept: np.ndarray) -> weft.Overlay:

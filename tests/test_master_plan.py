@@ -162,6 +162,16 @@ def test_spare_links_of_before_are_taken_up_again() -> None:
     assert again.links == plan.links
 
 
+def test_links_of_before_are_taken_up_as_far_as_both_ends_are_there() -> None:
+    plan = Plan()
+    for node in range(3):
+        plan.join(node, {0: set(), 1: set(), 2: set()})
+    plan.take_up({0: [2, 9], 9: [1]}, [(0, 1), (0, 9), (9, 0)])
+    assert plan.fingers == {0: {2}, 1: set(), 2: set()}
+    assert plan.spare == {(0, 1)}
+    assert plan.links == {(0, 2), (0, 1)}
+
+
 def test_a_gap_that_is_full_is_not_used() -> None:
     ring = Ring()
     ring.add(0, 0)

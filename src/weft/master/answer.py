@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def status(network: Network, membership: Membership, designing: "Designing") -> dict[str, Any]:
-    quality, designed = network.quality(), designing.designed
+    quality, designed = network.judgement.quality(), designing.designed
     over = network.plan.over_bound()
     busiest = quality.busiest_node
     return {
@@ -34,7 +34,7 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
         "links_over_bound": {network.roster[number].name: count for number, count in over.items()},
         "clients": network.traffic.total("connected"),
         "sessions": len(network.directory.sessions),
-        "topics": len(network.topics()),
+        "topics": len(network.judgement.topics()),
         "publications_a_second": sum(sum(rates.values()) for rates in network.traffic.rates.values()),
         "relays_a_delivery": quality.relays,
         "relays_a_delivery_measured": _measured(network),

@@ -32,20 +32,20 @@ class Bulletin:
         """What every node is told of changes.
 
         The order keeps debts right: that a node is down comes before tables without it, that it is back behind those
-        with it.
+        with it. Places on the ring come before both: who is owed something may have another when it is back.
         """
         for node in changes.gone:
             self._forget(node)
         for node in changes.repeated:
             self._told.pop(node, None)
         told = changes.frames
+        self._tell_places(changes, told)
         self._tell_filters(changes, told)
         self._tell_peers(changes, told)
         self._tell_tables(changes, told)
         self._tell_ways(changes, told)
         for node, frames in changes.late.items():
-            told.setdefault(node, []).extend(frames)
-        self._tell_places(changes, told)
+            told.setdefault(node, []).extend(map(self._placed, frames))
         return told
 
     def _forget(self, node: int) -> None:
@@ -56,12 +56,17 @@ class Bulletin:
         for asked in self._asked.values():
             asked.pop(node, None)
 
+    def _placed(self, frame: w.Frame) -> w.Frame:
+        """Where a node that is back is now: it may have been moved since that was noted."""
+        return w.Back(frame.node, self._ring_id(frame.node)) if isinstance(frame, w.Back) else frame
+
     def _tell_places(self, changes: Changes, told: Told) -> None:
         every = tuple((one.number, one.ring_id) for one in self._network.roster if one.ring_id is not None)
         some = tuple(each for each in every if each[0] in changes.moved)
         for node in sorted(self._network.woven):
-            if places := every if node in changes.woven_in else some:
-                told.setdefault(node, []).append(w.Places(places))
+            whole = node in changes.woven_in
+            if places := every if whole else some:
+                told.setdefault(node, []).append(w.Places(places, whole))
 
     def _tell_filters(self, changes: Changes, told: Told) -> None:
         added, removed = [], []

@@ -81,7 +81,7 @@ class Designing:
         """Whether a design is in place with this step."""
         if not self.redesign.go_on(self._turn.now):
             return False
-        self.designed = self._network.quality()
+        self.designed = self._network.judgement.quality()
         self._turn.keep(Record("quality", "", asdict(self.designed)))
         self._turn.note("redesigned", detail=f"{self.designed.relays:.4f} relays a delivery")
         return True
@@ -99,7 +99,7 @@ class Designing:
 
     def has_fallen(self) -> bool:
         """Whether the plan has become much worse than it was."""
-        parameters, quality = self._network.parameters, self._network.quality()
+        parameters, quality = self._network.parameters, self._network.judgement.quality()
         before = self.designed or Quality(0.0, 0.0, -1)
         relays = quality.relays > before.relays + parameters.fall
         uneven = 0 < before.busiest * parameters.uneven < quality.busiest

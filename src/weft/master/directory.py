@@ -26,8 +26,8 @@ def is_listed(pattern: str) -> bool:
 class Session:
     node: int  # NOBODY where its owner has lost it, and others have parts of it
     owned: Owned
-    rest: tuple[int, ...] = ()  # nodes that have parts of it, those who had it last first
-    claim: int = 0  # number of the claim by which its owner has it
+    rest: tuple[int, ...]  # nodes that have parts of it, those who had it last first
+    claim: int  # number of the claim by which its owner has it
 
 
 @dataclass
@@ -124,6 +124,11 @@ class Directory:
     def owed(self, node: int) -> tuple[str, ...]:
         """The filters of its persistent sessions."""
         return tuple(sorted(pattern for pattern, held in self.held[node].items() if held.persistent))
+
+    def keeps(self, node: int) -> bool:
+        """Whether sessions are kept there, or parts of them that their owner does not have yet."""
+        kept = (session for session in self.sessions.values() if session.owned.expiry)
+        return bool(self.owed(node)) or any(node in (session.node, *session.rest) for session in kept)
 
     def name_of(self, topic: int) -> str:
         return min(self.names.get(topic, {f"{topic:#018x}"}))

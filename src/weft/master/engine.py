@@ -110,9 +110,6 @@ def with_present_links(job: Job, overlay: Overlay) -> Overlay:
                 there = phase(clockwise(int(ring[owner]), int(ring[other]), nodes))
                 if there == own_phase and places[other] > 0 and wanted <= interests[other]:
                     row[place] = other
-                    if owner not in fingers[peer]:
-                        linked[owner].discard(peer)
-                        linked[peer].discard(owner)
                     linked[owner].add(other)
                     linked[other].add(owner)
                     places[peer] += 1

@@ -26,6 +26,7 @@ class Connection:
     number: int | None = None  # of the node, when it has joined
     greeted: bool = False
     proved: str | None = None  # name in its certificate; None where there are none
+    ahead: float = 0.0  # seconds that the clock of the other end is ahead
 
 
 class Membership:
@@ -110,7 +111,10 @@ class Membership:
         if node in network.placed and not stays:
             self._applying.forget(node, self._turn.now, in_order=False)
             network.remove(node, self._turn.now, expected=True)
+        elif known is not None and known.incarnation != join.incarnation:
+            network.announce_loss(node)
         self._enter(node, join, known)
+        self._compare_clock(node, self.connection(connection).ahead)
         if stays:
             self._take_up(node)
         elif node not in self.pending:
@@ -190,7 +194,6 @@ class Membership:
     def gather_soon(self) -> None:
         expected = self._memory.expected
         if expected and expected <= self.connection_of.keys():
-            expected.clear()
             self._gather_at = self._turn.now
         elif self._gather_at is None:
             self._gather_at = self._turn.now + self._parameters.gather
@@ -255,8 +258,9 @@ class Membership:
         )
         connection = self.connection_of.pop(number, None)
         self._gone.pop(number, None)
+        self._forget_problems(number)
         self._applying.forget(number, self._turn.now, in_order=True)
-        network.remove(number, self._turn.now, expected=bool(network.directory.owed(number)))
+        network.remove(number, self._turn.now, expected=network.directory.keeps(number))
         if connection is not None:
             self.refuse(connection, reason)
 
@@ -278,6 +282,7 @@ class Membership:
     def _withdraw(self, number: int) -> None:
         """A node that has not got its place is gone."""
         self.pending.remove(number)
+        self._forget_problems(number)
         self._applying.forget(number, self._turn.now, in_order=True)
         if self._network.roster[number].ring_id is None:
             self._network.forget(number)
@@ -302,7 +307,7 @@ class Membership:
             self._turn.close(connection)
         name, forgetting = self._name(number), number in self._forgetting
         self._forgetting.discard(number)
-        expected = bool(self._network.directory.owed(number)) and not forgetting
+        expected = self._network.directory.keeps(number) and not forgetting
         self._part_with(number, expected=expected, in_order=True)
         self._turn.note("left", name)
 
@@ -314,7 +319,7 @@ class Membership:
             if forget:
                 self._forgetting.add(number)
             network.changes.tell(number, w.Leave())
-        elif owed and not forget:
+        elif network.directory.keeps(number) and not forget:
             raise WeftError(
                 f"{member.name} is down, and its sessions hold {owed} filters that other nodes keep messages for: say "
                 "that it is to be forgotten to end that debt."
@@ -331,8 +336,7 @@ class Membership:
             self.pending.remove(number)
         self._gone.pop(number, None)
         self._missed.pop(number, None)
-        self.clocks.pop(number, None)
-        self.unreachable = {each: text for each, text in self.unreachable.items() if number not in each}
+        self._forget_problems(number)
         self._applying.forget(number, self._turn.now, in_order=in_order)
         self._network.remove(number, self._turn.now, expected=expected)
         if self.redesign is not None and self.redesign.stage is Stage.MAKING:
@@ -340,13 +344,23 @@ class Membership:
         if len(self._network.placed) == 1 and not self._network.woven:
             self.gather_soon()
 
+    def _forget_problems(self, number: int) -> None:
+        """Nobody need look at what was wrong with a node that is not there."""
+        self.clocks.pop(number, None)
+        self.unreachable = {each: text for each, text in self.unreachable.items() if number not in each}
+
     # Clocks
 
     def read_clock(self, connection: int, time: float) -> None:
+        """Note what a clock says; a node says it before it joins."""
         known = self._connections.get(connection)
-        if known is None or known.number is None:
+        if known is None:
             return
-        ahead, number = time - self._turn.now, known.number
+        known.ahead = time - self._turn.now
+        if known.number is not None:
+            self._compare_clock(known.number, known.ahead)
+
+    def _compare_clock(self, number: int, ahead: float) -> None:
         if abs(ahead) <= APART:
             self.clocks.pop(number, None)
         elif number not in self.clocks:

@@ -9,8 +9,7 @@ part of all this for others, when its first link is up: nobody is half in.
 What nodes must hear of all this gathers in `changes`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from weft.master.directory import Directory, filter_key
 from weft.master.link import Link, link
 from weft.master.parameters import Parameters
 from weft.master.plan import Plan
-from weft.master.quality import Quality, Tables, Tree, hops_of, most_published, quality_of
+from weft.master.quality import Judgement
 from weft.master.ring import SIZE
 from weft.master.roster import Member, Roster, State
 from weft.master.traffic import Traffic
@@ -52,6 +51,7 @@ class Network:
         self.traffic = Traffic()
         self.plan = Plan()
         self.loom = _empty_loom(parameters.fan_out, self._publishers)
+        self.judgement = Judgement(self.loom, self.directory, self.traffic)
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
@@ -148,6 +148,10 @@ class Network:
         self.traffic.forget(number)
         member = self.roster.remove(number)
         self.changes.records |= {("node", member.name), ("fingers", number), ("others", number), ("cluster", "")}
+        self._announce(w.Removed(number))
+
+    def announce_loss(self, number: int) -> None:
+        """A node is back with an empty disk: what it was to send after sessions that had left it is lost."""
         self._announce(w.Removed(number))
 
     # Links
@@ -262,7 +266,7 @@ class Network:
         self.directory.gather(node, client, other)
 
     def lose_session(self, client: str) -> None:
-        """Its owner does not have it any more."""
+        """Forget the owner, which does not have the session any more."""
         self.directory.lose(client)
         self.changes.records.add(("session", client))
 
@@ -275,47 +279,12 @@ class Network:
     def adopt(self, topic: int, tables: dict[int, set[int]]) -> None:
         self.changes.assign(self.loom.adopt(topic, tables))
 
-    def topics(self) -> list[int]:
-        """Topics that somebody who is there subscribes to, the one of all nodes apart."""
-        return sorted({topic for node in self.loom.links for topic in self.directory.interests[node]})
-
-    def rates(self, topics: Iterable[int]) -> dict[int, float]:
-        """How often topics are published on; all the same where nothing is known."""
-        measured, names = self.traffic.by_filter(), self.directory.names
-        found = {topic: sum(measured.get(name, 0.0) for name in names.get(topic, ())) for topic in topics}
-        return found if any(found.values()) else dict.fromkeys(found, 1.0)
-
     def _publishers(self, topic: int) -> Mapping[int, float]:
         """Nodes whose clients publish on a topic's name, as far as that has been measured, and how often."""
         found: dict[int, float] = {}
         for name in self.directory.names.get(topic, ()):
             found |= self.traffic.publishers.get(name, {})
         return found
-
-    def quality(self) -> Quality:
-        """What the trees are worth."""
-        trees = self._judged({topic: self.loom.tree(topic) for topic in self.topics()})
-        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(self._with_ways(trees)))
-
-    def quality_of(self, designed: Mapping[int, Tables]) -> Quality:
-        """What other trees would be worth."""
-        trees = self._judged(designed)
-        return replace(quality_of(trees.values(), len(self.woven)), hops=hops_of(most_published(trees).values()))
-
-    def _judged(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
-        loom, rates = self.loom, self.rates(tables)
-        return {
-            topic: Tree(own, loom.subscribers(topic), rates[topic], loom.next_root(topic))
-            for topic, own in tables.items()
-        }
-
-    def _with_ways(self, trees: Mapping[int, Tree]) -> Iterator[Tree]:
-        """The trees that are published on most, with the ways of roots that are outside."""
-        for topic, tree in most_published(trees).items():
-            if tree.root is None or tree.root in tree.tables:
-                yield tree
-            else:
-                yield tree._replace(way=self.loom.way(tree.root, topic))
 
     @property
     def is_parted(self) -> bool:

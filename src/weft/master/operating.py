@@ -13,6 +13,7 @@ from weft.master.record import Record
 from weft.master.snapshot import snapshot_of
 from weft.master.turn import Turn
 from weft.wire import frame as w
+from weft.wire.mqtt.topic import is_name
 
 TRACING = 1.0  # seconds that a traced publication has to arrive everywhere
 
@@ -68,6 +69,8 @@ class Operating:
         member, topic = self._network.roster.named(_given(options, "node")), _given(options, "topic")
         if member.number not in self._membership.connection_of:
             raise WeftError(f"{member.name} is not connected: trace from another node.")
+        if not is_name(topic):
+            raise WeftError(f"{topic!r} is no topic to publish on: give one without `+` and `#`.")
         self._tokens += 1
         self._traces[self._tokens] = Trace(ticket, member.number, topic, self._turn.now + TRACING)
         self._network.changes.tell(member.number, w.Trace(self._tokens, topic))

@@ -11,9 +11,13 @@ Rates are taken as equal where none are known. Hops are those of topics of which
 and of these the SAMPLED that are published on most.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from weft.master.directory import Directory
+from weft.master.traffic import Traffic
+from weft.protocol.loom import Loom
 
 SAMPLED = 200  # topics
 
@@ -80,3 +84,47 @@ def hops_of(trees: Iterable[Tree]) -> float:
         hops += tree.rate * sum(found)
         deliveries += tree.rate * len(found)
     return hops / deliveries if deliveries else 0.0
+
+
+class Judgement:
+    """The worth of trees over the nodes that are there."""
+
+    def __init__(self, loom: Loom, directory: Directory, traffic: Traffic) -> None:
+        self._loom = loom
+        self._directory = directory
+        self._traffic = traffic
+
+    def topics(self) -> list[int]:
+        """Topics that somebody who is there subscribes to, the one of all nodes apart."""
+        return sorted({topic for node in self._loom.links for topic in self._directory.interests[node]})
+
+    def rates(self, topics: Iterable[int]) -> dict[int, float]:
+        """How often topics are published on; all the same where nothing is known."""
+        measured, names = self._traffic.by_filter(), self._directory.names
+        found = {topic: sum(measured.get(name, 0.0) for name in names.get(topic, ())) for topic in topics}
+        return found if any(found.values()) else dict.fromkeys(found, 1.0)
+
+    def quality(self) -> Quality:
+        """What the trees are worth."""
+        trees = self._judged({topic: self._loom.tree(topic) for topic in self.topics()})
+        return replace(quality_of(trees.values(), len(self._loom.links)), hops=hops_of(self._with_ways(trees)))
+
+    def quality_of(self, designed: Mapping[int, Tables]) -> Quality:
+        """What other trees would be worth."""
+        trees = self._judged(designed)
+        return replace(quality_of(trees.values(), len(self._loom.links)), hops=hops_of(most_published(trees).values()))
+
+    def _judged(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
+        loom, rates = self._loom, self.rates(tables)
+        return {
+            topic: Tree(own, loom.subscribers(topic), rates[topic], loom.next_root(topic))
+            for topic, own in tables.items()
+        }
+
+    def _with_ways(self, trees: Mapping[int, Tree]) -> Iterator[Tree]:
+        """The trees that are published on most, with the ways of roots that are outside."""
+        for topic, tree in most_published(trees).items():
+            if tree.root is None or tree.root in tree.tables:
+                yield tree
+            else:
+                yield tree._replace(way=self._loom.way(tree.root, topic))

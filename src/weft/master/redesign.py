@@ -106,8 +106,8 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
         len(links - now),
         len(now - links),
         len(links),
-        network.quality(),
-        network.quality_of(trees),
+        network.judgement.quality(),
+        network.judgement.quality_of(trees),
     )
 
 

@@ -23,9 +23,6 @@ class Ring:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def __contains__(self, node: int) -> bool:
-        return node in self.id_of
-
     @property
     def order(self) -> list[int]:
         """All nodes, clockwise."""

@@ -47,9 +47,6 @@ class Roster:
         """Members in the order of their numbers."""
         return iter(sorted(self._by_name.values(), key=lambda member: member.number))
 
-    def __len__(self) -> int:
-        return len(self._by_name)
-
     def __contains__(self, number: int) -> bool:
         return number in self._by_number
 
@@ -65,9 +62,6 @@ class Roster:
             known = ", ".join(sorted(self._by_name)[:10]) or "none yet"
             raise WeftError(f"There is no node {name!r}: there are {known}.")
         return member
-
-    def up(self) -> list[Member]:
-        return [member for member in self if member.state is State.UP]
 
     def keep(self, member: Member) -> None:
         """A member as it is from now on."""

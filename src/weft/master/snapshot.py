@@ -82,7 +82,7 @@ def with_roots(instance: Instance, roots: Mapping[int, int]) -> Instance:
 
 
 def _publishers(numbers: list[int], topics: list[int], directory: Directory, traffic: Traffic) -> Publishers | None:
-    """None where nothing was published yet."""
+    """Publishers by measured rates; None where nothing was published yet."""
     topic_at = {name: place for place, topic in enumerate(topics) for name in directory.names[topic]}
     found: dict[tuple[int, int], float] = {}
     for node, number in enumerate(numbers):

@@ -1,0 +1,206 @@
+"""What operators are answered, whole answers of small networks."""
+
+import pytest
+
+from master_world import MasterWorld
+from weft.errors import WeftError
+from weft.master.answer import overlay_for
+from weft.master.effect import Asked
+from weft.master.parameters import Parameters
+from weft.wire import frame as w
+
+
+def line_of_three() -> MasterWorld:
+    """Nodes a, b and c, of which a and b hold x; c publishes on it twice a second in the mean of ten seconds."""
+    world = MasterWorld(Parameters(automatic=False))
+    for name in ("node-10", "node-9", "node-b"):
+        world.join(name)
+    for name in ("node-10", "node-9"):
+        world.subscribe(world.nodes[name], "x")
+    return world
+
+
+def test_status_of_a_network_where_all_is_well() -> None:
+    world = line_of_three()
+    counters = [("connected", 2), ("delivered", 8), ("relayed", 2)], [("connected", 1), ("delivered", 2)]
+    for name, own in zip(("node-10", "node-9"), counters, strict=True):
+        world.say(world.nodes[name], w.Measured((), (), tuple(own)))
+    world.say(world.nodes["node-9"], w.SessionOwned(w.Owned("client", 60, 4)))
+    status = world.ask("status")
+    assert status.pop("version") == world.master.network.version
+    assert [node.pop("name") for node in status["nodes"]] == ["node-9", "node-10", "node-b"]
+    assert status.pop("nodes") == [
+        {
+            "number": number,
+            "state": "up",
+            "address": f"{name}:7000",
+            "mqtt": ["m:1883"],
+            "links": 2,
+            "links_wanted": 2,
+            "filters": filters,
+            "clients": clients,
+            "publications_a_second": 0,
+            "filters_owed": 0,
+            "counters": own,
+        }
+        for name, number, filters, clients, own in (
+            ("node-9", 1, 1, 1, {"connected": 1, "delivered": 2}),
+            ("node-10", 0, 1, 2, {"connected": 2, "delivered": 8, "relayed": 2}),
+            ("node-b", 2, 0, 0, {}),
+        )
+    ]
+    assert status == {
+        "cluster": "test",
+        "links": 3,
+        "links_up": 3,
+        "links_bound": 6,
+        "links_over_bound": {},
+        "clients": 3,
+        "sessions": 1,
+        "topics": 1,
+        "publications_a_second": 0,
+        "relays_a_delivery": 0.0,
+        "relays_a_delivery_measured": 0.2,
+        "relays_a_delivery_designed": None,
+        "hops": 0.0,
+        "hops_designed": None,
+        "busiest_node": None,
+        "busiest_times_mean": 0.0,
+        "busiest_times_mean_designed": None,
+        "parted_topics": [],
+        "redesign": "none",
+        "counters": {"connected": 3, "delivered": 10, "relayed": 2},
+        "problems": [],
+    }
+
+
+def test_status_tells_how_often_is_published_and_who_is_busiest() -> None:
+    world = line_of_three()
+    assert world.ask("status")["relays_a_delivery_measured"] is None
+    world.subscribe(world.nodes["node-b"], "x")
+    world.say(world.nodes["node-b"], w.Measured((("x", 9, 90), ("y", 3, 30))))
+    status = world.ask("status")
+    of_the_node = status["nodes"][2]["publications_a_second"]
+    assert of_the_node > 1.0
+    assert status["publications_a_second"] == pytest.approx(of_the_node)
+    assert status["busiest_node"] in {"node-9", "node-10", "node-b"}
+    assert status["busiest_times_mean"] == 3.0, "one of three sends all"
+
+
+def test_a_tree_is_told_from_its_middle_on() -> None:
+    world = MasterWorld()
+    nodes = [world.join(f"n{number}") for number in range(4)]
+    for node in nodes[:3]:
+        world.subscribe(node, "x")
+    tables = {node.name: node.tables[w.topic_of("x")] for node in nodes[:3]}
+    middle = next(name for name, peers in tables.items() if len(peers) == 2)
+    others = sorted(tables.keys() - {middle})
+    assert world.ask("explain", topic="x") == {
+        "topic": "x",
+        "trees": [
+            {
+                "filter": "x",
+                "subscribers": 3,
+                "root": None,
+                "relays": 0,
+                "parted": False,
+                "members": [
+                    {"node": middle, "hops": 0, "from": None, "relay": False},
+                    *({"node": name, "hops": 1, "from": middle, "relay": False} for name in others),
+                ],
+            }
+        ],
+        "shared": [],
+    }
+    assert world.ask("explain", topic="y") == {"topic": "y", "trees": [], "shared": []}
+
+
+def test_the_steps_of_a_trace_are_told_in_the_order_of_hops_and_times() -> None:
+    world = MasterWorld()
+    one, two, three = (world.join(f"n{number}") for number in range(3))
+    world.handle(Asked(99, "trace", {"node": "n0", "topic": "x"}))
+    token = one.told[-1].token
+    world.say(three, w.Traced(token, one.number, 1, 10.003, 0))
+    world.say(two, w.Traced(token, one.number, 1, 10.002, 3))
+    world.say(one, w.Traced(token, w.NOBODY, 0, 10.0, 1))
+    world.say(two, w.Traced(token + 1, one.number, 1, 10.002, 3))  # of no trace
+    world.run(0.9)
+    assert 99 not in world.answers, "it may arrive somewhere else"
+    world.run(0.2)
+    assert world.answers[99] == {
+        "topic": "x",
+        "from": "n0",
+        "steps": [
+            {"node": "n0", "from": None, "hops": 0, "milliseconds": 0.0, "clients": 1},
+            {"node": "n1", "from": "n0", "hops": 1, "milliseconds": 2.0, "clients": 3},
+            {"node": "n2", "from": "n0", "hops": 1, "milliseconds": 3.0, "clients": 0},
+        ],
+        "nodes_with_receivers": 2,
+    }
+    world.fail(two)
+    world.run(2.0)
+    assert world.ask("trace", node="n1", topic="x") == {"error": "n1 is not connected: trace from another node."}
+
+
+def test_two_traces_are_not_taken_for_each_other() -> None:
+    world = MasterWorld()
+    node = world.join("n0")
+    for ticket in (1, 2):
+        world.handle(Asked(ticket, "trace", {"node": "n0", "topic": f"t{ticket}"}))
+    world.say(node, w.Traced(node.told[-1].token, w.NOBODY, 0, 10.0, 1))
+    world.run(2.0)
+    assert [len(world.answers[ticket]["steps"]) for ticket in (1, 2)] == [0, 1]
+    assert [world.answers[ticket]["topic"] for ticket in (1, 2)] == ["t1", "t2"]
+
+
+def test_a_snapshot_has_who_holds_and_publishes_what_and_how_far_nodes_are_apart() -> None:
+    world = line_of_three()
+    world.subscribe(world.nodes["node-9"], "a")
+    world.say(world.nodes["node-b"], w.Measured((("x", 9, 90), ("nobody's", 3, 30))))
+    rate = world.master.network.traffic.rates[world.nodes["node-b"].number]["x"]
+    snapshot = world.ask("snapshot")
+    assert snapshot == {
+        "nodes": ["node-10", "node-9", "node-b"],
+        "topics": ["a", "x"],
+        "interest": [[1], [0, 1], []],
+        "publishers": [[2], [1], [rate]],
+        "round_trips": [[0.0, 1.5, 1.5], [1.5, 0.0, 1.5], [1.5, 1.5, 0.0]],
+    }
+
+
+def options(**other: object) -> dict[str, object]:
+    """An overlay of nodes n1 and n0, in this order: a finger each."""
+    return {"ring_ids": [0, 2], "ring_size": 4, "sources": [0, 1], "targets": [1, 0], "names": ["n1", "n0"]} | other
+
+
+def test_an_overlay_from_elsewhere_is_that_of_the_nodes_with_its_names() -> None:
+    world = MasterWorld()
+    for number in range(2):
+        world.join(f"n{number}")
+    made = overlay_for(world.master.network, options(sources=[0], targets=[1]), {})
+    assert made.ring_ids.tolist() == [2, 0]
+    assert (made.sources.tolist(), made.targets.tolist(), made.phases.tolist()) == ([1], [0], [1])
+    by_instance = options(names=None, instance="known")
+    assert overlay_for(world.master.network, by_instance, {"known": ["n1", "n0"]}).fingerprint == (
+        overlay_for(world.master.network, options(), {}).fingerprint
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"names": ["n0"]}, "The overlay has 2 nodes and the instance 1."),
+        ({"targets": [1, -1]}, "The overlay names nodes that it does not have: it has 2."),
+        ({"targets": [1, 2]}, "The overlay names nodes that it does not have: it has 2."),
+        ({"ring_size": "x"}, "The overlay names nodes that it does not have: it has 2."),
+        ({"targets": [1]}, "The overlay has links with one end only: give as many sources as targets."),
+        ({"targets": [1, "x"]}, "The request has no overlay: give ring_ids, sources and targets, lists of numbers."),
+    ],
+)
+def test_an_overlay_that_makes_no_sense_is_refused(wrong: dict[str, object], sentence: str) -> None:
+    world = MasterWorld()
+    for number in range(2):
+        world.join(f"n{number}")
+    with pytest.raises(WeftError) as error:
+        overlay_for(world.master.network, options(**wrong), {})
+    assert str(error.value) == sentence
