@@ -1,5 +1,6 @@
 """Options and commands of access: what is refused without protection, users in a file, certificates in folders."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from weft.live.access_file import read_user_file
 from weft.live.address import Address
 from weft.live.master_settings import read_master_settings
 from weft.live.settings import read_settings
+from weft.master.parameters import Parameters as MasterParameters
 
 FAR, NEAR = "192.0.2.1:1883", "127.0.0.1:1883"
 TLS = {"certificate": "server.pem"}
@@ -63,6 +65,48 @@ def test_what_is_open_needs_a_word(given: dict[str, Any], option: str) -> None:
     with pytest.raises(WeftError) as raised:
         read_settings(None, given)
     assert option in raised.value.options
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("listen = 5", "listen is 5: give text."),
+        ('listen = ["127.0.0.1:1", 5]', "listen is 5: give text."),
+        ("listen = []", "listen is []: give one address or more."),
+        ("data = 5", "data is 5: give text."),
+        ("http = 9001", "http is 9001: give text."),
+        ("name = 5", "name is 5: give text."),
+        ('allow-anonymous = "false"', "allow-anonymous is 'false': give true or false."),
+        ("inflight = true", "inflight is True: give a whole number."),
+        ("inflight = 1.5", "inflight is 1.5: give a whole number."),
+        ('patience = "long"', "patience is 'long': give a number."),
+        ('connect-rate = "much"', "connect-rate is 'much': give a number."),
+        ("linked = true", "there is no option linked: "),
+    ],
+)
+def test_a_file_with_a_value_of_another_kind_is_refused_in_one_sentence(
+    line: str, sentence: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text(line)
+    with pytest.raises(WeftError, match=re.escape(sentence)):
+        read_settings(file, {})
+
+
+def test_a_file_of_a_master_with_a_value_of_another_kind_is_refused_too(tmp_path: Path) -> None:
+    file = tmp_path / "master.toml"
+    for line, sentence in (
+        ('automatic = "no"', "automatic is 'no': give true or false."),
+        ("automatic = 1", "automatic is 1: give true or false."),
+        ("grace = true", "grace is True: give a number."),
+        ("fan-out = 2.5", "fan-out is 2.5: give a whole number."),
+        ("listen = 7883", "listen is 7883: give text."),
+    ):
+        file.write_text(line)
+        with pytest.raises(WeftError, match=re.escape(sentence)):
+            read_master_settings(file, {})
+    file.write_text("automatic = false\ngrace = 2")
+    assert read_master_settings(file, {}).parameters == MasterParameters(automatic=False, grace=2)
 
 
 def test_anonymous_clients_are_of_the_loopback_unless_said() -> None:

@@ -565,7 +565,7 @@ class End:
         clock, self.log = Clock(), io.StringIO()
         node = type("Someone", (), {"identity": Identity(self.name, "c", 1, node=number)})()
         credentials = credentials_in(ca.folder / who)
-        self.peering = Peering(node, clock, Log(clock, out=self.log), self.hear, credentials)
+        self.peering = Peering(node, clock, Log(clock, out=self.log), self.hear, lambda *_: False, credentials)
 
     def hear(self, event: Event) -> None:
         self.events.append(event)

@@ -56,6 +56,7 @@ def test_status_in_words_and_for_prometheus(master: Master, nodes: list[Node]) -
     code, out, _ = weft("status", "--master", str(master.address))
     assert code == 0
     assert "links up                     6" in out
+    assert "links over bound             -\n" in out
     assert f"n2    up     3/3    0        0        0.0             127.0.0.1:{nodes[2].mqtt}" in out
     with socket.create_connection(("127.0.0.1", master.address.port)) as one:
         one.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -134,7 +135,8 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     (tmp_path / IDENTITY).write_text(json.dumps(kept))
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
-    assert "weft: x belongs to the cluster other and this master to " in said
+    assert said.startswith("weft: x belongs to the cluster other and this master to ")
+    assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}
 
 
@@ -157,10 +159,10 @@ def test_a_folder_of_another_node(master: Master, tmp_path: Path) -> None:
 
 
 def test_a_master_on_a_used_port(master: Master) -> None:
-    code, said = Process("master", "--listen", str(master.address)).wait()
-    assert code == 1
-    assert f"weft: {master.address} cannot be listened on (" in said
-    assert said.endswith("): give another address.\n")
+    assert Process("master", "--listen", str(master.address)).wait() == (
+        1,
+        f"weft: {master.address} cannot be listened on (Address already in use): give another address.\n",
+    )
 
 
 def test_a_master_whose_folder_is_in_use(tmp_path: Path) -> None:
@@ -308,9 +310,32 @@ def test_a_network_on_this_machine_starts_and_ends_as_one(tmp_path: Path) -> Non
             ["master", f"127.0.0.1:{port + 3}"],
         ]
         assert up.line().startswith("ready 3 nodes")
+        assert all(blocks_interrupts(int(row[3])) for row in rows), "Ctrl-C is for the process that has started them"
         with Paho(port) as one, Paho(port + 2) as other:
             other.subscribe("x")
             one.publish("x", "hi", 1)
             until(lambda: other.payloads() == ["hi"], "the delivery")
         assert up.stop(signal.SIGINT)[0] == 0
     assert {path.name for path in tmp_path.iterdir()} == {"master", "node-0", "node-1", "node-2"}
+
+
+def test_a_network_ends_with_the_process_that_has_started_it() -> None:
+    """Killed, it cannot end the others: they notice."""
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port))
+    with running(up):
+        while not up.line().startswith("ready"):
+            pass
+        up.stop(signal.SIGKILL)
+    until(lambda: not any(map(is_taken, range(port, port + 3))), "the end of nodes and master")
+
+
+def is_taken(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def blocks_interrupts(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
+    return bool(int(blocked, 16) >> (signal.SIGINT - 1) & 1)

@@ -11,6 +11,7 @@ from weft.live.peering import Peering
 from weft.node.effect import Heard, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.wire import frame as w
+from weft.wire.frame_codec import encode
 
 
 @dataclass
@@ -27,7 +28,16 @@ class End:
         self.changed = asyncio.Event()
         clock = Clock()
         node = Someone(Identity(f"n{number}", cluster, 1, node=number))
-        self.peering = Peering(node, clock, Log(clock, quiet=True), self.hear)
+        self.peering = Peering(node, clock, Log(clock, quiet=True), self.hear, self.pass_on)
+        self.passed: list[tuple[int, bytes]] = []  # by peer
+        self.passes = True  # what comes alone
+
+    def pass_on(self, peer: int, data: bytes, now: float) -> bool:
+        assert abs(now - Clock().now()) < 60
+        if self.passes:
+            self.passed.append((peer, data))
+            self.changed.set()
+        return self.passes
 
     def hear(self, event: Event) -> None:
         self.events.append(event)
@@ -91,6 +101,36 @@ def test_frames_go_both_ways_and_the_end_is_told_once() -> None:
         one.peering.flush()
         await asyncio.sleep(0.05)
         assert len([event for event in one.events if isinstance(event, Unlinked)]) == 1
+
+    asyncio.run(main())
+
+
+def test_a_message_that_comes_alone_is_passed_on_as_its_bytes_or_heard_as_a_frame() -> None:
+    async def main() -> None:
+        one, other = await two()
+        other.want(one, opens=False)
+        one.want(other, opens=True)
+        await one.until(Linked)
+        await other.until(Linked)
+        frame = w.Passing(1, False, bytes(40))
+        one.peering.spread([2, 3], encode(frame), later=False)
+        async with asyncio.timeout(20):
+            while not other.passed:
+                other.changed.clear()
+                await other.changed.wait()
+        assert other.passed == [(1, encode(frame))]
+        other.passes = False
+        one.peering.spread([2], encode(frame), later=True)
+        await asyncio.sleep(0.05)
+        assert not any(isinstance(event, Heard) for event in other.events)
+        one.peering.flush()
+        assert await other.until(Heard) == Heard(1, (frame,))
+        other.passes = True
+        one.peering.tell(2, w.Ungrafted(7))
+        one.peering.spread([2], encode(frame), later=True)
+        one.peering.flush()
+        assert await other.until(Heard, 2) == Heard(1, (w.Ungrafted(7), frame))
+        assert len(other.passed) == 1
 
     asyncio.run(main())
 

@@ -27,6 +27,9 @@ class Ear:
     def handle(self, event: object) -> None:
         self.told.append((event, self.gathering))
 
+    def read(self, connection: int, data: bytes) -> None:
+        self.handle(Received(connection, data))
+
     def flush(self) -> None:
         self.told.append("flush")
 

@@ -1,8 +1,11 @@
 """Addresses that a node listens on: [mqtt|mqtts|ws|wss://]HOST:PORT, HOST in brackets for IPv6."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 
 SCHEMES = ("mqtt", "mqtts", "ws", "wss")
 
@@ -35,3 +38,14 @@ def read_address(text: str) -> Address:
     if not colon or not port.isdecimal() or int(port) > 65_535:
         raise WeftError(f"{text!r} is no address: give HOST:PORT, for example 127.0.0.1:1883.")
     return Address(host.strip("[]") or "0.0.0.0", int(port), scheme)
+
+
+@contextmanager
+def listening(address: Address) -> Iterator[None]:
+    """Tell in one sentence that an address cannot be listened on. What asyncio adds to the reason says it again."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error

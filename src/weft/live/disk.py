@@ -75,7 +75,7 @@ def _make(path: Path) -> None:
     try:
         if not path.is_dir():
             _make(path.parent)
-            path.mkdir(mode=0o700)
+            path.mkdir(mode=0o700, exist_ok=True)
             _sync_folder(path.parent)
     except OSError as error:
         raise SurroundingsError(f"{path} cannot be made a folder ({error.strerror}): choose another.") from error

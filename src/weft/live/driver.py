@@ -23,6 +23,7 @@ from weft.broker.effect import (
     JournalFreed,
     Note,
     PasswordChecked,
+    Received,
     Resume,
     Send,
     Stopping,
@@ -83,6 +84,10 @@ class Driver:
             self._events.append(event)
         else:
             self.work(self.broker.handle(event, self._clock.now()))
+
+    def read(self, connection: int, data: bytes) -> None:
+        """Hand over what a client has sent."""
+        self.handle(Received(connection, data))
 
     def work(self, effects: list[Effect]) -> None:
         self._busy = True

@@ -5,25 +5,25 @@ share its memory. The master needs other things, and is a process of its own fro
 call the master until it is there.
 """
 
-import ctypes
+import os
+import select
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess, SpawnProcess
 from pathlib import Path
-from threading import Event
+from threading import Thread
 from typing import Any
 
 from weft.errors import SurroundingsError, WeftError
 
 ENDING = 15.0  # seconds until a process that should have ended has not
 HOST = "127.0.0.1"
-PARENT_DIES = 1  # as in <sys/prctl.h>, PR_SET_PDEATHSIG
 
 Start = Callable[[dict[str, Any], Callable[[str], None]], None]  # runs a process with options; says when it is ready
 Process = ForkServerProcess | SpawnProcess
@@ -77,6 +77,26 @@ class Fleet:
         return None if self.data is None else self.data / name
 
 
+class Stop:
+    """Word of a signal that all is to end.
+
+    A `threading.Event` would not do: its wait takes a lock, and a handler that sets it may come just then, in the same
+    thread, and wait for that lock for ever.
+    """
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+
+    def set(self) -> None:
+        os.write(self._write, b".")
+
+    def wait(self, seconds: float) -> bool:
+        return bool(select.select([self._read], [], [], seconds)[0])
+
+    def is_set(self) -> bool:
+        return self.wait(0.0)
+
+
 class Processes:
     """What was started, and the pipes on which it says that it is ready."""
 
@@ -87,18 +107,19 @@ class Processes:
     def start(self, context: Any, name: str, start: Start, options: dict[str, Any]) -> None:
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_run, args=(start, options, theirs), name=name)
-        process.start()
+        with _interrupts_blocked():
+            process.start()
         theirs.close()
         self._pipes[ours] = name
         self.running[name] = process
 
-    def await_all(self, stop: Event) -> None:
+    def await_all(self, stop: Stop) -> None:
         while self._pipes and not stop.is_set():
             for pipe in wait(list(self._pipes), 0.2):
                 assert isinstance(pipe, Connection)
                 self._hear(pipe)
 
-    def watch(self, stop: Event) -> None:
+    def watch(self, stop: Stop) -> None:
         """Tell of processes that end by themselves; the others go on."""
         left = dict(self.running)
         while left and not stop.wait(0.5):
@@ -132,16 +153,18 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
     """Run it until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
-    stop = Event()
+    stop = Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     forks = get_context("forkserver")
     forks.set_forkserver_preload(preload)
+    resource_tracker.ensure_running()  # it unblocks interrupts when it is started
     processes = Processes()
     try:
         processes.start(get_context("spawn"), "master", master, fleet.master_options())
         for place, name in enumerate(fleet.addresses()):
-            processes.start(forks, name, node, fleet.node_options(place))
+            if not stop.is_set():
+                processes.start(forks, name, node, fleet.node_options(place))
         processes.await_all(stop)
         if not stop.is_set():
             addresses = {**fleet.addresses(), "master": fleet.master}
@@ -151,11 +174,22 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
         processes.end()
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C, for processes that are started meanwhile for ever: it is for this one, which ends all in order.
+
+    To ignore it when they run would be late: it may come while they are loaded, and event loops listen to it again.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 def _run(start: Start, options: dict[str, Any], pipe: Connection) -> None:
     """Start what this process is for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends all in order
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGTERM)
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         start(options, pipe.send)
     except WeftError as error:
@@ -164,3 +198,12 @@ def _run(start: Start, options: dict[str, Any], pipe: Connection) -> None:
             sys.exit(error.exit_code)
         sys.stderr.write(f"weft: {error}\n")
         sys.exit(error.exit_code)
+
+
+def _end_with_parent() -> None:
+    """End in order when the process that has started this one is gone. A signal of the kernel's for that would tell of
+    the one that nodes are forked from, which lives as long as they do."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -145,11 +145,22 @@ class Wire(asyncio.Protocol):
         self._gathered.clear()
         self.flush()
 
+    def give(self, data: bytes) -> None:
+        """Send bytes now, behind what waits."""
+        if self._out:
+            self._out.append(data)
+            self.flush()
+        else:
+            self._send(data)
+
     def flush(self) -> None:
         out, self._out = self._out, []
-        if not out or self.transport is None or self.transport.is_closing():
+        if out:
+            self._send(out[0] if len(out) == 1 else b"".join(out))
+
+    def _send(self, data: bytes) -> None:
+        if self.transport is None or self.transport.is_closing():
             return
-        data = out[0] if len(out) == 1 else b"".join(out)
         taken = 0 if self._descriptor < 0 or self.transport.get_write_buffer_size() else self._give(data)
         if taken == len(data):
             return
@@ -166,7 +177,7 @@ class Wire(asyncio.Protocol):
             return 0
 
     def ping(self) -> None:
-        self.send(Ping(int(self.clock.now() * 1e6)))
+        self.give(encode(Ping(int(self.clock.now() * 1e6))))
 
     def refuse(self, reason: str) -> None:
         """Say why, and close."""
@@ -191,7 +202,7 @@ class Wire(asyncio.Protocol):
     def _is_pulse(self, frame: Frame) -> bool:
         if isinstance(frame, Ping):
             self.owner.clock_read(self, frame.token / 1e6)
-            self.send(Pong(frame.token))
+            self.give(encode(Pong(frame.token)))
             return True
         if isinstance(frame, Pong):
             self.owner.timed(self, max(0.0, self.clock.now() * 1e3 - frame.token / 1e3))

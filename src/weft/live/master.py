@@ -24,8 +24,8 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
-from weft.errors import SurroundingsError, WeftError
-from weft.live.address import Address
+from weft.errors import WeftError
+from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
@@ -88,7 +88,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
 
 async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
     loop = asyncio.get_running_loop()
-    try:
+    with listening(address):
         return await loop.create_server(
             lambda: Door(driver),
             address.host,
@@ -97,9 +97,6 @@ async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLConte
             ssl=context,
             ssl_handshake_timeout=None if context is None else PATIENCE,
         )
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
 
 
 class Door(asyncio.Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 from weft.access.limit import is_loopback
 from weft.errors import WeftError
 from weft.live.address import Address, read_address
-from weft.live.settings import options_of
+from weft.live.settings import options_of, require_kind, taken
 from weft.master.parameters import Parameters
 
 DEFAULT = Address("127.0.0.1", 7883)
@@ -18,7 +18,6 @@ KINDS: dict[str, type] = {
     "quiet": bool,
     "allow_plaintext": bool,
 }  # all others are text
-WORDS: dict[type, str] = {str: "text", int: "a whole number", bool: "true or false"}
 NAMES = frozenset(one.name for one in fields(Parameters))
 
 
@@ -47,9 +46,9 @@ class MasterSettings:
 def read_master_settings(path: Path | None, given: dict[str, Any]) -> MasterSettings:
     known = {one.name: one for one in fields(MasterSettings) if one.name != "parameters"}
     merged = options_of(path, given, known.keys() | NAMES)
-    limits = {name: _number(name, merged.pop(name)) for name in list(merged) if name in NAMES}
+    parameters = Parameters(**taken(merged, NAMES, Parameters))
     read = {name: _read(name, value) for name, value in merged.items()}
-    return _checked(MasterSettings(**read, parameters=Parameters(**limits)))
+    return _checked(MasterSettings(**read, parameters=parameters))
 
 
 def _checked(settings: MasterSettings) -> MasterSettings:
@@ -63,21 +62,8 @@ def _checked(settings: MasterSettings) -> MasterSettings:
     return settings
 
 
-def _number(name: str, value: Any) -> Any:
-    if not isinstance(value, int | float):
-        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give a number.")
-    return value
-
-
 def _read(name: str, value: Any) -> Any:
-    wanted = KINDS.get(name, str)
-    if not _is(value, wanted):
-        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
+    require_kind(name, value, KINDS.get(name, str))
     if name == "listen":
         return read_address(value)
     return Path(value) if name in ("data", "ca") else value
-
-
-def _is(value: Any, wanted: type) -> bool:
-    """Whether it is of that kind; true and false are no numbers, and a path is text."""
-    return type(value) is wanted or (wanted is str and isinstance(value, Path))

@@ -7,7 +7,7 @@ from pathlib import Path
 from socket import gethostname
 
 from weft.access.guard import Guard
-from weft.broker.effect import Effect
+from weft.broker.effect import Effect, Received
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.driver import Driver
@@ -19,6 +19,7 @@ from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
 from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
 from weft.node.recovery import Recovery
@@ -39,7 +40,7 @@ class NodeDriver(Driver):
     ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
-        self.peering = Peering(node, clock, log, self.handle, credentials)
+        self.peering = Peering(node, clock, log, self.handle, self.pass_on, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said
         self.reason = ""
@@ -80,6 +81,40 @@ class NodeDriver(Driver):
         await super().stop()
         self.peering.close()
         await asyncio.sleep(0.02)  # for the last words
+
+    def read(self, connection: int, data: bytes) -> None:
+        """Hand over what a client has sent: to the lane first."""
+        if self._busy:
+            self.handle(Received(connection, data))
+            return
+        now = self._clock.now()
+        passed = self.node.publish(connection, data, now)
+        if passed is None:
+            self.work(self.node.handle_fully(Received(connection, data), now))
+        else:
+            self._spread(passed)
+
+    def pass_on(self, peer: int, data: bytes, now: float) -> bool:
+        """Hand a message of a peer to the lane; whether it takes it."""
+        passed = None if self._busy else self.node.pass_on(peer, data, now)
+        if passed is not None:
+            self._spread(passed)
+        return passed is not None
+
+    def _spread(self, passed: Passed) -> None:
+        """Carry out what the lane has found: peers first. Nothing of it has a deadline."""
+        tells, sends = passed
+        self._busy = True
+        for peers, frame in tells:
+            self.peering.spread(peers, frame, self.gathering)
+        synced = self._journal.synced if self._journal is not None else 0
+        for number, data in sends:
+            client = self._clients.get(number)
+            if client is not None:
+                client.send(data, 0, synced)
+        self._busy = False
+        if self._events:
+            self.work([])
 
     def _carry_out(self, effects: list[Effect]) -> None:
         """Peers first: they pass it on to others, while this node's own clients get it."""

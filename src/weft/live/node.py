@@ -7,8 +7,7 @@ import select
 import signal
 import ssl
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ from weft.access.guard import Guard
 from weft.broker.broker import Broker
 from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
-from weft.live.address import Address
+from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.driver import Driver
 from weft.live.journal import open_journal
@@ -155,7 +154,7 @@ class Listeners:
     async def _open(self, address: Address) -> int:
         anonymous = self._settings.takes_anonymous(address)
         if address.scheme == "mqtt" and self._poller is not None:
-            with _listening(address):
+            with listening(address):
                 return await self._poller.listen(address.host, address.port, BACKLOG, anonymous)
         make = partial(_client, self._driver, self._settings.parameters.packet_bytes, address.websocket, anonymous)
         return await self._serve(make, address, self._context if address.secure else None)
@@ -165,7 +164,7 @@ class Listeners:
     ) -> int:
         loop = asyncio.get_running_loop()
         patience = None if context is None else self._settings.parameters.connect_timeout
-        with _listening(address):
+        with listening(address):
             server = await loop.create_server(
                 make, address.host, address.port, backlog=BACKLOG, ssl=context, ssl_handshake_timeout=patience
             )
@@ -179,15 +178,6 @@ class Listeners:
         log_refusals(context, self._log.write, self._driver.now)
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
         return context
-
-
-@contextmanager
-def _listening(address: Address) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
 
 
 def _client(driver: Driver, largest: int, websocket: bool, anonymous: bool) -> StreamClient:

@@ -13,8 +13,7 @@ from functools import partial
 from weft.access.badge import Role as Badges
 from weft.access.badge import stranger
 from weft.broker.effect import Event
-from weft.errors import SurroundingsError
-from weft.live.address import Address, read_address
+from weft.live.address import Address, listening, read_address
 from weft.live.clock import Clock
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
@@ -40,10 +39,20 @@ class Bond(Wire):
     opens = False
     linked = False
     hello: Hello | None = None
+    is_refused = False
 
     def __init__(self, peering: "Peering", clock: Clock, kinds: frozenset[int] = BETWEEN_NODES) -> None:
         super().__init__(peering, clock, kinds)
+        self._pass_on = peering.pass_on
         self.early: list[Frame] = []  # what came before the link counts
+
+    def data_received(self, data: bytes) -> None:
+        """A message that comes alone goes on as the bytes that it is, if the node can do that: most do."""
+        now, peer = self.clock.now(), self.peer_number
+        if self.linked and peer is not None and self._reader.is_lone(data) and self._pass_on(peer, data, now):
+            self._heard_at = now
+        else:
+            super().data_received(data)
 
 
 class Peering:
@@ -53,12 +62,14 @@ class Peering:
         clock: Clock,
         log: Log,
         handle: Callable[[Event], None],
+        pass_on: Callable[[int, bytes, float], bool],
         credentials: Credentials | None = None,
     ) -> None:
         self._node = node
         self._clock = clock
         self._log = log
         self._handle = handle
+        self.pass_on = pass_on  # whether a message of a peer, as its bytes, is done with
         self._credentials = credentials
         self._calls = None if credentials is None else client_context(credentials)
         self._takes = None if credentials is None else server_context(credentials, required=True)
@@ -93,7 +104,7 @@ class Peering:
 
     async def listen(self, address: Address) -> Address:
         loop = asyncio.get_running_loop()
-        try:
+        with listening(address):
             self._server = await loop.create_server(
                 lambda: Bond(self, self._clock),
                 address.host,
@@ -101,16 +112,13 @@ class Peering:
                 ssl=self._takes,
                 ssl_handshake_timeout=None if self._takes is None else HANDSHAKE,
             )
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise SurroundingsError(f"{address} cannot be listened on ({reason}): give another address.") from error
         return replace(address, port=self._server.sockets[0].getsockname()[1])
 
     def dial_master(self, address: Address) -> None:
         self._dial(MASTER, address)
 
     def link(self, peer: Peer) -> None:
-        """There is to be a link with a peer."""
+        """Make a link with a peer: dial it, or wait for it."""
         before = self._wanted.get(peer.node)
         self._wanted[peer.node] = peer
         if peer.opens:
@@ -138,6 +146,18 @@ class Peering:
                 self._frame, self._encoded = frame, encode(frame)
             bond.add(self._encoded)
             self._told[peer] = bond
+
+    def spread(self, peers: Sequence[int], data: bytes, later: bool) -> None:
+        """Send the same to several peers: at once, or with what is told them."""
+        for peer in peers:
+            bond = self._bonds.get(peer)
+            if bond is None:
+                continue
+            if later:
+                bond.add(data)
+                self._told[peer] = bond
+            else:
+                bond.give(data)
 
     def flush(self) -> None:
         """Send what was told."""
@@ -194,9 +214,10 @@ class Peering:
             return
         if self._waiting.get(number) is bond:
             del self._waiting[number]
-        if number == MASTER and bond.hello is None:
+        if number == MASTER and bond.hello is None and not bond.is_refused:
             certificates = "with a certificate" if self._calls is not None else "without a certificate"
-            self.say_once("unreachable", f"the master takes no connection {certificates} ({reason})")
+            there = self._dialers[MASTER].address
+            self.say_once("unreachable", f"what is at {there} is no master, or takes no node {certificates} ({reason})")
         self._lose(bond)
         dialer = self._dialers.get(number)
         if bond.opens and dialer is not None:
@@ -221,7 +242,8 @@ class Peering:
         bond = _bond(wire)
         ahead = time - self._clock.now()
         if abs(ahead) > APART and bond.peer_number is not None:
-            self.say_once("clock_apart", f"the clock of node {bond.peer_number} is {ahead:+,.0f} s from this one's")
+            who = "the master" if bond.peer_number == MASTER else f"node {bond.peer_number}"
+            self.say_once("clock_apart", f"the clock of {who} is {ahead:+,.0f} s from this one's")
 
     def _listen_in(self, frames: Sequence[Frame]) -> None:
         """What the master says that concerns the process."""
@@ -326,6 +348,7 @@ class Peering:
             self._handle(Unlinked(bond.peer_number))
 
     def _refused(self, bond: Bond, frame: Refused) -> None:
+        bond.is_refused = True
         if bond.peer_number == MASTER:
             self._handle(Heard(MASTER, (frame,)))
         else:

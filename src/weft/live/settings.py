@@ -16,7 +16,8 @@ from weft.live.address import Address, read_address
 from weft.live.tls import Credentials, credentials_in
 
 CREDENTIALS = "credentials"  # folder within that of the data
-TEXTS = ("name", "token_audience", "join")
+SWITCHES = ("allow_anonymous", "allow_plaintext", "json_logs", "quiet")
+WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 PATHS = ("data", "certificate", "key", "client_authority", "users", "rights", "token_key", "credentials")
 
 
@@ -93,10 +94,10 @@ def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
     known = {one.name for one in fields(Settings)} - {"parameters", "limits"}
     merged = options_of(path, given, known | NAMES | LIMITS)
-    parameters = _numbers({name: merged.pop(name) for name in list(merged) if name in NAMES})
-    limits = _numbers({name: merged.pop(name) for name in list(merged) if name in LIMITS})
+    parameters = Parameters(**taken(merged, NAMES, Parameters))
+    limits = Limits(**taken(merged, LIMITS, Limits))
     read = {name: _read(name, value) for name, value in merged.items()}
-    return _checked(Settings(**read, parameters=Parameters(**parameters), limits=Limits(**limits)))
+    return _checked(Settings(**read, parameters=parameters, limits=limits))
 
 
 def options_of(path: Path | None, given: dict[str, Any], known: Set[str]) -> dict[str, Any]:
@@ -119,21 +120,34 @@ def _from_file(path: Path) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in read.items()}
 
 
-def _numbers(given: dict[str, Any]) -> dict[str, Any]:
-    for name, value in given.items():
-        if not isinstance(value, int | float):
-            raise WeftError(f"{name.replace('_', '-')} is {value!r}: give a number.")
-    return given
+def taken(options: dict[str, Any], names: Set[str], of: type) -> dict[str, Any]:
+    """Take fields of a class out of the options, each of the kind of its default."""
+    kinds = {one.name: type(one.default) for one in fields(of)}
+    found = {name: options.pop(name) for name in list(options) if name in names}
+    for name, value in found.items():
+        require_kind(name, value, kinds[name])
+    return found
+
+
+def require_kind(name: str, value: Any, wanted: type) -> None:
+    """Refuse a value of another kind; true and false are no numbers, a whole number is one, and a path is text."""
+    if type(value) is wanted or (wanted is float and type(value) is int):
+        return
+    if wanted is not str or not isinstance(value, str | Path):
+        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
 
 
 def _read(name: str, value: Any) -> Any:
     if name == "listen":
-        many = [value] if isinstance(value, str) else list(value)
-        return tuple(read_address(one) for one in many)
+        many = value if isinstance(value, list | tuple) else [value]
+        if not many:
+            raise WeftError("listen is []: give one address or more.")
+        for one in many:
+            require_kind(name, one, str)
+        return tuple(map(read_address, many))
+    require_kind(name, value, bool if name in SWITCHES else str)
     if name in ("http", "master", "link", "advertise"):
         return read_address(value)
-    if name in TEXTS and not isinstance(value, str):
-        raise WeftError(f"{name.replace('_', '-')} is {value!r}: give text.")
     if name == "acknowledge" and value not in ("disk", "tree"):
         raise WeftError(f"acknowledge is {value!r}: give disk, tree.")
     if name == "sync":

@@ -16,7 +16,6 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
-from weft.broker.effect import Received
 from weft.live.client import HIGH, LINGER, LOW, Client
 from weft.live.driver import Driver
 from weft.live.visitor import visitor_of
@@ -184,7 +183,7 @@ class SocketClient(Client):
         if not count:
             self._shut()
         elif not self._finishing:
-            self.driver.handle(Received(self.number, bytes(poller.view[:count])))
+            self.driver.read(self.number, bytes(poller.view[:count]))
 
     def _flush(self) -> None:
         pending = self._pending

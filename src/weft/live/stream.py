@@ -4,7 +4,6 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from weft.access.badge import Role, badge_of
-from weft.broker.effect import Received
 from weft.live.client import HIGH, LINGER, LOW, Client
 from weft.live.tls import peer_certificate, peer_host
 from weft.live.visitor import visitor_of
@@ -29,7 +28,7 @@ class StreamClient(Client, asyncio.Protocol):
         self.opened(visitor_of(peer_host(transport), _user(transport), self._anonymous))
 
     def data_received(self, data: bytes) -> None:
-        self.driver.handle(Received(self.number, data))
+        self.driver.read(self.number, data)
 
     def pause_writing(self) -> None:
         self.congest()
