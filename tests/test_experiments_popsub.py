@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from test_overlays_broker_tree import SMALL
+from weft.experiments.engine.claim import claims_of, compare
+from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN
 from weft.experiments.engine.results import Results, figures_of
 from weft.experiments.measures import popsub
 from weft.experiments.measures.popsub import broker_capacity
-from weft.experiments.papers.popsub import BASELINE, EXPERIMENTS, SYSTEMS, UNPOPULAR
+from weft.experiments.papers.popsub import BASELINE, EXPERIMENTS, FIGURES, SYSTEMS, UNPOPULAR
 from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.protocol.popsub.parameters import Way
 from weft.report.markdown import matrix
@@ -31,6 +33,45 @@ def test_a_full_plan_has_the_paper_s_25_runs_a_point(name):
     plan = BY_NAME[name].plan("full", {})
     assert plan.seeds == 25
     assert len(plan.runs) == 25 * len(plan.points) * len(BY_NAME[name].systems)
+
+
+@pytest.mark.parametrize("experiment", FIGURES, ids=lambda experiment: experiment.name)
+def test_no_effect_that_is_claimed_is_found_where_the_ways_do_nothing(experiment):
+    """All ways like the baseline: what still agreed could not fail, but for what is claimed to be as the baseline."""
+    axis = [point.label for point in experiment.plan("full", {}).points]
+    nothing = {
+        (metric, system, at): 1.0
+        for metric in experiment.metrics
+        for system in experiment.systems
+        for at in (*axis, MEAN, LOWEST, HIGHEST)
+    }
+    effects = [
+        claim
+        for claim in claims_of(experiment)
+        if claim.trend in ("up", "down")
+        or (experiment.metrics[claim.metric].relative and not claim.is_order and claim.value != 1.0)
+    ]
+    assert effects
+    assert [claim for claim in effects if compare(claim, nothing, axis).verdict != "differs"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "system", "at", "stated"),
+    [
+        ("fig3-size", "90th percentile / Direct Delivery's", "Batching", HIGHEST, 2),  # "up to 2 times and 70 times"
+        ("fig3-size", "90th percentile / Direct Delivery's", "Gossiping", HIGHEST, 70),
+        *(("fig3-subscriptions", "unpopular PDL", way, MEAN, "flat") for way in UNPOPULAR if way != "adaptive"),
+        ("fig3-subscriptions", "gossip groups", "Gossiping", MEAN, "flat"),  # "not affected by number of subscribers"
+        ("fig4", "popular PDL / unpopular", "Gossiping", EACH, (0.67, 0.83)),  # "17% to 33% lower"
+    ],
+)
+def test_what_section_5_3_states_is_claimed(name, metric, system, at, stated):
+    found = [
+        claim.trend or claim.value or (claim.low, claim.high)
+        for claim in claims_of(BY_NAME[f"popsub-{name}"])
+        if (claim.metric, claim.systems, claim.at) == (metric, (system,), at)
+    ]
+    assert found == [stated]
 
 
 def test_every_run_has_a_topology_of_its_own_and_one_of_five_workloads(monkeypatch):

@@ -2,10 +2,13 @@
 
 import pickle
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
+from weft.experiments.engine.claim import claims_of
+from weft.experiments.engine.experiment import EACH, MEAN
 from weft.experiments.measures.vitis import surroundings_of
 from weft.experiments.papers import vitis as papers
 from weft.experiments.runs.designed import DesignedRun
@@ -15,6 +18,7 @@ from weft.sim.vitis_scenario import Scenario, simulate
 from weft.workloads.catalog import generate
 
 SMALL = Surroundings("high", 80)
+BY_NAME = {experiment.name: experiment for experiment in papers.EXPERIMENTS}
 
 
 def test_ratios_are_against_the_same_network_without_locality():
@@ -48,6 +52,68 @@ def test_more_links_take_fewer_relays(monkeypatch):
     share = {at: run.measure()["relay_share"] for (system, at, _), run in plan.runs.items() if system == "random 500"}
     assert share["12, 2"] < 0.9 * share["6, 2"]
     assert {run.parameters.expiry for run in plan.runs.values()} == {2 + papers.MEMORY}
+
+
+def test_the_full_sweep_has_every_table_with_every_distance_of_a_gateway():
+    plan = papers.SWEEP.plan("full", {})
+    tried = {(run.parameters.table, run.parameters.gateway_hops) for run in plan.runs.values()}
+    assert tried == set(product((15, 20, 25, 30, 35), (5, 10, 20)))
+    assert len(plan.runs) == len(tried) * len(papers.SWEEP.systems)
+    assert all(run.parameters.expiry > run.parameters.gateway_hops for run in plan.runs.values())  # its memory fits
+
+
+def test_hubs_of_homes_are_told_apart_by_a_bound():
+    runs = BY_NAME["vitis-latency"].plan("full", {}).runs
+    bounds = {at: run.parameters.in_degree for (_, at, _), run in runs.items() if run.surroundings.homes}
+    assert bounds == {"homes": None, "homes, bounded": 30, "1,000 homes": None, "1,000 homes, bounded": 30}
+
+
+def test_trends_of_n_are_over_the_paper_s_range():
+    assert [point.x for point in BY_NAME["vitis-fig3"].plan("full", {}).points] == [0.5, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("number", [4, 5, 6, 7])
+def test_figures_have_the_paper_s_n_on_three_seeds(number):
+    experiment = BY_NAME[f"vitis-fig{number}"]
+    plan = experiment.plan("full", {})
+    assert plan.seeds == 3
+    exponents = {system: run.parameters.exponent for (system, _, _), run in plan.runs.items()}
+    assert exponents == {
+        system: 1.0 if "n = 1" in system else 0.25 if "locality" in system else 0.0 for system in experiment.systems
+    }
+    asked = {system for claim in claims_of(experiment) for system in claim.systems}
+    assert any("n = 1" in system for system in asked)
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_patterns_are_in_order_at_each_point(number):
+    orders = [claim for claim in claims_of(BY_NAME[f"vitis-fig{number}"]) if claim.is_order]
+    assert ("high", "low", "random") in {claim.systems for claim in orders}
+    assert {claim.at for claim in orders} == {EACH}
+
+
+@pytest.mark.parametrize(
+    ("number", "metric", "systems", "at", "stated"),
+    [
+        (5, "relay traffic", ("random",), MEAN, 0.04),  # "only 4% of the whole overlay traffic"
+        (4, "delivery time", ("low", "random"), EACH, (50, 100)),  # "roughly from 50ms to 100ms"
+        (4, "delivery time", ("high", "low"), EACH, (50, 100)),
+        (6, "delivery time", ("plain",), MEAN, "flat"),  # "insensitive to the number of events"
+        (6, "delivery time", ("n = 1",), MEAN, "flat"),
+        (7, "relay share", ("plain",), MEAN, "flat"),
+        (7, "relay share", ("plain, churn",), EACH, (0, 0.12)),  # "less than 12%"
+        (4, "delivery time", ("low",), MEAN, "up"),
+        (4, "time ratio", ("low, n = 1",), MEAN, "down"),
+        (5, "relay share", ("low",), MEAN, "down"),
+    ],
+)
+def test_what_section_4_states_is_claimed(number, metric, systems, at, stated):
+    found = [
+        claim.trend or claim.value or (claim.low, claim.high)
+        for claim in claims_of(BY_NAME[f"vitis-fig{number}"])
+        if (claim.metric, claim.systems, claim.at) == (metric, systems, at)
+    ]
+    assert stated in found
 
 
 @pytest.mark.parametrize("n", [0.5, 1.0, 3.0])

@@ -60,6 +60,28 @@ def test_a_subscription_counts_on_every_link_of_its_path_and_goes_nowhere_else()
     assert all(set(broker.table.sources) == {gray, red, blue} for broker in world.brokers)
 
 
+class Unread(dict):
+    """A dictionary in which one can look up, but not look through."""
+
+    def __iter__(self):
+        raise AssertionError("all of it is read")
+
+    keys = values = items = __iter__
+
+
+def test_a_question_about_one_advertisement_takes_no_look_at_all_others():
+    """Every gossip asks them, so that a scan would cost it as much as there are subscriptions."""
+    world, gray, red, blue = figure_2()
+    for broker in (world.brokers[1], world.brokers[4]):
+        table = broker.table
+        table.sources, table.routes, table.entries = Unread(table.sources), Unread(table.routes), Unread(table.entries)
+        table._entries_of = Unread(table._entries_of)
+    at_1, at_4 = world.brokers[1].table, world.brokers[4].table
+    assert [at_1.links_of(color) for color in (gray, red, blue)] == [[3], [2], [2]]
+    assert [link for link, _ in at_1.entries_of(red)] == [2]
+    assert [at_4.own_interest(color) for color in (gray, red, blue)] == [False, True, False]
+
+
 def random_tree(nodes, seed):
     rng = np.random.default_rng(seed)
     return [(int(rng.integers(node)), node) for node in range(1, nodes)]
@@ -137,7 +159,7 @@ def test_nothing_is_left_when_all_is_taken_back():
 
 @pytest.mark.parametrize("middle", [1, 2, 3])
 def test_a_subscription_that_crosses_an_unadvertisement_is_taken_back_for_good(middle):
-    """It arrives when a newer advertisement is there to welcome it, of which its origin has not heard yet."""
+    """The subscription arrives when a newer advertisement fits it, of which its origin has not heard yet."""
     nodes, links = middle + 1, [(node, node + 1) for node in range(middle)]
     world = BrokerWorld(nodes, links)
     first = world.advertise(0)

@@ -38,7 +38,7 @@ def entry(count, hops, rate=0.0, origins=1, way=Way.TREE):
 
 
 class Wire(BrokerWorld):
-    """Also keeps what is sent, after `listen`."""
+    """A wire that also keeps what is sent, after `listen`."""
 
     def listen(self):
         self.sent, count = [], self.ledger.sent
@@ -544,7 +544,7 @@ def test_parameters_out_of_range_are_errors(wrong):
 
 
 def test_every_way_serves_the_same_subscriptions():
-    """Also an example of what the ways cost: 60 publications to 12 brokers in a tree."""
+    """An example of what the ways cost, too: 60 publications to 12 brokers in a tree."""
     links = [((node - 1) // 2, node) for node in range(1, 13)]
     costs = {}
     for way in Way:

@@ -33,16 +33,23 @@ def peers(seed, count, first=1):
     }
 
 
-@given(TOPICS, TOPICS, st.lists(st.floats(0.1, 10), min_size=10, max_size=10), st.floats(0.1, 900), st.floats(0, 3))
-def test_utility_is_formula_1(own, other, rates, distance, n):
+@given(
+    TOPICS,
+    TOPICS,
+    st.lists(st.floats(0.1, 10), min_size=10, max_size=10),
+    st.floats(0.1, 900),
+    st.floats(0, 3),
+    st.sampled_from([1.0, 100.0]),
+)
+def test_utility_is_formula_1_or_a_sum_of_no_round_trip_below_the_floor(own, other, rates, distance, n, floor):
     either = sum(rates[topic] for topic in own | other)
     similarity = sum(rates[topic] for topic in own & other) / either if either else 0.0
     peer = Descriptor(1, 0, tuple(sorted(other)))
     for form, expected in (
-        ("product", similarity / max(distance, 1) ** n),
-        ("sum", similarity + max(distance, 1) ** -n),
+        ("product", similarity / max(distance, floor) ** n),
+        ("sum", similarity + max(distance, floor) ** -n),
     ):
-        utility = Utility(own, rates, lambda peer: distance, Parameters(exponent=n, utility=form))
+        utility = Utility(own, rates, lambda peer: distance, Parameters(exponent=n, utility=form, floor=floor))
         assert utility(peer) == pytest.approx(expected)
 
 
@@ -209,7 +216,7 @@ def test_draws_depend_on_all_that_they_are_for():
 
 
 def test_small_world_distances_are_harmonic():
-    """Their logarithms are uniform: between that of the mean gap, half the span, and that of half the ring."""
+    """Logarithms of distances are uniform between that of the mean gap, half the span, and that of half the ring."""
     parameters, span = Parameters(small_world=1), RING >> 9
     units = [small_world_units(1, v, parameters)[0] for v in range(2000)]
     spans = [small_world_target(5, unit, span) - 5 for unit in units]

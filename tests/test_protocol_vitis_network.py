@@ -69,7 +69,7 @@ class Network(RuleBasedStateMachine):
         self.unsettled = SETTLED
 
     def restart(self, node):
-        """It remembers nothing but what it wants."""
+        """Start a node again, which remembers nothing but its interest."""
         self.nodes[node] = self.new_world()[1][node]
         self.world.restart(node, self.nodes[node])
         self.failed.discard(node)

@@ -297,13 +297,20 @@ def test_gossip_that_waits_at_overloaded_brokers_is_what_it_was_when_it_was_sent
     assert mean["unpopular_latency_90"] == pytest.approx(percentile(latencies, 0.9), rel=0.1)
 
 
-def gossiped(parents, subscribers, publications, **parameters):
+def gossiped(parents, subscribers, publications, seed=1, **parameters):
     """A publication a second, which is a round, from broker 0 to subscribers that want everything."""
     _, workload = chain(publications, 1000.0, len(subscribers))
     workload = beside_a_better_one(replace(workload, subscribers=np.array(subscribers, np.int32)))
     tree = BrokerTree(np.array(parents, np.int32), np.full((len(parents), len(parents)), 5.0))
     rule = replace(PARAMETERS, capacity=1.0, phi=0.5, **parameters)
-    return simulate(stage_of(tree, workload), Way.GOSSIP, rule, FREE, seed=1)
+    return simulate(stage_of(tree, workload), Way.GOSSIP, rule, FREE, seed)
+
+
+def test_who_joins_is_known_before_the_issuer_s_first_round():
+    """An issuer that knew nobody would keep what it has for another round, whenever its own comes first."""
+    outcomes = [gossiped([NO_PARENT, 0], [1], publications=8, seed=seed, round=10_000.0) for seed in range(20)]
+    assert {outcome.unpopular_deliveries for outcome in outcomes} == {6}
+    assert max(outcome.unpopular_latency for outcome in outcomes) <= 10_000.0 + 5.0
 
 
 def test_brokers_that_only_lie_between_do_not_gossip():

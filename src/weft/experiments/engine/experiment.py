@@ -32,7 +32,7 @@ class Run(Protocol):
         """Seconds on one core, about: the longest batches start first, and the time left is estimated by it."""
 
     def measure(self) -> dict[str, Any]:
-        """Its figures, as JSON can hold them."""
+        """Figures of the run, as JSON can hold them."""
 
 
 @dataclass(frozen=True)

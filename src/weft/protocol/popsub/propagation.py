@@ -101,5 +101,5 @@ class Propagation:
         return Send(link, Subscribe(route.subscription, route.origin, route.hops + 1))
 
     def _take_back(self, route: Route) -> list[Effect]:
-        """Wherever it went: it may have crossed an unadvertisement, and be welcome to a newer advertisement."""
+        """Take it back wherever it went: it may have crossed an unadvertisement, and fit a newer advertisement."""
         return [Send(link, Unsubscribe(route.subscription.number)) for link in sorted(route.sent & self.links)]
