@@ -1,6 +1,7 @@
 """The commands as a user runs them: results on stdout, one sentence for a mistake, nothing half-written."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from weft.cli.generate import generate
 from weft.cli.output import print_result
 from weft.model.latency import placed_latency
 from weft.overlays.catalog import BUILDERS
+from weft.sim import catalog
 from weft.sim.catalog import ROUTERS
 from weft.workloads.catalog import MAKERS
 
@@ -406,6 +408,8 @@ MISTAKES = {
         "--exponent",
     ),
     "an unknown workload": (["generate", "pareto", "--nodes", "5", "--out", "o"], "'pareto' is not one of"),
+    "an unknown router": (["evaluate", "i", "chord", "--router", "gossip"], "choose one of po, pal"),
+    "an unknown router of a run": (["run", "i", "--router", "gossip", "--out", "o"], "choose one of po, pal"),
     "an empty sample": (["sample", "i", "--nodes", "0", "--out", "o"], "at least one node"),
     "a sample of more than all": (["sample", "i", "--nodes", "99", "--out", "o"], "has only 30 nodes"),
     "closure without users": (["sample", "i", "--nodes", "5", "--method", "closure", "--out", "o"], "social"),
@@ -524,10 +528,21 @@ def test_every_command_has_help_with_an_example(run: Run) -> None:
 
 
 def test_the_commands_know_all_names() -> None:
-    """They are written out there, so that `weft --help` loads no kernels."""
-    for option, known in ((options.OverlayName, BUILDERS), (options.RouterName, ROUTERS)):
-        assert get_args(get_args(option)[0]) == tuple(known)
+    """Names are written out in the commands, so that `weft --help` loads no kernels."""
+    assert get_args(get_args(options.OverlayName)[0]) == tuple(BUILDERS)
+    assert re.findall(r"\w+", options.ROUTERS.replace(" or ", ", ")) == list(ROUTERS)
     assert get_args(get_args(signature(generate).parameters["workload"].annotation)[0]) == tuple(MAKERS)
+
+
+def test_a_row_of_the_catalog_is_a_router_of_the_commands(
+    run: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setitem(catalog.ROUTERS, "other", ROUTERS["pie"])  # type: ignore[arg-type]
+    evaluated = [run("evaluate", "i", "chord", "--router", name, "--json").json for name in ("pie", "other")]
+    assert {**evaluated[0], "router": "other", "seconds": 0} == {**evaluated[1], "seconds": 0}
+    travelled = [run("tree", "i", "chord", 0, "--router", name, "--json").json for name in ("pie", "other")]
+    assert travelled[0]["messages"] == travelled[1]["messages"]
 
 
 def test_version(run: Run) -> None:

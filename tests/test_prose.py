@@ -16,7 +16,7 @@ NO_BEGINNING = {
     *("for", "from", "in", "inside", "into", "like", "near", "of", "off", "on", "onto", "out", "outside", "over"),
     *("past", "per", "since", "than", "through", "throughout", "till", "to", "toward", "towards", "under", "until"),
     *("up", "upon", "via", "with", "within", "without", "and", "but", "or", "so", "then", "because", "if", "while"),
-    *("who", "whom", "whose", "those", "that"),
+    *("who", "whom", "whose", "those", "that", "it", "its", "they", "their", "there", "wherever", "also"),
 }
 
 

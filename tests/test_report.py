@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from weft.model.instance import instance_from_pairs
 from weft.model.profile import profile, spread
+from weft.report import distribution
 from weft.report.figure import ccdf, shares_with_at_least
 from weft.report.page import comparison, facts, section, write_page
 from weft.report.ring import telling_topic
@@ -70,6 +72,14 @@ def test_a_distribution_has_the_share_that_is_as_large_for_every_count(counts: l
     positive = [count for count in counts if count > 0]
     assert values.tolist() == sorted(set(positive))
     assert shares.tolist() == pytest.approx([sum(v >= value for v in positive) / len(positive) for value in values])
+
+
+def test_a_distribution_is_labelled_at_whole_values_and_with_the_shares_that_are_there() -> None:
+    counts = np.repeat(np.arange(18), [1, 1, 2, 2, 4, 8, 15, 14, 15, 12, 10, 8, 4, 1, 1, 1, 1, 1])  # 15 % at most
+    labels = re.findall(r">([\d.]+)( %)?<", distribution.spread({"ours": counts}, "hops", ""))
+    assert all(label.isdecimal() for label, sign in labels if not sign)
+    shares = [float(label) for label, sign in labels if sign]
+    assert np.diff(shares) == pytest.approx(shares[1])
 
 
 def test_a_profile_tells_both_sides() -> None:

@@ -42,7 +42,7 @@ def run_folder(folder: Path, instance: Instance, router: str = "weave") -> Path:
         if by == "weave":
             weave(instance, made).write(folder / "trees.parquet")
         results[name] = evaluate(instance, made, by, drawn, per_topic=True)
-    write_costs(folder / "evaluation.json", instance, results)
+    write_costs(folder / "evaluation.json", folder / "instance", results)
     return folder
 
 

@@ -90,6 +90,8 @@ class _Line:
             f"{figures['seconds']:.0f} s: {figures['seeds']:,} seeds, {sum(figures['faults'].values()):,} faults, "
             f"{figures['publications']:,} publications, {figures['broken']} seeds with a broken promise"
         )
+        if campaign.failed:
+            told += f" (the last is {campaign.failed[-1].seed})"
         self._next = time.monotonic() + (0.2 if self._terminal else EVERY)
         typer.echo(f"\r{told}" if self._terminal else told, err=True, nl=not self._terminal)
 

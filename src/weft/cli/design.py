@@ -6,7 +6,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
-from weft.cli.plan import told_need
+from weft.cli.plan import say_need
 from weft.errors import WeftError
 
 EXAMPLE = "weft design twitter-10k --overlay swico-sl --seed 1 --out twitter-10k-sl"
@@ -61,7 +61,7 @@ def design(
     json: o.Json = False,
 ) -> None:
     """Design an overlay for an instance."""
-    from weft.model.instance import read_instance, read_instance_meta
+    from weft.model.instance import read_instance
     from weft.model.latency import placed_latency
     from weft.model.output import claimed
     from weft.model.storage import kept_beside, scratch_folder
@@ -90,12 +90,9 @@ def design(
         progress = ConsoleProgress()
         if engine == "spark":
             from weft.pipeline.design import design as design_on_spark
-            from weft.pipeline.design import is_in_arcs
             from weft.pipeline.session import spark_session
 
-            if is_in_arcs(instance, overlay, {**options, "latency": latency}):
-                meta = read_instance_meta(instance)
-                typer.echo(told_need("design", meta["nodes"], meta["subscriptions"]), err=True)
+            say_need(instance, overlay, {**options, "latency": latency})
             with spark_session(*settings) as spark, scratch_folder(out) as scratch:
                 about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
                 made = design_on_spark(spark, instance, overlay, scratch, progress=progress, **about, **options)

@@ -25,7 +25,7 @@ def evaluate(
         Path | None, typer.Argument(metavar="OVERLAY", help="Folder of an overlay; a fleet has its own.")
     ] = None,
     router: Annotated[
-        o.Router | None, typer.Option("--router", metavar="NAME", help=f"{o.ROUTERS}. A fleet has its own.")
+        str | None, typer.Option("--router", metavar="NAME", help=f"{o.ROUTERS}. A fleet has its own.")
     ] = None,
     publications: Annotated[
         str,
@@ -49,7 +49,7 @@ def evaluate(
 ) -> None:
     """Publish over an overlay, check every delivery, and print what it cost; over a fleet, beside a plan for it."""
     from weft.fleet.fleet import is_fleet
-    from weft.model.instance import read_instance
+    from weft.model.instance import named_in, read_instance, read_name, read_names
     from weft.model.latency import latency_for
     from weft.model.output import claimed
     from weft.model.overlay import read_overlay
@@ -73,26 +73,29 @@ def evaluate(
     settings = o.spark_settings(engine, master, conf)
     file = None if publications.isdecimal() else publications
     with claimed(*o.given(topics), inputs=o.given(instance, overlay, trees, latency, file), force=force):
-        made, built = read_instance(instance), read_overlay(overlay)
-        placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
-        drawn = _publications(publications, made, seed)
         options: dict[str, Any] = {"seed": seed, "per_topic": topics is not None, "fan_out": fan_out}
         progress = ConsoleProgress()
         if engine == "spark":
             from weft.pipeline.evaluate import evaluate as evaluate_on_spark
+            from weft.pipeline.evaluate import laid_out
             from weft.pipeline.session import spark_session
 
-            with spark_session(*settings) as spark:
-                given = spark, instance, overlay, router, drawn
-                result = evaluate_on_spark(*given, latency=latency, trees=trees, progress=progress, **options)
+            with spark_session(*settings) as spark, laid_out(spark, instance, overlay, progress) as given:
+                known = given.instance if file is None else named_in(given.instance, instance)
+                drawn = _publications(publications, known, seed)
+                options |= {"latency": latency, "trees": trees, "progress": progress}
+                result = evaluate_on_spark(given, overlay, router, drawn, **options)
         else:
+            made, built = read_instance(instance), read_overlay(overlay)
+            placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+            drawn = _publications(publications, made, seed)
             woven = None if trees is None else read_trees(trees, made, built)
             with progress.step(f"Routing {len(drawn):,} publications by {router}"):
                 result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
         if topics is not None and result.topics is not None:
             with new_path(topics, force=force) as partial:
-                write_columns(partial, with_names(result.topics, made))
-    print_result(figures_of(result, made), json)
+                write_columns(partial, with_names(result.topics, read_names(instance, "topic")))
+    print_result(figures_of(result, read_name(instance, "node", result.load.most_loaded_node)), json)
 
 
 def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications":

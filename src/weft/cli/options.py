@@ -41,9 +41,9 @@ OverlayName = Annotated[
         "Topic-connected: gm, dc, dcbc, ring-per-topic. As drawn by hand: star, tree.",
     ),
 ]
-Router = Literal["po", "pal", "pie", "scribe", "iscribe", "weave"]
+# For the help only: names are looked up in the catalog of routers, which `weft --help` does not load.
 ROUTERS = "po, pal, pie, scribe, iscribe or weave"
-RouterName = Annotated[Router, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
+RouterName = Annotated[str, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
 FanOut = Annotated[
     int | None,
     typer.Option(
@@ -88,7 +88,8 @@ Engine = Annotated[
 Master = Annotated[
     str | None,
     typer.Option(
-        help="Spark master: local[*], spark://host:7077, yarn, k8s://... Default: local[*].", show_default=False
+        help="Spark master: local[*], spark://host:7077, yarn, k8s://..., sc://host. Default: local[*].",
+        show_default=False,
     ),
 ]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]

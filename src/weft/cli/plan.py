@@ -1,6 +1,7 @@
 """weft plan"""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 from weft.cli import options as o
 from weft.cli.output import print_result
 from weft.errors import WeftError
+from weft.memory import memory_at_hand
 
 EXAMPLE = "weft plan --nodes 3000000 --subscriptions 66000000 --executors 4 --cores 8"
 
@@ -35,7 +37,7 @@ def plan(
         nodes, subscriptions = meta["nodes"], meta["subscriptions"]
     if nodes is None or subscriptions is None:
         raise WeftError("Name an instance, or give --nodes and --subscriptions.")
-    own_cores, own_memory = cores or machine_cores(), machine_memory() if memory is None else memory * 1e9
+    own_cores, own_memory = cores or machine_cores(), memory_at_hand() if memory is None else memory * 1e9
     needs = [need_of(command, nodes, subscriptions) for command in COMMANDS]
     result: dict[str, Any] = {"nodes": nodes, "subscriptions": subscriptions}
     for need in needs:
@@ -54,9 +56,14 @@ def machine_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def machine_memory() -> float:
-    """Bytes of this machine's memory."""
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+def say_need(instance: Path, overlay: str, options: Mapping[str, Any]) -> None:
+    """Say what a design on Spark will need before it begins, if it is one that is divided."""
+    from weft.model.instance import read_instance_meta
+    from weft.pipeline.design import is_in_arcs
+
+    if is_in_arcs(instance, overlay, options):
+        meta = read_instance_meta(instance)
+        typer.echo(told_need("design", meta["nodes"], meta["subscriptions"]), err=True)
 
 
 def told_need(command: str, nodes: int, subscriptions: int) -> str:
@@ -64,8 +71,11 @@ def told_need(command: str, nodes: int, subscriptions: int) -> str:
     from weft.overlays.arcs.need import need_of
 
     need = need_of(command, nodes, subscriptions)
-    sentence = f"This will take about {need.seconds(machine_cores()) / 60:.0f} minutes on {machine_cores()} cores, "
-    sentence += f"{need.memory_bytes / 1e9:.0f} GB of memory and {need.disk_bytes / 1e9:.0f} GB of disk"
-    if need.memory_bytes < machine_memory():
+    minutes = round(need.seconds(machine_cores()) / 60)
+    time = f"{minutes} minutes" if minutes > 1 else "a minute"
+    sentence = f"This will take about {time} on {machine_cores()} cores, "
+    sentence += f"{need.memory_bytes / 1e9:.1f} GB of memory and {need.disk_bytes / 1e9:.1f} GB of disk"
+    if need.memory_bytes < memory_at_hand():
         return f"{sentence}."
-    return f"{sentence}: more memory than the {machine_memory() / 1e9:.0f} GB of this machine. Take a smaller --arc."
+    sentence += f": more memory than the {memory_at_hand() / 1e9:.1f} GB at hand"
+    return f"{sentence}. Take fewer cores (--master local[1]) or design with a smaller --arc."

@@ -1,5 +1,6 @@
 """weft run"""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,6 +8,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result, readable
+from weft.cli.plan import say_need
 from weft.ending import CONTINUES, remark
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def run_pipeline(
     with claimed(out, inputs=inputs, resumes=True), spark_when_needed(*settings) as session:
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
-        stages += proof_stages(session, instance, proof, out, progress)
+        before = partial(say_need, instance, proof.overlay, {"latency": proof.latency})
+        stages += proof_stages(session, instance, proof, out, progress, before)
         stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
         remark(CONTINUES)
         outcomes = []

@@ -37,7 +37,7 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
     if json:
         print_result(told, json)
         return
-    print_result({name: told[name] for name in SHOWN}, json)
+    print_result({name: None if told[name] == {} else told[name] for name in SHOWN}, json)
     typer.echo("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:

@@ -26,5 +26,5 @@ def trace(
         clients = f"  {step['clients']} clients" if step["clients"] else ""
         came = f" from {step['from']}" if step["from"] else ""
         typer.echo(f"{step['milliseconds']:9.3f} ms  {'  ' * step['hops']}{step['node']}{came}{clients}")
-    if not told["steps"]:
-        typer.echo(f"Nothing came of it: nobody but {node} may know {topic}.")
+    if not told["nodes_with_receivers"]:
+        typer.echo(f"It reached nobody who subscribes to {topic}.")

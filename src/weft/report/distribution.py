@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from weft.arrays import Floats, Int64s
 from weft.report.figure import COLOURS, STYLE, svg
@@ -25,8 +26,10 @@ def spread(series: Mapping[str, Int64s], xlabel: str, ylabel: str, *, logarithmi
         axes.set(xlabel=xlabel, ylabel=ylabel)
         if logarithmic:
             axes.set_xscale("log")
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
         axes.grid(True)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=1, fontsize="small")
         return svg(figure)

@@ -7,6 +7,7 @@ from weft.workloads.catalog import generate
 
 NODES = 120
 SEED = 1
+HEAD = 70  # of the strip, in units of its pictures
 SYSTEMS = {
     "Scribe on random fingers": ("random", "scribe"),
     "Pie on SWICO": ("swico-sl", "pie"),
@@ -24,15 +25,19 @@ better.</p>
 
 
 def example_strip() -> str:
-    """One picture of all systems."""
+    """One picture of all systems, with the caption of each in two lines above it."""
     parts = []
     for number, (name, picture, caption) in enumerate(_drawn()):
-        placed = picture.replace("<svg ", f'<svg x="{number * (SIZE + 20)}" y="50" width="{SIZE}" height="{SIZE}" ', 1)
-        middle = number * (SIZE + 20) + SIZE / 2
-        parts.append(f'<text x="{middle}" y="18">{name}</text><text x="{middle}" y="38">{caption}</text>{placed}')
+        left = number * (SIZE + 20)
+        placed = picture.replace("<svg ", f'<svg x="{left}" y="{HEAD}" width="{SIZE}" height="{SIZE}" ', 1)
+        told = caption.split(", ")
+        half = len(told) // 2
+        above = [name, f"{', '.join(told[:half])},", ", ".join(told[half:])]
+        parts += [f'<text x="{left + SIZE / 2}" y="{18 + 20 * row}">{line}</text>' for row, line in enumerate(above)]
+        parts.append(placed)
     width = len(SYSTEMS) * (SIZE + 20) - 20
     style = 'font-family="sans-serif" font-size="14" text-anchor="middle" fill="#7d7d7d"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {SIZE + 50}" {style}>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {SIZE + HEAD}" {style}>'
     return f"{head}{''.join(parts)}</svg>\n"
 
 

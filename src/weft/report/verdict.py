@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from weft.report.words import system
+from weft.report.words import OVERLAYS
+from weft.sim.catalog import routing
 
 Sign = Literal["gain", "price", "same"]
 
@@ -53,7 +54,12 @@ def verdict(
         _busiest(int(ours["load"]["sent"]["maximum"]), int(theirs["load"]["sent"]["maximum"])),
         _connections(connections[0], connections[1]),
     ]
-    return Verdict(system(ours), system(theirs), findings, _proof(ours["publications"], ours["deliveries"]))
+    return Verdict(_system(ours), _system(theirs), findings, _proof(ours["publications"], ours["deliveries"]))
+
+
+def _system(evaluation: Mapping[str, Any]) -> str:
+    """The router and the overlay of an evaluation, in plain words."""
+    return f"{routing(evaluation['router']).words} on {OVERLAYS[evaluation['overlay']]}"
 
 
 def _proof(publications: int, deliveries: int) -> str:

@@ -1,7 +1,4 @@
-"""Overlays, routers and figures in words for somebody who has read no paper."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Overlays and figures in words for somebody who has read no paper."""
 
 OVERLAYS = {
     "chord": "fingers at powers of two (Chord)",
@@ -17,16 +14,6 @@ OVERLAYS = {
     "ring-per-topic": "a ring of links for each topic",
     "star": "a hub that all brokers are linked to",
     "tree": "a tree of bridged brokers",
-    "full-mesh": "links between any two brokers",
-}
-ROUTERS = {
-    "po": "a message for each range of the ring (Po)",
-    "pal": "a message for each half of the ring (Pal)",
-    "pie": "a message for each half of the ring where a link leads there (Pie)",
-    "scribe": "a meeting broker for each topic (Scribe)",
-    "iscribe": "a meeting broker for each topic, from the root (iScribe)",
-    "direct": "a copy from the issuer to each subscriber",
-    "weave": "a tree of links for each topic (Weave)",
 }
 
 # What a figure means, where its name is a term of the field.
@@ -41,9 +28,3 @@ TERMS = {
     "in_degree": "links that others opened to it",
     "topic_diameter": "hops between the two subscribers of a topic that are farthest apart",
 }
-
-
-def system(evaluation: Mapping[str, Any]) -> str:
-    """The router and the overlay of an evaluation, in plain words."""
-    router, overlay = evaluation["router"], evaluation["overlay"]
-    return f"{ROUTERS.get(router, router)} on {OVERLAYS.get(overlay, overlay)}"
