@@ -2,7 +2,7 @@
 
 python benchmarks/scale.py --scratch /big/disk                # 10,000 to 300,000 nodes, beside the undivided greedy
 python benchmarks/scale.py --scratch /big/disk --nodes 1000000 --write          # its needs go to measurements.csv
-python benchmarks/scale.py --scratch /big/disk --nodes 3000000 --no-evaluate --write
+python benchmarks/scale.py --scratch /big/disk --nodes 3000000 --commands design weave --write
 python benchmarks/scale.py --scratch /big/disk --nodes 100000 --workers 1 2     # of a cluster, with the same two cores
 python benchmarks/scale.py --plot docs/figures/scale.svg                        # cost against size, from that file
 """
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--arc", type=int, default=8192)
     parser.add_argument("--publications", type=int, default=100_000)
     parser.add_argument("--exact", action=argparse.BooleanOptionalAction, default=None, help="the undivided greedy too")
-    parser.add_argument("--evaluate", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--commands", nargs="*", choices=need.COMMANDS, default=need.COMMANDS, help="some of them only")
     parser.add_argument("--write", action="store_true", help="to measurements.csv, by which weft plan goes")
     parser.add_argument("--workers", type=int, nargs="*", help="a design on clusters of so many, and nothing else")
     parser.add_argument("--plot", type=Path, help="draw measurements.csv, and nothing else")
@@ -75,7 +75,9 @@ def main() -> None:
         return
     print("| nodes | command | time | task seconds | longest task | all memory | disk | TcoSuppR | overhead | path |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    print_cores({nodes: one_size(nodes, options) for nodes in options.nodes})
+    designs = {nodes: one_size(nodes, options) for nodes in options.nodes}
+    if "design" in options.commands:
+        print_cores(designs)
 
 
 def on_clusters(options: argparse.Namespace) -> None:
@@ -118,31 +120,29 @@ def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, 
     instance = instance_of(nodes, scratch)
     subscriptions = json.loads((instance / "meta.json").read_text())["subscriptions"]
     exact = options.exact if options.exact is not None else nodes <= EXACT_UP_TO
-    rows = []
+    rows, divided = [], (0.0, {})
     for name, arc in (("divided", options.arc), *((("exact", 0),) if exact else ())):
         overlay, trees = scratch / f"{name}-{nodes}", scratch / f"{name}-{nodes}-trees.parquet"
-        engine = ("--engine", "spark", "--master", MASTER) if arc else ("--engine", "local")
-        shutil.rmtree(kept_beside(overlay), ignore_errors=True)  # a run that was killed would go on
-        how = ("--overlay", "swico-even", "--arc", arc, "--force", "--out", overlay)
-        design = run(scratch, "design", instance, *how, *engine)
-        meta = json.loads((overlay / "meta.json").read_text())
-        times = [seconds for step in meta.get("task_seconds", {}).values() for seconds in step]
-        tasks = sum(times), max(times, default=0.0)
-        rows.append(
-            report(nodes, subscriptions, f"{name} design", design, *tasks, tco=design.result["tco_support_ratio"])
-        )
-        if arc:
-            divided = design.seconds, meta.get("task_seconds", {})
-        woven = run(
-            scratch, "weave", instance, overlay, "--out", trees, "--force", "--engine", "spark", "--master", MASTER
-        )
-        tasks = woven.result["task_seconds"], woven.result["longest_task_seconds"]
-        rows.append(report(nodes, subscriptions, f"{name} weave", woven, *tasks))
-        if options.evaluate:
-            cost = run(
-                scratch, "evaluate", instance, overlay, "--router", "weave", "--trees", trees,
-                "--publications", options.publications,
-            )  # fmt: skip
+        on_spark = ("--engine", "spark", "--master", MASTER)
+        if "design" in options.commands:
+            shutil.rmtree(kept_beside(overlay), ignore_errors=True)  # a run that was killed would go on
+            engine = on_spark if arc else ("--engine", "local")
+            how = ("--overlay", "swico-even", "--arc", arc, "--force", "--out", overlay)
+            cost = run(scratch, "design", instance, *how, *engine)
+            steps = json.loads((overlay / "meta.json").read_text()).get("task_seconds", {})
+            times = [seconds for step in steps.values() for seconds in step]
+            tasks = sum(times), max(times, default=0.0)
+            tco = cost.result["tco_support_ratio"]
+            rows.append(report(nodes, subscriptions, f"{name} design", cost, *tasks, tco=tco))
+            divided = (cost.seconds, steps) if arc else divided
+        if "weave" in options.commands:
+            shutil.rmtree(kept_beside(trees), ignore_errors=True)
+            cost = run(scratch, "weave", instance, overlay, "--out", trees, "--force", *on_spark)
+            tasks = cost.result["task_seconds"], cost.result["longest_task_seconds"]
+            rows.append(report(nodes, subscriptions, f"{name} weave", cost, *tasks))
+        if "evaluate" in options.commands:
+            how = ("--router", "weave", "--trees", trees, "--publications", options.publications)
+            cost = run(scratch, "evaluate", instance, overlay, *how)
             rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, evaluation=cost.result))
     if options.write:
         write([row for row in rows if row["command"].startswith("divided ")])
