@@ -957,3 +957,56 @@ def test_what_is_for_a_member_that_has_just_left_reaches_it_where_it_is(world):
     writer.publish("t", b"hi", 1)
     world.wait(10.0)
     assert payloads(member) == [b"hi"]
+
+
+def test_what_was_owed_to_members_at_two_nodes_is_settled_when_one_of_them_is_gone_for_good(world):
+    """The publication goes to everybody once more, and not to the other node alone."""
+    members = [world.client(f"member {node}", node, clean=False) for node in (1, 2)]
+    writer = world.client("writer", 0)
+    for member in members:
+        world.subscribe(member, "$share/g/t", 1)
+    for node in world.nodes[1:]:
+        node.crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.connect(members[1], 0)
+    world.nodes[1].wipe()
+    world.nodes[1].start()
+    world.wait(2.0)
+    assert payloads(members[1]) == [b"hi"]
+    world.nodes[2].start()
+    world.settle()
+    assert len(world.nodes[0].node.debts) == 0
+
+
+def test_what_is_owed_to_a_node_that_is_gone_for_good_and_to_another_goes_to_everybody(world):
+    """A session has left the one, and the issuer was down when both were."""
+    world.add().start()
+    world.settle()
+    readers = [world.client(f"reader {node}", node, clean=False) for node in (1, 2)]
+    writer = world.client("writer", 0)
+    for reader in readers:
+        world.subscribe(reader, "t", 1)
+    for node in world.nodes[1:3]:
+        node.crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.nodes[1].start()
+    world.wait(3.0)
+    world.connect(readers[0], 3)
+    world.wait(2.0)
+    world.nodes[1].stop()
+    world.wait(2.0)
+    world.nodes[0].start()
+    world.wait(5.0)
+    assert payloads(readers[0]) == [b"hi"]
+    world.nodes[2].start()
+    world.wait(3.0)
+    world.connect(readers[1], 2)
+    world.wait(2.0)
+    assert payloads(readers[1]) == [b"hi"]
+    assert len(world.nodes[0].node.debts) == 0

@@ -208,7 +208,8 @@ class Attempts:
         if not is_new and not debt.group:
             self._offer(publication, now)
         destination = self._destinations.of(publication.topic)
-        debt.targets &= self._atlas.places.keys()  # of one that is gone for good a session may be anywhere
+        if not debt.targets <= self._atlas.places.keys():  # of one that is gone for good a session may be anywhere
+            debt.owed, debt.targets = (debt.owed | debt.targets) & self._atlas.down.keys(), set()
         message = self._begin(debt, now)
         if debt.is_sound and debt.left is None:
             debt.left = destination.groups  # all that there are; later ones have subscribed behind it
@@ -218,7 +219,8 @@ class Attempts:
             self._to_targets(debt, message)
             self._to_groups(debt, destination, now)
         else:
-            self._custody.owe(key_of(message), destination.owed)
+            self._custody.owe(key_of(message), debt.owed.union(destination.owed))
+            debt.owed = set()
             self._issuing.put_on_trees(message, destination.trees, publication.retain, now)
             for trail in destination.trails:
                 self._send_after(message, trail)
