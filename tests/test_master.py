@@ -484,7 +484,7 @@ def test_a_session_does_not_end_by_what_its_node_had_before_it_claimed_it():
     world.say(one, w.FindSession("client", 7))
     world.say(one, w.SessionEnded("client", 0))
     world.say(one, w.FindSession("client", 8))
-    assert one.told[-1] == w.SessionAt(8, 2, one.number, ((two.number, two.ring_id, True),), owned)
+    assert one.told[-1] == w.SessionAt(8, 2, two.number, ((two.number, two.ring_id, True),), owned)
     world.say(one, w.SessionEnded("client", 2))
     world.say(one, w.FindSession("client", 9))
     assert one.told[-1] == w.SessionAt(9, 3)
@@ -500,10 +500,28 @@ def test_who_has_not_heard_the_answer_to_a_claim_is_told_again():
     world.say(two, w.SessionOwned(w.Owned("client", 100, 4)))  # it has let the client in alone
     world.reconnect(two)  # without the session
     world.say(two, w.FindSession("client", 8))
-    assert two.told[-1] == w.SessionAt(8, 2, w.NOBODY, ((one.number, one.ring_id, True),), owned)
+    assert two.told[-1] == w.SessionAt(8, 2, one.number, ((one.number, one.ring_id, True),), owned)
     world.say(two, w.SessionGathered("client", one.number))
     world.say(two, w.FindSession("client", 9))
     assert two.told[-1] == w.SessionAt(9, 3, two.number, (), owned)
+
+
+def test_who_had_a_session_says_what_it_is_like_until_its_owner_does():
+    """The owner may have asked late, for a client that has gone, and not want it."""
+    world = network(3)
+    one, two, three = world.nodes.values()
+    world.say(one, w.SessionOwned(w.Owned("client", 100, 4)))
+    world.say(two, w.FindSession("client", 7))
+    changed = w.Owned("client", 100, 4, (w.Subscribed("a", 1),))
+    world.say(one, w.SessionOwned(changed, whole=False))
+    first, second, _ = places = [(node.number, node.ring_id, True) for node in (one, two, three)]
+    world.say(three, w.FindSession("client", 8))
+    assert three.told[-1] == w.SessionAt(8, 2, one.number, (second, first), changed)
+    owned = w.Owned("client", 100, 4, (w.Subscribed("b", 1),), claim=2)
+    world.say(three, w.SessionOwned(owned))
+    world.say(one, w.SessionOwned(changed))  # too late
+    world.say(two, w.FindSession("client", 9))
+    assert two.told[-1] == w.SessionAt(9, 3, three.number, (places[2], first), owned)
 
 
 def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():

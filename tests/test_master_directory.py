@@ -103,7 +103,7 @@ def test_a_node_that_is_forgotten_has_no_part_of_any_session() -> None:
     directory.own(0, Owned("d", 60, 4))
     directory.claim(1, "c")
     directory.forget(0)
-    assert directory.sessions == {"c": Session(1, Owned("c", 60, 4), (), 1)}
+    assert directory.sessions == {"c": Session(1, Owned("c", 60, 4), (), 1, 0)}
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,11 @@ def test_claims_go_on_from_the_highest_that_a_node_knows() -> None:
     assert directory.sessions["e"].claim == 8
 
 
-@given(st.integers(-1, 9), st.integers(0, 9), st.lists(st.integers(0, 9), max_size=3), st.integers(0, 9))
-def test_a_session_is_kept_as_it_was(node: int, expiry: int, rest: list[int], claim: int) -> None:
-    owned = Owned("c", expiry, 5, (Subscribed("a", 1), Subscribed("b", 2, 7)))
-    session = Session(node, owned, tuple(rest), claim)
+NUMBERS = st.integers(0, 9)
+
+
+@given(st.integers(-1, 9), NUMBERS, st.lists(NUMBERS, max_size=3), NUMBERS, NUMBERS, st.integers(-1, 9))
+def test_a_session_is_kept_as_it_was(node: int, expiry: int, rest: list[int], claim: int, told: int, by: int) -> None:
+    owned = Owned("c", expiry, 5, (Subscribed("a", 1), Subscribed("b", 2, 7)), told)
+    session = Session(node, owned, tuple(rest), claim, by)
     assert session_of("c", session_value(session)) == session

@@ -1010,3 +1010,25 @@ def test_what_is_owed_to_a_node_that_is_gone_for_good_and_to_another_goes_to_eve
     world.wait(2.0)
     assert payloads(readers[1]) == [b"hi"]
     assert len(world.nodes[0].node.debts) == 0
+
+
+@pytest.mark.parametrize("is_parted", [False, True])
+def test_a_node_that_claims_a_session_late_for_a_client_that_has_gone_changes_nothing(world, is_parted):
+    """The client subscribes where it is meanwhile, and its node is restarted."""
+    reader, writer = world.client("reader", 2, clean=False), world.client("writer", 0)
+    world.wires.delays["n1", "master"] = 1.0
+    reader.connect(world.nodes[1])
+    world.wait(0.5)
+    world.connect(reader, 2)
+    if is_parted:
+        world.part(["n1"], ["n2"])
+    world.wait(1.5)
+    world.subscribe(reader, "t", 1)
+    world.nodes[2].crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    world.nodes[2].start()
+    world.wait(4.0)
+    world.connect(reader, 2)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]

@@ -4,10 +4,10 @@ A topic of the overlay is a filter that somebody holds, under the number that ev
 may have the same number by a rare chance: they share a tree then, and receivers match names anyway. Shared filters have
 no tree and are no topics: who has members is told to all nodes.
 
-A session has one owner, the node that claimed it last, and nobody else changes what is known of it; nor does the owner
-before it has heard the answer to its claim. What other nodes
-still have of it (`rest`) is known until the owner has it on its disk: whoever claims it next, or claims it again since
-it has not heard, is told of all of them.
+A session has one owner, the node that claimed it last, which says what it is like when it has heard the answer to its
+claim. Until then who said so last (`teller`) still does: its client may be there, where the owner asked late, and wants
+it no more. Nobody else changes what is known of it. What other nodes still have of it (`rest`) is known until the owner
+has it on its disk: whoever claims it next, or claims it again since it has not heard, is told of all of them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,6 +28,12 @@ class Session:
     owned: Owned
     rest: tuple[int, ...]  # nodes that have parts of it, those who had it last first
     claim: int  # number of the claim by which its owner has it
+    teller: int  # who last said what it is like
+
+    @property
+    def place(self) -> int:
+        """The node whose part of it counts: who last said what it is like, unless the owner has that by now."""
+        return self.teller if self.teller in self.rest else self.node
 
 
 @dataclass
@@ -83,26 +89,34 @@ class Directory:
         return [client for client, session in self.sessions.items() if session.node == node]
 
     def may_change(self, node: int, client: str, claim: int) -> bool:
-        """Whether a node may say what a session is like, or that it has ended: it is its own, by its last claim."""
+        """Whether a node may say that a session has ended: it is its own, by its last claim."""
         session = self.sessions.get(client)
         return session is None or (session.node in (node, NOBODY) and session.claim <= claim)
 
-    def own(self, node: int, owned: Owned) -> None:
+    def own(self, node: int, owned: Owned) -> bool:
+        """Note what a node says that a session is like, if it may say so."""
         session = self.sessions.get(owned.client)
-        self.claims = max(self.claims, owned.claim)  # of a master that has forgotten some
-        rest = () if session is None else _without(session.rest, node)
-        self.sessions[owned.client] = Session(node, owned, rest, owned.claim)
+        if self.may_change(node, owned.client, owned.claim):
+            self.claims = max(self.claims, owned.claim)  # of a master that has forgotten some
+            rest = () if session is None else _without(session.rest, node)
+            self.sessions[owned.client] = Session(node, owned, rest, owned.claim, node)
+            return True
+        assert session is not None
+        if session.place != node or session.owned.claim != owned.claim:
+            return False
+        self.sessions[owned.client] = replace(session, owned=owned)
+        return True
 
     def claim(self, node: int, client: str) -> tuple[int, ...]:
         """Make a node the owner. Who else has parts of the session."""
         session = self.sessions.get(client)
         self.claims += 1
         if session is None:
-            self.sessions[client] = Session(node, Owned(client, 0, 4), (), self.claims)
+            self.sessions[client] = Session(node, Owned(client, 0, 4), (), self.claims, NOBODY)
             return ()
         before = (session.node,) if session.node != NOBODY else ()
         rest = _without(tuple(dict.fromkeys(before + session.rest)), node)
-        self.sessions[client] = Session(node, session.owned, rest, self.claims)
+        self.sessions[client] = Session(node, session.owned, rest, self.claims, session.teller)
         return rest
 
     def gather(self, node: int, client: str, other: int) -> None:
@@ -169,10 +183,12 @@ def session_value(session: Session) -> dict[str, Any]:
         "subscriptions": subscriptions,
         "rest": list(session.rest),
         "claim": session.claim,
+        "teller": session.teller,
+        "told": owned.claim,
     }
 
 
 def session_of(client: str, value: dict[str, Any]) -> Session:
     subscriptions = tuple(Subscribed(*row) for row in value["subscriptions"])
-    owned = Owned(client, value["expiry"], value["version"], subscriptions)
-    return Session(value["node"], owned, tuple(value.get("rest", ())), value.get("claim", 0))
+    owned = Owned(client, value["expiry"], value["version"], subscriptions, value["told"])
+    return Session(value["node"], owned, tuple(value["rest"]), value["claim"], value["teller"])

@@ -165,8 +165,6 @@ class Master:
     def _session_owned(self, node: int, frame: w.SessionOwned) -> None:
         owned = frame.session
         known = self.network.directory.sessions.get(owned.client)
-        if not self.network.directory.may_change(node, owned.client, owned.claim):
-            return  # another node has claimed it since, or this one has yet to hear that it has
         if not frame.whole and known is not None:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
             kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)
@@ -182,7 +180,7 @@ class Master:
         session = self.network.directory.sessions.get(frame.client)
         members = [self.network.roster[one] for one in self.network.claim(node, frame.client)]
         places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
-        owner, owned = (w.NOBODY, None) if session is None else (session.node, session.owned)
+        owner, owned = (w.NOBODY, None) if session is None else (session.place, session.owned)
         at = w.SessionAt(frame.token, self.network.directory.claims, owner, places, owned)
         self.network.changes.tell(node, at)
         for one in members:

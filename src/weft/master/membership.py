@@ -166,13 +166,12 @@ class Membership:
 
     def _take_sessions(self, node: int, owned: tuple[w.Owned, ...]) -> None:
         """Note the sessions of a node; one that its client has taken elsewhere meanwhile stays there."""
-        directory, here = self._network.directory, {one.client for one in owned}
-        for client in directory.clients(node):
+        here = {one.client for one in owned}
+        for client in self._network.directory.clients(node):
             if client not in here:
                 self._network.lose_session(client)
         for one in owned:
-            if directory.may_change(node, one.client, one.claim):
-                self._network.own(node, one)
+            self._network.own(node, one)
 
     def _take_up(self, node: int) -> None:
         """A node that was away for a moment goes on."""

@@ -254,8 +254,9 @@ class Network:
     # Sessions
 
     def own(self, node: int, owned: w.Owned) -> None:
-        self.directory.own(node, owned)
-        self.changes.records.add(("session", owned.client))
+        """Note what a node says that a session is like, unless another has claimed it since."""
+        if self.directory.own(node, owned):
+            self.changes.records.add(("session", owned.client))
 
     def claim(self, node: int, client: str) -> tuple[int, ...]:
         self.changes.records |= {("session", client), ("cluster", "")}

@@ -8,8 +8,8 @@ node that has taken more than its disk has says so. What comes for a client that
 waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
-wherever it waits: a session must never have two clients. One that closes while it waits leaves the session to this node
-all the same, once the master was asked: it has been given to this node then.
+wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
+session where it is: this node, its owner by then, says and fetches nothing (master/directory.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ class PendingClaim:
 
     client: str
     clean: bool
-    connection: int | None  # that waits to be let in
+    connection: int | None  # that waits to be let in; None where the client is in
     is_sent: bool = False  # the master may have been asked
     is_kept: bool = False  # in the journal: the client is in
 
@@ -107,12 +107,8 @@ class Admissions:
             self._let_in_alone(claim, now)
 
     def forget(self, connection: int) -> None:
-        """The connection is gone. The session is this node's all the same, if the master was asked for it."""
-        for token, claim in list(self._pending.items()):
-            if claim.connection == connection:
-                claim.connection = None
-                if not claim.is_sent:
-                    del self._pending[token]
+        """The connection is gone."""
+        self._pending = {token: one for token, one in self._pending.items() if one.connection != connection}
         self._guests = {client: one for client, one in self._guests.items() if one != connection}
 
     def is_to_claim(self, client: str) -> bool:
@@ -173,11 +169,10 @@ class Admissions:
 
     def turn_away(self, client: str) -> None:
         """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
-        waiting = [one for one in self._pending.values() if one.client == client and one.connection is not None]
-        for claim in waiting:
-            assert claim.connection is not None
-            self._close(claim.connection)
-            claim.connection = None
+        for token, claim in list(self._pending.items()):
+            if claim.client == client and claim.connection is not None:
+                del self._pending[token]
+                self._close(claim.connection)
         if (connection := self._guests.pop(client, None)) is not None:
             self._close(connection)
 

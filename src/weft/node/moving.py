@@ -119,7 +119,7 @@ class Moving:
         """The master has said who had the session."""
         claim = self._admissions.take_answered(news.token)
         if claim is None:
-            return
+            return  # its client has left, and is elsewhere perhaps: it stays where it is
         if claim.connection is not None:
             self._admissions.receive(claim.client, claim.connection, now)
         if claim.is_kept:
