@@ -54,9 +54,9 @@ class Sessions:
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
         assert connection.version is not None
         session.connection, connection.session = connection, session
-        if session.unsure:
-            session.doubted = frozenset(session.received)
-            session.unsure = False
+        late = (one for one, receipt in session.received.items() if session.unsure or receipt.position == LATE)
+        session.doubted |= frozenset(late)
+        session.unsure = False
         session.version, session.expiry, session.left = connection.version, expiry, None
         if session.persistent or session.recorded:  # without an expiry it will not outlive a crash either
             session.recorded = True
@@ -85,8 +85,12 @@ class Sessions:
             self.end(session, now)
 
     def _forget_late(self, session: Session) -> None:
-        """A client says again at once, when it is let in, what it has not released."""
-        for packet_id in [one for one, receipt in session.received.items() if receipt.position == LATE]:
+        """A client says again at once, when it is let in, what it has not released.
+
+        It has not said again what has come with its session since: nobody may be at the connection any more.
+        """
+        late = [one for one, receipt in session.received.items() if receipt.position == LATE]
+        for packet_id in [one for one in late if one in session.doubted]:
             del session.received[packet_id]
             self._outbox.append(ReceiptCleared(session.client, packet_id))
 

@@ -17,7 +17,8 @@ Where nothing failed no two may.
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
 
-Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves.
+Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves: each
+for the first time, for who holds a shared filter besides gets it by that too, and nothing orders the two.
 
 A will must come, as any other publication, where its client was gone in the sight of its node, and nothing failed;
 where something did, a node may say it again after a restart. What expires must come in time where nothing fails.
@@ -220,13 +221,13 @@ def _groups_of(one: Said, clients: list[Client]) -> int:
 def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client]) -> Iterator[str]:
     if len(client.connected) > 1:
         return
-    rows: dict[tuple[str, str, int, int], list[Said]] = {}
+    rows: dict[tuple[str, str, int, int], dict[bytes, Said]] = {}
     for got in client.got:
         one = said.get(got.payload)
         if one is not None and not got.retain and len(by_name[one.client].connected) == 1:
-            rows.setdefault((one.client, one.topic, one.qos, got.qos), []).append(one)
+            rows.setdefault((one.client, one.topic, one.qos, got.qos), {}).setdefault(got.payload, one)
     for row in rows.values():
-        for before, after in pairwise(row):
+        for before, after in pairwise(row.values()):
             if after.order < before.order:
                 yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}."
 
