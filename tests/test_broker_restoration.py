@@ -599,3 +599,21 @@ def test_qos_0_counts_as_given_unless_more_may_wait_elsewhere(alone: bool) -> No
     arrive(house, issued(1, 1))
     assert payloads(one.take()) == [("1", 0, False)]
     assert session.knows(issued(1).origin) is not alone
+
+
+@pytest.mark.parametrize("got", [False, True])
+def test_what_waits_there_and_was_sent_here_is_not_sent_again_as_another(got: bool) -> None:
+    """The client is not in yet. It goes on where it was here, under the identifier that it knows."""
+    there, far = node("t")
+    far.vanish()
+    arrive(there, issued(1, 2))
+    house, one = node("t")
+    arrive(house, issued(1, 2))
+    packet_id = one.take()[0].packet_id
+    if got:
+        one.say(p.Pubrec(packet_id))
+    one.vanish()
+    house.tell(e.SessionArrived(there.broker.export("c"), had=frozenset({issued(1).origin})))
+    again = enter_again(house)
+    assert again == [p.Pubrel(packet_id)] if got else payloads(again) == [("1", 2, True)]
+    assert [each.packet_id for each in again] == [packet_id]

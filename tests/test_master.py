@@ -524,6 +524,23 @@ def test_who_had_a_session_says_what_it_is_like_until_its_owner_does():
     assert two.told[-1] == w.SessionAt(9, 3, three.number, (places[2], first), owned)
 
 
+def test_what_counts_of_a_session_is_where_its_client_was_let_in():
+    """Though its node, which was without the master, has not heard yet that it owns the session."""
+    world = network(3)
+    one, two, three = world.nodes.values()
+    owned = w.Owned("client", 100, 4)
+    world.say(one, w.SessionOwned(owned))
+    world.say(two, w.FindSession("client", 7, is_in=True))
+    world.say(three, w.FindSession("client", 8))
+    first, second = ((node.number, node.ring_id, True) for node in (one, two))
+    assert three.told[-1] == w.SessionAt(8, 2, two.number, (second, first), owned)
+    changed = w.Owned("client", 100, 4, (w.Subscribed("a", 1),), claim=1)
+    world.say(two, w.SessionOwned(changed))
+    world.say(one, w.SessionOwned(owned))
+    world.say(one, w.FindSession("client", 9))
+    assert one.told[-1].session == changed
+
+
 def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():
     """The client came while the master was gone; so did the owner."""
     world = network(2)

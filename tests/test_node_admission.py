@@ -111,7 +111,7 @@ def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claime
     assert Hold(11) not in around.outbox.flush()
     assert around.kept == [Fetching("c", NOBODY, 0, ())] * kept
     around.admissions.join()
-    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, is_in=True))]
 
 
 def test_a_node_that_has_never_joined_lets_clients_wait_for_a_moment() -> None:
@@ -146,7 +146,7 @@ def test_a_session_that_was_asked_for_stays_where_it_is_when_its_client_has_gone
 def test_a_session_of_a_client_that_is_in_is_claimed(around: Surroundings) -> None:
     around.admissions.ask_for("c")
     assert around.kept == [Fetching("c", NOBODY, 0, ())]
-    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, is_in=True))]
     early = Surroundings(joined=False)
     early.admissions.ask_for("c")
     assert early.outbox.flush() == []

@@ -68,8 +68,8 @@ class Restoration:
                 self._await_return(session, now)
             else:
                 self._merge_subscriptions(session, kept, event.known)
-                waiting = {one.publication.origin for one in kept.deliveries.values()} if is_late else set()
-                self._give_way(session, event.had - waiting)
+                waiting = (one for one in kept.deliveries.values() if is_late or not one.packet_id)
+                self._give_way(session, event.had - {one.publication.origin for one in waiting})
                 self._merge(session, kept, event.had, is_late)
             if not is_late:
                 session.received |= kept.receipts(self._outbox.position)

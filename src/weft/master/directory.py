@@ -5,9 +5,10 @@ may have the same number by a rare chance: they share a tree then, and receivers
 no tree and are no topics: who has members is told to all nodes.
 
 A session has one owner, the node that claimed it last, which says what it is like when it has heard the answer to its
-claim. Until then who said so last (`teller`) still does: its client may be there, where the owner asked late, and wants
-it no more. Nobody else changes what is known of it. What other nodes still have of it (`rest`) is known until the owner
-has it on its disk: whoever claims it next, or claims it again since it has not heard, is told of all of them.
+claim. Until then who had it before (`teller`) still does, unless the client has been let in by the owner: it may be
+there, for a claim may come late, when who made it wants it no more. Nobody else changes what is known of it. What other
+nodes still have of it (`rest`) is known until the owner has it on its disk: whoever claims it next, or claims it again
+since it has not heard, is told of all of them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,11 +29,11 @@ class Session:
     owned: Owned
     rest: tuple[int, ...]  # nodes that have parts of it, those who had it last first
     claim: int  # number of the claim by which its owner has it
-    teller: int  # who last said what it is like
+    teller: int  # who last had its client, and says what it is like
 
     @property
     def place(self) -> int:
-        """The node whose part of it counts: who last said what it is like, unless the owner has that by now."""
+        """The node whose part of it counts: who last had its client, unless the owner has that by now."""
         return self.teller if self.teller in self.rest else self.node
 
 
@@ -102,13 +103,13 @@ class Directory:
             self.sessions[owned.client] = Session(node, owned, rest, owned.claim, node)
             return True
         assert session is not None
-        if session.place != node or session.owned.claim != owned.claim:
+        if session.place != node or owned.claim < session.owned.claim:
             return False
         self.sessions[owned.client] = replace(session, owned=owned)
         return True
 
-    def claim(self, node: int, client: str) -> tuple[int, ...]:
-        """Make a node the owner. Who else has parts of the session."""
+    def claim(self, node: int, client: str, is_in: bool = False) -> tuple[int, ...]:
+        """Make a node the owner, where its client may have been let in. Who else has parts of the session."""
         session = self.sessions.get(client)
         self.claims += 1
         if session is None:
@@ -116,7 +117,7 @@ class Directory:
             return ()
         before = (session.node,) if session.node != NOBODY else ()
         rest = _without(tuple(dict.fromkeys(before + session.rest)), node)
-        self.sessions[client] = Session(node, session.owned, rest, self.claims, session.teller)
+        self.sessions[client] = Session(node, session.owned, rest, self.claims, node if is_in else session.teller)
         return rest
 
     def gather(self, node: int, client: str, other: int) -> None:

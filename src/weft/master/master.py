@@ -178,7 +178,7 @@ class Master:
     def _find_session(self, node: int, frame: w.FindSession) -> None:
         """The asker owns it from now on."""
         session = self.network.directory.sessions.get(frame.client)
-        members = [self.network.roster[one] for one in self.network.claim(node, frame.client)]
+        members = [self.network.roster[one] for one in self.network.claim(node, frame.client, frame.is_in)]
         places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
         owner, owned = (w.NOBODY, None) if session is None else (session.place, session.owned)
         at = w.SessionAt(frame.token, self.network.directory.claims, owner, places, owned)

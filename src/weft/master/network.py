@@ -258,9 +258,9 @@ class Network:
         if self.directory.own(node, owned):
             self.changes.records.add(("session", owned.client))
 
-    def claim(self, node: int, client: str) -> tuple[int, ...]:
+    def claim(self, node: int, client: str, is_in: bool) -> tuple[int, ...]:
         self.changes.records |= {("session", client), ("cluster", "")}
-        return self.directory.claim(node, client)
+        return self.directory.claim(node, client, is_in)
 
     def gather(self, node: int, client: str, other: int) -> None:
         self.changes.records.add(("session", client))

@@ -136,7 +136,7 @@ class Admissions:
 
     def _ask(self, token: int, claim: PendingClaim) -> None:
         claim.is_sent = True
-        self._outbox.tell(MASTER, FindSession(claim.client, token))
+        self._outbox.tell(MASTER, FindSession(claim.client, token, is_in=claim.connection is None))
 
     def _note_alone(self, client: str) -> int:
         """The token under which the master is to be asked for a client that is in."""

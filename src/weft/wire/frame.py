@@ -171,6 +171,7 @@ class FindSession(Frame):
 
     client: str
     token: int  # comes back in the answer
+    is_in: bool = False  # the client has been let in before: what the asker has of the session counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +365,7 @@ class SessionAt(Frame):
 
     token: int  # of FindSession
     claim: int  # counts up: of two that claim a session, the one with the higher number has it
-    owner: int = NOBODY  # whose part of it counts: who last told what it is like; the asker perhaps
+    owner: int = NOBODY  # whose part of it counts: who last had its client; the asker perhaps
     places: tuple[tuple[int, int, bool], ...] = ()  # nodes, their places on the ring, whether they are up
     session: Owned | None = None  # as the directory has it; None where the client is new to the network
 

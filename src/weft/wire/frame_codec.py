@@ -150,7 +150,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
     13: _frame(w.SessionEnded, TEXT, NUMBER),
     14: _frame(w.FindWay, TEXT),
-    15: _frame(w.FindSession, TEXT, NUMBER),
+    15: _frame(w.FindSession, TEXT, NUMBER, FLAG),
     16: _frame(w.LinkLost, COUNT),
     17: _frame(w.LinkMade, COUNT, REAL),
     18: _frame(
