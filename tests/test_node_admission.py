@@ -204,6 +204,7 @@ def test_a_client_does_not_wait_for_ever_for_its_session_and_what_comes_for_it_w
     session = around.sessions["c"] = SimpleNamespace(persistent=True, gathering=False, connection=None)
     around.fetch("c", 4)
     around.admissions.receive("c", 11, 0.0)
+    around.admissions.go_on_later("c", 0.0)  # and waits since the session was claimed
     around.deadlines.run(4.9)
     assert around.happened == []
     around.deadlines.run(5.0)

@@ -67,6 +67,7 @@ class Admissions:
         self._has_joined = False  # since this node started
         self._pending: dict[int, PendingClaim] = {}  # by token
         self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
+        self._waits: dict[str, int] = {}  # by client: which wait of what comes for it is the last, until that ends
 
     # The master is asked
 
@@ -165,7 +166,7 @@ class Admissions:
         """Let the client in, if nothing more of its session can be had at the moment."""
         if not any(fetch.node not in self._atlas.down for fetch in self._fetches.missing(client)):
             self._open_door(client, now)
-            self._happen(GatheredHere(client), now)
+            self._go_on(client, now)
 
     def turn_away(self, client: str) -> None:
         """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
@@ -205,13 +206,21 @@ class Admissions:
         A publication of QoS 2 would wait for that disk too.
         """
 
+        wait = self._waits[client] = next(self._tokens)
+
         def go_on(then: float) -> None:
+            if self._waits.get(client) != wait:
+                return  # it waits for longer by now
             if self._fetches.is_unwritten(client):
                 self.go_on_later(client, then)
             else:
-                self._happen(GatheredHere(client), then)
+                self._go_on(client, then)
 
         self._deadlines.after(self._parameters.moving, go_on, now)
+
+    def _go_on(self, client: str, now: float) -> None:
+        self._waits.pop(client, None)
+        self._happen(GatheredHere(client), now)
 
     def _open_door(self, client: str, now: float) -> None:
         connection = self._guests.pop(client, None)
