@@ -220,6 +220,18 @@ def test_a_client_does_not_wait_for_ever_for_its_session_and_what_comes_for_it_w
     assert around.happened == [Admitted(11), SessionGathered("c")]
 
 
+def test_a_client_waits_for_a_disk_that_keeps_its_node_from_asking_for_a_time(around: Surroundings) -> None:
+    around.fetch("c", 4)
+    around.fetches.open[0].unwritten = True
+    around.admissions.receive("c", 11, 0.0)
+    for now in range(30):
+        around.deadlines.run(now)
+    assert around.admitted() == []
+    for now in range(30, 33):
+        around.deadlines.run(now)
+    assert around.admitted() == [11]
+
+
 def test_nothing_waits_for_a_session_that_is_not_kept(around: Surroundings) -> None:
     session = around.sessions["c"] = SimpleNamespace(persistent=False, gathering=False, connection=None)
     around.admissions.receive("c", 11, 0.0)

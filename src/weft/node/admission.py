@@ -4,8 +4,8 @@ The master is asked who had the session (FindSession). With the master out of re
 let in on this node's own authority: the session is claimed when the master is back, and the journal keeps that it must
 be. A master that is there and slow is waited for: the session may have been elsewhere, and what waits here be old. When
 the answer has come the client waits as a guest for what is fetched (fetch.py), for `moving` seconds at most, unless a
-node that has taken more than its disk has says so. What comes for a client that is let in before its session is whole
-waits for the rest, for as long again.
+node that has taken more than its disk has says so, or the disk here keeps this node from asking. What comes for a client
+that is let in before its session is whole waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
@@ -149,18 +149,20 @@ class Admissions:
 
     def receive(self, client: str, connection: int, now: float) -> None:
         """A client may have to wait for its session, but not for ever."""
-
-        def lose_patience(then: float) -> None:
-            if self._guests.get(client) != connection:
-                return
-            if any(fetch.awaited > then for fetch in self._fetches.of(client)):
-                self._deadlines.after(self._parameters.patience, lose_patience, then)
-            else:
-                self._hold_back(client, then)
-                self._open_door(client, then)
-
         self._guests[client] = connection
-        self._deadlines.after(self._parameters.moving, lose_patience, now)
+        left = MOST - self._parameters.moving
+        self._deadlines.after(self._parameters.moving, lambda then: self._wait_on(client, connection, left, then), now)
+
+    def _wait_on(self, client: str, connection: int, left: float, now: float) -> None:
+        """Let a client in, unless who has its session cannot give it yet, or could not be asked; that for a time."""
+        if self._guests.get(client) != connection:
+            return
+        step, is_unasked = self._parameters.patience, self._fetches.is_unwritten(client)
+        if any(fetch.awaited > now for fetch in self._fetches.of(client)) or (is_unasked and left > 0):
+            self._deadlines.after(step, lambda then: self._wait_on(client, connection, left - step, then), now)
+        else:
+            self._hold_back(client, now)
+            self._open_door(client, now)
 
     def welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""
