@@ -62,6 +62,7 @@ TAUGHT_BESIDES = {
     13428: "a client that gets everything twice, by a shared subscription too",
     15906: "what was sent where the client is, and waits where it was",
     18748: "an identifier that comes to a connection that nobody is at",
+    20699: "what expires, said again by a client that was away for longer",
     20701: "a disk that is too full to ask for the session of a client that says something again",
 }
 

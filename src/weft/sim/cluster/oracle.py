@@ -21,7 +21,8 @@ Of one publisher, on one topic and with one QoS, publications come in order whil
 for the first time, for who holds a shared filter besides gets it by that too, and nothing orders the two.
 
 A will must come, as any other publication, where its client was gone in the sight of its node, and nothing failed;
-where something did, a node may say it again after a restart. What expires must come in time where nothing fails.
+where something did, a node may say it again after a restart. What expires must come in time where nothing fails; said
+again, it has its time again.
 """
 
 from collections import Counter
@@ -117,7 +118,7 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
 
 def _had_expired(one: Said, at: float, terms: Terms) -> bool:
     is_late = one.life is not None and one.at + one.life + terms.travel < at
-    return is_late and not terms.apart and terms.is_calm(one.at, at)
+    return is_late and not one.repeated and not terms.apart and terms.is_calm(one.at, at)
 
 
 def _may_come(will: Said, terms: Terms) -> bool:
