@@ -31,6 +31,9 @@ class FakeFetches:
     def is_unwritten(self, client: str) -> bool:
         return any(one.unwritten for one in self.of(client))
 
+    def is_unasked(self, client: str) -> bool:
+        return any(one.unasked for one in self.of(client))
+
     def note_client(self, client: str) -> None:
         self.noted.append(client)
 
@@ -52,7 +55,7 @@ class Surroundings:
             self.admissions.join()
 
     def fetch(self, client: str, node: int, awaited: float = 0.0) -> None:
-        self.fetches.open.append(SimpleNamespace(client=client, node=node, awaited=awaited, unwritten=False))
+        self.fetches.open.append(SimpleNamespace(client=client, node=node, awaited=awaited, unwritten=False, unasked=False))
 
     def admitted(self) -> list[int]:
         return [event.connection for event in self.happened if isinstance(event, Admitted)]
@@ -220,15 +223,25 @@ def test_a_client_does_not_wait_for_ever_for_its_session_and_what_comes_for_it_w
     assert around.happened == [Admitted(11), SessionGathered("c")]
 
 
-def test_a_client_waits_for_a_disk_that_keeps_its_node_from_asking_for_a_time(around: Surroundings) -> None:
+@pytest.mark.parametrize("what", ["unwritten", "unasked"])
+def test_a_client_waits_for_what_keeps_its_node_from_asking_for_a_time(around: Surroundings, what: str) -> None:
     around.fetch("c", 4)
-    around.fetches.open[0].unwritten = True
+    setattr(around.fetches.open[0], what, True)
     around.admissions.receive("c", 11, 0.0)
     for now in range(30):
         around.deadlines.run(now)
     assert around.admitted() == []
     for now in range(30, 33):
         around.deadlines.run(now)
+    assert around.admitted() == [11]
+
+
+def test_a_client_does_not_wait_for_a_master_that_has_gone_to_put_its_filters_in_place(around: Surroundings) -> None:
+    around.fetch("c", 4)
+    around.fetches.open[0].unasked = True
+    around.admissions.receive("c", 11, 0.0)
+    around.atlas.up.discard(MASTER)
+    around.deadlines.run(5.0)
     assert around.admitted() == [11]
 
 

@@ -141,12 +141,19 @@ def test_what_waits_at_a_node_that_is_removed_is_lost(around: Surroundings) -> N
     assert around.kept[-1] == Fetched("c", 4)
 
 
-def test_only_those_that_were_not_asked_for_are_asked_for_first(around: Surroundings) -> None:
+def test_nobody_is_asked_before_filters_are_in_place(around: Surroundings) -> None:
     fetches = [around.begin(4), around.begin(5)]
-    around.fetches.ask(fetches[0], 0.0)
-    around.sent.clear()
-    around.fetches.ask_first(fetches, 0.0)
+    for fetch in fetches:
+        fetch.is_held_up = True
+    around.fetches.end(fetches[0])
+    around.fetches.come_back(5, 0.0)
+    around.fetches.retry(0.0)
+    assert around.sent == []
+    assert around.fetches.is_unasked("c")
+    around.fetches.put_in_place(fetches, 1.0)
     assert [node for node, _, _ in around.sent] == [5]
+    assert not around.fetches.is_unasked("c")
+    assert fetches[1].awaited > 1.0
 
 
 def test_a_session_that_has_ended_here_ends_wherever_more_of_it_waits(around: Surroundings) -> None:

@@ -1032,3 +1032,33 @@ def test_a_node_that_claims_a_session_late_for_a_client_that_has_gone_changes_no
     world.connect(reader, 2)
     world.wait(2.0 + 5.0 * is_parted)  # what comes for it waits for its session
     assert payloads(reader) == [b"hi"]
+
+
+def test_a_session_is_asked_for_when_its_filters_are_in_place(world):
+    """Its node gives them up then: if nobody else held them by that time, what is published would reach nobody."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    world.wait(1.0)
+    world.wires.delays["n0", "master"] = 2.0
+    reader.connect(world.nodes[0])
+    for number in range(12):
+        writer.publish("t", b"%d" % number, 1)
+        world.wait(0.5)
+    world.wait(5.0)
+    assert sorted(payloads(reader), key=int) == [b"%d" % number for number in range(12)]
+
+
+def test_a_node_is_told_that_a_session_is_anothers_until_it_is_asked_for_it(world):
+    """The first word of it may be lost, and the master's be slow."""
+    reader = world.client("reader", 1, clean=False)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    world.wires.delays["n0", "master"] = 2.0
+    reader.connect(world.nodes[0])
+    world.wait(2.2)  # it is claimed, and its filter is not in place
+    session = world.nodes[1].node.broker.session("reader")
+    assert session.unsure
+    session.unsure = False
+    world.wait(1.0)
+    assert session.unsure

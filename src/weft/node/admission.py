@@ -4,8 +4,8 @@ The master is asked who had the session (FindSession). With the master out of re
 let in on this node's own authority: the session is claimed when the master is back, and the journal keeps that it must
 be. A master that is there and slow is waited for: the session may have been elsewhere, and what waits here be old. When
 the answer has come the client waits as a guest for what is fetched (fetch.py), for `moving` seconds at most, unless a
-node that has taken more than its disk has says so, or the disk here keeps this node from asking. What comes for a client
-that is let in before its session is whole waits for the rest, for as long again.
+node that has taken more than its disk has says so, or this node is kept from asking, by its disk or by a slow master.
+What comes for a client that is let in before its session is whole waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
@@ -157,12 +157,17 @@ class Admissions:
         """Let a client in, unless who has its session cannot give it yet, or could not be asked; that for a time."""
         if self._guests.get(client) != connection:
             return
-        step, is_unasked = self._parameters.patience, self._fetches.is_unwritten(client)
+        step, is_unasked = self._parameters.patience, self._is_unasked(client)
         if any(fetch.awaited > now for fetch in self._fetches.of(client)) or (is_unasked and left > 0):
             self._deadlines.after(step, lambda then: self._wait_on(client, connection, left - step, then), now)
         else:
             self._hold_back(client, now)
             self._open_door(client, now)
+
+    def _is_unasked(self, client: str) -> bool:
+        """Whether its session can be asked for when the disk has room, or the master, which is there, has answered."""
+        is_held_up = MASTER in self._atlas.up and self._fetches.is_unasked(client)
+        return is_held_up or self._fetches.is_unwritten(client)
 
     def welcome(self, client: str, now: float) -> None:
         """Let the client in, if nothing more of its session can be had at the moment."""

@@ -36,6 +36,7 @@ class Fetch:
     token: int = 0  # of the last one: a node that is far away answers an earlier one
     position: int = -1  # of the journal, which is to be written up to there first
     awaited: float = 0.0  # until when the client waits for it, longer than for others
+    is_held_up: bool = False  # filters of the session are not in place here yet, which its node gives up with it
     is_taken: bool = False  # it is here, and the other node has yet to hear that
     parts: dict[int, dict[int, SessionMoved]] = field(default_factory=dict)  # by token
 
@@ -99,6 +100,10 @@ class Fetches:
         """Whether another node is yet to be asked, for the disk here does not know of it."""
         return any(one == client for one, _ in self._unwritten)
 
+    def is_unasked(self, client: str) -> bool:
+        """Whether a node that is there is yet to be asked, for the disk here, or the network, does not know of it."""
+        return any(not one.token and one.node not in self._atlas.down for one in self.missing(client))
+
     # Begun and ended
 
     def begin(
@@ -141,24 +146,27 @@ class Fetches:
 
     def ask(self, fetch: Fetch, now: float) -> None:
         """Ask for what waits at another node: it gives it away then, and this one must not forget that it comes."""
-        if self._fetches.get((fetch.client, fetch.node)) is not fetch or fetch.node in self._atlas.down:
+        is_open = self._fetches.get((fetch.client, fetch.node)) is fetch
+        if not is_open or fetch.is_held_up or fetch.node in self._atlas.down:
             return
         if fetch.position < 0:
             fetch.position = self._broker.position
         if fetch.position > self._synced:
             self._unwritten[fetch.client, fetch.node] = fetch
             return
+        if not fetch.token:
+            fetch.awaited = max(fetch.awaited, now + 2 * self._patience)
         fetch.token = next(self._tokens)
         fetch.first = fetch.first or fetch.token
         claim, is_here = self._claim_of(fetch.client), self._is_here(fetch.client)
         self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, claim, fetch.clean, is_here))
         self._look_after(fetch, now)
 
-    def ask_first(self, fetches: Iterable[Fetch], now: float) -> None:
-        """Ask for those that have not been asked for."""
+    def put_in_place(self, fetches: Iterable[Fetch], now: float) -> None:
+        """Ask for parts of a session whose filters are in place now."""
         for fetch in fetches:
-            if not fetch.token:
-                self.ask(fetch, now)
+            fetch.is_held_up = False
+            self.ask(fetch, now)
 
     def ask_again(self, fetch: Fetch, now: float) -> None:
         """Both the other node and the master may miss that it is here: the other is asked until it has nothing."""

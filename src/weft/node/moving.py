@@ -167,23 +167,40 @@ class Moving:
         known = filters_of(here) if is_in else None
         if here is not None and here.connection is None and owner != self._atlas.node:
             self._happen(SessionOutdated(claim.client), now)
-        there = []
+        fetches = []
         told = session.claim if session is not None else 0
-        for node, ring_id, is_up in places:
+        for node, ring_id, _ in places:
             before = self._fetches.get(claim.client, node)
             filters, since = known, told
             if node != owner:
                 filters, since = (OLD, 0) if before is None else (before.known, before.claim)
-            fetch = self._fetches.begin(claim.client, node, ring_id, filters, since, claim.clean)
-            if is_up:
-                there.append(fetch)
-                self._send(node, ring_id, SessionClaimed(claim.client))  # before the master's news, which may be slow
+            fetches.append(self._fetches.begin(claim.client, node, ring_id, filters, since, claim.clean))
+            fetches[-1].is_held_up = True
+        self._announce(fetches, now)
         if session is not None and not claim.clean:
             self._make(session, known, now)
             self._remember(claim.client, now)
             self._admissions.go_on_later(claim.client, now)
-        self._directory.wait(lambda then, _: self._fetches.ask_first(there, then), now)
-        self._deadlines.at(now + self._parameters.patience, lambda then: self._fetches.ask_first(there, then))
+        self._ask_in_place(fetches, now)
+
+    def _announce(self, fetches: list[Fetch], now: float) -> None:
+        """Say that a session is this node's until it can be asked for: the master's news may be slow."""
+        left = [one for one in fetches if self._fetches.get(one.client, one.node) is one and one.is_held_up]
+        for fetch in left:
+            self._send(fetch.node, fetch.ring_id, SessionClaimed(fetch.client))
+        if left:
+            self._deadlines.at(now + self._parameters.patience, lambda then: self._announce(left, then))
+
+    def _ask_in_place(self, fetches: list[Fetch], now: float) -> None:
+        """Ask for a session when its filters are in place here: its node gives them up then, and nobody may miss them."""
+
+        def ask(then: float, alone: bool) -> None:
+            if alone:
+                self._ask_in_place(fetches, then)
+            else:
+                self._fetches.put_in_place(fetches, then)
+
+        self._directory.wait(ask, now)
 
     # Other nodes
 
