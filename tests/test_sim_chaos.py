@@ -65,6 +65,7 @@ TAUGHT_BESIDES = {
     20699: "what expires, said again by a client that was away for longer",
     20701: "a disk that is too full to ask for the session of a client that says something again",
     23820: "a session is given away before its filters are in place where it goes",
+    27535: "a member of a shared subscription leaves what it was given, and its issuer gives it again",
 }
 
 

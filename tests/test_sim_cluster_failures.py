@@ -269,7 +269,7 @@ def test_what_is_retained_before_the_tree_of_all_nodes_is_whole_comes_to_all(wor
     world.wait(10.0)
     world.wires.delays["master", "n0"] = world.wires.delays["master", "n1"] = 2.0
     mend()
-    world.wait_until(lambda: len(there.node.atlas.up) == 3)
+    world.wait_until(lambda: len(there.node.atlas.up) == 2)
     assert there.node.parts.carrier.router.tables[w.EVERYBODY] == frozenset()
     writer.publish("t", b"hi", 0, retain=True)
     world.wait(8.0)

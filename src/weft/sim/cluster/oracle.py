@@ -12,7 +12,8 @@ has had.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
-Where nothing failed no two may.
+Where nothing failed no two may. Where something did, a member may get it again: one who has left before it took it hands
+it on as another publication, and its issuer may not know that anybody was given it.
 
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
@@ -112,7 +113,8 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             best[key] = max(got.qos, best.get(key, 0))
     for (payload, session), count in counts.items():
         groups = sum(is_shared(held.filter) and _may(held, said[payload], None, terms) for held in client.held)
-        if count > 1 + groups and not _may_repeat(said[payload], terms):
+        shared = groups * (1 if terms.allows(said[payload]) else 2)
+        if count > 1 + shared and not _may_repeat(said[payload], terms):
             yield f"{client.name} got {payload!r} {count} times with QoS {best[payload, session]}."
 
 

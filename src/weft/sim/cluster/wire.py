@@ -96,7 +96,7 @@ class Wire:
         self._wires = wires
         self._ends: list[End | None] = [opener, None]
         self._arrivals = [0.0, 0.0]  # at each end, when the last bytes arrive
-        self._waiting: list[deque[bytes]] = [deque(), deque()]  # for each end
+        self._waiting: list[deque[tuple[float, bytes]]] = [deque(), deque()]  # for each end, with when it is due
         self._taken = False
         self.name = ""  # for whom it may concern
 
@@ -118,9 +118,9 @@ class Wire:
         if not self.is_open or not data:
             return
         to = 1 if sender is self._ends[0] else 0
-        self._waiting[to].append(data)
         delay = self._wires.delay(self.places[1 - to], self.places[to])
         self._arrivals[to] = max(self._arrivals[to], self._wires.agenda.now + delay)
+        self._waiting[to].append((self._arrivals[to], data))
         self._wires.agenda.at(self._arrivals[to], lambda: self._arrive(to))
 
     def close(self, closer: End) -> None:
@@ -152,15 +152,19 @@ class Wire:
     def _arrive(self, to: int) -> None:
         """One piece is due; what is cut off waits."""
         end = self._ends[to]
-        if not self.is_open or not self._waiting[to] or self._is_stuck(to):
+        if not self._is_due(to):
             return
-        data = self._waiting[to].popleft()
+        _, data = self._waiting[to].popleft()
         if end is not None:
             end.received(self, data)
 
     def _drain(self, to: int) -> None:
-        while self.is_open and self._waiting[to] and not self._is_stuck(to):
+        while self._is_due(to):
             self._arrive(to)
+
+    def _is_due(self, to: int) -> bool:
+        waiting = self._waiting[to]
+        return self.is_open and bool(waiting) and waiting[0][0] <= self._wires.agenda.now and not self._is_stuck(to)
 
     def _is_stuck(self, to: int) -> bool:
         return (to == 1 and not self._taken) or self._wires.is_cut(self.places[1 - to], self.places[to])
