@@ -52,10 +52,12 @@ class Surroundings:
         if linked:
             self.atlas.up.add(MASTER)
         if joined:
-            self.admissions.join()
+            self.admissions.join(0.0)
 
     def fetch(self, client: str, node: int, awaited: float = 0.0) -> None:
-        self.fetches.open.append(SimpleNamespace(client=client, node=node, awaited=awaited, unwritten=False, unasked=False))
+        self.fetches.open.append(
+            SimpleNamespace(client=client, node=node, awaited=awaited, unwritten=False, unasked=False)
+        )
 
     def admitted(self) -> list[int]:
         return [event.connection for event in self.happened if isinstance(event, Admitted)]
@@ -71,7 +73,7 @@ def around() -> Surroundings:
 
 def test_who_comes_waits_for_the_masters_answer_and_not_for_ever(around: Surroundings) -> None:
     """What waits here may be old while the master is there, and slow."""
-    around.sessions["c"] = SimpleNamespace(alone=False, connection=None)
+    around.sessions["c"] = SimpleNamespace(alone=False, connection=None, subscriptions={"b": 1, "a": 1})
     around.admissions.connect(11, "c", False, 0.0)
     assert around.outbox.flush() == [Hold(11), Tell(MASTER, FindSession("c", 1))]
     assert around.admissions.is_here("c")
@@ -82,9 +84,20 @@ def test_who_comes_waits_for_the_masters_answer_and_not_for_ever(around: Surroun
     assert around.admitted() == [11]
     assert around.sessions["c"].alone
     assert around.outbox.flush() == [Resume(11)]
-    assert around.kept == [Fetching("c", NOBODY, 0, ())]
+    assert around.kept == [Fetching("c", NOBODY, 0, ("a", "b"))]
     assert around.admissions.records() == around.kept
     assert around.fetches.noted == ["c"]
+
+
+def test_filters_that_a_client_was_first_let_in_with_count_until_the_master_has_heard() -> None:
+    around = Surroundings(linked=False)
+    around.admissions.restore([Fetching("c", NOBODY, 0, ("a",))])
+    around.sessions["c"] = SimpleNamespace(alone=False, connection=None, subscriptions={"a": 1, "b": 1})
+    around.admissions.connect(11, "c", False, 0.0)
+    assert around.admissions.records() == [Fetching("c", NOBODY, 0, ("a",))] * 2
+    claim = around.admissions.take_answered(1)
+    assert claim is not None
+    assert claim.base == {"a"}
 
 
 def test_who_comes_before_the_node_has_found_the_master_waits_for_a_moment() -> None:
@@ -113,7 +126,7 @@ def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claime
     assert around.admitted() == [11]
     assert Hold(11) not in around.outbox.flush()
     assert around.kept == [Fetching("c", NOBODY, 0, ())] * kept
-    around.admissions.join()
+    around.admissions.join(0.0)
     assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, is_in=True))]
 
 
@@ -122,7 +135,7 @@ def test_a_node_that_has_never_joined_lets_clients_wait_for_a_moment() -> None:
     around.admissions.connect(11, "c", False, 0.0)
     assert around.outbox.flush() == [Hold(11)]
     assert around.admitted() == []
-    around.admissions.join()
+    around.admissions.join(0.0)
     assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
 
 
@@ -141,7 +154,7 @@ def test_a_session_that_was_asked_for_stays_where_it_is_when_its_client_has_gone
         around.admissions.connect(connection, client, False, 0.0)
     around.admissions.forget(11)
     around.outbox.flush()
-    around.admissions.join()
+    around.admissions.join(0.0)
     assert around.outbox.flush() == [Tell(MASTER, FindSession("d", 3))]
     assert [around.admissions.take_answered(token) is not None for token in (1, 2, 3)] == [False, False, True]
 
@@ -158,15 +171,15 @@ def test_a_session_of_a_client_that_is_in_is_claimed(around: Surroundings) -> No
 
 def test_a_node_is_about_to_claim_what_it_has_asked_for_or_whose_client_is_in() -> None:
     around = Surroundings(joined=False, linked=False)
-    around.admissions.restore(["c", "d"])
-    around.sessions["c"] = SimpleNamespace(connection=11)
+    around.admissions.restore([Fetching(client, NOBODY, 0, ()) for client in ("c", "d")])
+    around.sessions["c"] = SimpleNamespace(connection=11, persistent=False)
     around.sessions["d"] = SimpleNamespace(connection=None)
     assert around.admissions.is_to_claim("c")
     assert not around.admissions.is_to_claim("d")
     assert around.kept == [Fetched("d", NOBODY)]
     assert around.admissions.records() == [Fetching("c", NOBODY, 0, ())]
     assert not around.admissions.is_to_claim("e")
-    around.admissions.join()
+    around.admissions.join(0.0)
     around.sessions.clear()
     assert around.admissions.is_to_claim("c"), "the master was asked"
 

@@ -114,7 +114,7 @@ def test_all_tables_at_once_take_the_place_of_those_before(around: Surroundings)
         call(8, None, False, 1.0),
         call(9, frozenset({3}), False, 1.0),  # that of 7 is what it was
     ]
-    around.others.admissions.join.assert_called_once_with()
+    around.others.admissions.join.assert_called_once_with(1.0)
     assert around.outbox.flush() == [Tell(MASTER, Confirm(33))]
 
 

@@ -1035,7 +1035,7 @@ def test_a_node_that_claims_a_session_late_for_a_client_that_has_gone_changes_no
 
 
 def test_a_session_is_asked_for_when_its_filters_are_in_place(world):
-    """Its node gives them up then: if nobody else held them by that time, what is published would reach nobody."""
+    """The other node gives them up then: if nobody else held them by that time, what is published would reach nobody."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
     world.subscribe(reader, "t", 1)
     reader.drop()
@@ -1062,3 +1062,37 @@ def test_a_node_is_told_that_a_session_is_anothers_until_it_is_asked_for_it(worl
     session.unsure = False
     world.wait(1.0)
     assert session.unsure
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_a_client_gave_up_elsewhere_is_given_up_where_it_is_let_in_without_the_master(world, is_restarted):
+    """What it subscribes to and gives up there counts too, and what it held there without the master before."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
+    for filter_ in ("elsewhere", "here", "kept"):
+        world.subscribe(reader, filter_, 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.unsubscribe("elsewhere")
+    world.wait(1.0)
+    world.direction.crash()
+    world.nodes[0].start()
+    world.wait(2.0)
+    world.connect(reader, 0)
+    reader.unsubscribe("here")
+    world.subscribe(reader, "new", 1)
+    if is_restarted:
+        world.nodes[0].crash()
+        world.wait(1.0)
+        world.nodes[0].start()
+        world.wait(2.0)
+        world.connect(reader, 0)
+    world.direction.start()
+    world.wait(5.0)
+    world.settle()
+    world.wait(6.0)
+    for filter_ in ("elsewhere", "here", "kept", "new"):
+        writer.publish(filter_, filter_.encode(), 1)
+    world.wait(8.0)
+    assert sorted(payloads(reader)) == [b"kept", b"new"]
+    assert sorted(world.nodes[0].node.broker.session("reader").subscriptions) == ["kept", "new"]

@@ -125,6 +125,7 @@ class SessionArrived(Event):
     had: frozenset[Origin] = frozenset()  # publications that it was given there, and that may come here still
     known: frozenset[str] | None = None  # filters that, missing here, were given up here; None: the records' are right
     partial: bool = False  # what the client was given there is not known yet: nothing is sent until SessionGathered
+    old: frozenset[str] = frozenset()  # filters that, missing in the records, were given up there since
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Restoration:
                     self._outbox.append_encoded(record)
                 self._await_return(session, now)
             else:
+                self._give_up(session, event.old - kept.subscriptions.keys())
                 self._merge_subscriptions(session, kept, event.known)
                 waiting = (one for one in kept.deliveries.values() if is_late or not one.packet_id)
                 self._give_way(session, event.had - {one.publication.origin for one in waiting})
@@ -101,10 +102,7 @@ class Restoration:
     def _merge_subscriptions(self, session: Session, kept: Kept, known: frozenset[str] | None) -> None:
         """Subscriptions of the other node, unless the client has been here since: then what it did here counts."""
         if known is None:
-            for pattern in [one for one in session.subscriptions if one not in kept.subscriptions]:
-                self._subscriptions.remove(session, pattern)
-                self._outbox.append(Unsubscribed(session.client, pattern))
-                self._outbox.add(SessionSubscribed(session.client, pattern, None))
+            self._give_up(session, session.subscriptions.keys() - kept.subscriptions.keys())
         if known is not None and ALL in known:
             return
         for pattern, one in kept.subscriptions.items():
@@ -112,6 +110,13 @@ class Restoration:
             if (known is None and before != one) or (known is not None and before is None and pattern not in known):
                 self._subscriptions.add(session, one)
                 self._outbox.add(SessionSubscribed(session.client, pattern, one))
+
+    def _give_up(self, session: Session, patterns: Set[str]) -> None:
+        """End subscriptions that the client has given up elsewhere."""
+        for pattern in sorted(patterns & session.subscriptions.keys()):
+            self._subscriptions.remove(session, pattern)
+            self._outbox.append(Unsubscribed(session.client, pattern))
+            self._outbox.add(SessionSubscribed(session.client, pattern, None))
 
     def _give_way(self, session: Session, there: frozenset[Origin]) -> None:
         """What was under way here, and the client was given at the other node, is not sent again."""

@@ -23,7 +23,7 @@ from weft.node import record
 from weft.node.atlas import Atlas
 from weft.node.directory import MOST
 from weft.node.effect import MASTER
-from weft.node.fetch import Fetches
+from weft.node.fetch import Fetches, filters_of
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.wire.frame import NOBODY, FindSession
@@ -40,6 +40,7 @@ class PendingClaim:
     connection: int | None  # that waits to be let in; None where the client is in
     is_sent: bool = False  # the master may have been asked
     is_kept: bool = False  # in the journal: the client is in
+    base: frozenset[str] = frozenset()  # filters that it was let in with, which it may have given up elsewhere before
 
 
 class Admissions:
@@ -86,11 +87,16 @@ class Admissions:
         self._deadlines.after(self._parameters.patience, lambda then: self._lose_patience(claim, then), now)
         self._deadlines.after(MOST, lambda then: self._let_in_alone(claim, then), now)
 
-    def join(self) -> None:
-        """This node is part of the network, again perhaps: the master is asked for all who came meanwhile."""
+    def join(self, now: float) -> None:
+        """This node is part of the network, again perhaps: the master is asked for all who came meanwhile.
+
+        What comes for those who are in waits for the answer: they may have given up elsewhere what they held here.
+        """
         self._has_joined = True
         for token, claim in self._pending.items():
             self._ask(token, claim)
+            if claim.connection is None:
+                self._hold_back(claim.client, now)
 
     def ask_for(self, client: str) -> None:
         """Claim the session of a client that is in."""
@@ -139,10 +145,10 @@ class Admissions:
         claim.is_sent = True
         self._outbox.tell(MASTER, FindSession(claim.client, token, is_in=claim.connection is None))
 
-    def _note_alone(self, client: str) -> int:
+    def _note_alone(self, client: str, base: frozenset[str] = frozenset()) -> int:
         """The token under which the master is to be asked for a client that is in."""
         token = next(self._tokens)
-        self._pending[token] = PendingClaim(client, False, None, is_kept=True)
+        self._pending[token] = PendingClaim(client, False, None, is_kept=True, base=base)
         return token
 
     # Letting in
@@ -194,14 +200,19 @@ class Admissions:
             return
         connection, claim.connection = claim.connection, None
         if not claim.clean and not claim.is_kept:
-            claim.is_kept = True
-            self._keep(record.Fetching(claim.client, NOBODY, 0, ()))
+            claim.base, claim.is_kept = self._base_of(claim.client), True
+            self._keep(_record_of(claim))
         self._admit(claim.client, connection, now)
         if (session := self._broker.session(claim.client)) is not None:
             session.alone = True
 
+    def _base_of(self, client: str) -> frozenset[str]:
+        """Filters of a session whose client is let in alone: those of the first time, if the master has yet to hear."""
+        before = [one.base for one in self._pending.values() if one.client == client and one.is_kept]
+        return before[0] if before else filters_of(self._broker.session(client))
+
     def _hold_back(self, client: str, now: float) -> None:
-        """The client is let in before its session is whole: what comes for it waits for the rest, for as long again."""
+        """Let what comes for a client that is in wait for the rest of its session, as long as it has waited itself."""
         session = self._broker.session(client)
         if session is not None and session.persistent:
             session.gathering = True
@@ -245,10 +256,14 @@ class Admissions:
 
     # What outlives a crash
 
-    def restore(self, clients: Iterable[str]) -> None:
+    def restore(self, kept: Iterable[record.Fetching]) -> None:
         """Clients that were let in without the master."""
-        for client in clients:
-            self._note_alone(client)
+        for one in kept:
+            self._note_alone(one.client, frozenset(one.known or ()))
 
     def records(self) -> list[record.Record]:
-        return [record.Fetching(one.client, NOBODY, 0, ()) for one in self._pending.values() if one.is_kept]
+        return [_record_of(one) for one in self._pending.values() if one.is_kept]
+
+
+def _record_of(claim: PendingClaim) -> record.Fetching:
+    return record.Fetching(claim.client, NOBODY, 0, tuple(sorted(claim.base)))

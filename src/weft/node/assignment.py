@@ -108,7 +108,7 @@ class Assignments:
         if self._is_listed:
             self._reliance.is_informed = True
         if frame.whole:
-            self._admissions.join()
+            self._admissions.join(now)
             self._outbox.tell(MASTER, Confirm(self._reliance.lease.ask(now)))
         self._apply(frame.version, now)
 

@@ -164,7 +164,8 @@ class Moving:
         """The session is this node's, and what waits for it is at others."""
         here = self._broker.session(claim.client)
         is_in = here is not None and (claim.is_kept or not here.unsure)
-        known = filters_of(here) if is_in else None
+        known = filters_of(here) | claim.base if is_in else None
+        old = claim.base if owner != self._atlas.node else frozenset()
         if here is not None and here.connection is None and owner != self._atlas.node:
             self._happen(SessionOutdated(claim.client), now)
         fetches = []
@@ -178,7 +179,7 @@ class Moving:
             fetches[-1].is_held_up = True
         self._announce(fetches, now)
         if session is not None and not claim.clean:
-            self._make(session, known, now)
+            self._make(session, known, old, now)
             self._remember(claim.client, now)
             self._admissions.go_on_later(claim.client, now)
         self._ask_in_place(fetches, now)
@@ -352,15 +353,15 @@ class Moving:
             self._happen(SessionArrived(records, frozenset(had), known), now)
             self._keep(record.Had(client, had))
 
-    def _make(self, session: Owned, known: frozenset[str] | None, now: float) -> None:
-        """A session with the subscriptions that the master knows."""
+    def _make(self, session: Owned, known: frozenset[str] | None, old: frozenset[str], now: float) -> None:
+        """A session with the subscriptions that the master knows. Of old ones that are here these alone count."""
         opened = r.SessionOpened(session.client, session.version, session.expiry, 0)
         subscribed = [
             r.Subscribed(session.client, one.filter, one.options, one.identifier) for one in session.subscriptions
         ]
         self._memory.note_arrival(session.client, now)
         records = tuple(map(r.encode, [opened, *subscribed]))
-        self._happen(SessionArrived(records, known=known, partial=known is not None), now)
+        self._happen(SessionArrived(records, known=known, partial=known is not None, old=old), now)
         made_here = self._broker.session(session.client)
         if made_here is not None and known is None:
             made_here.unsure = True  # who comes before it is gathered waits too
@@ -383,7 +384,7 @@ class Moving:
     ) -> None:
         self._memory.restore(clients, now)
         self._trails.restore(given.values(), now)
-        self._admissions.restore(one.client for one in fetching.values() if one.node == NOBODY)
+        self._admissions.restore(one for one in fetching.values() if one.node == NOBODY)
         self._fetches.restore(one for one in fetching.values() if one.node != NOBODY)
 
     def records(self) -> list[record.Record]:

@@ -54,6 +54,7 @@ class Got:
     retain: bool
     dup: bool
     at: float
+    alone: bool = False  # its node has let it in without the master, and may not know what it did elsewhere
     properties: Properties = field(default_factory=dict, compare=False)
 
 
@@ -310,7 +311,11 @@ class Client:
         if packet.qos == 2 and packet.packet_id in self._received:
             self._answer(p.Pubrec(packet.packet_id))
             return
-        got = Got(packet.topic, packet.payload, packet.qos, packet.retain, packet.dup, self.now, packet.properties)
+        assert self.process is not None
+        alone = self.process.is_alone_with(self.name)
+        got = Got(
+            packet.topic, packet.payload, packet.qos, packet.retain, packet.dup, self.now, alone, packet.properties
+        )
         self.got.append(got)
         if packet.qos == 1:
             self._answer(p.Puback(packet.packet_id))
