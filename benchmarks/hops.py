@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--nodes", default="8,16,32,64")
     parser.add_argument("--users", type=int, default=25, help="at a node")
     size = parser.parse_args()
-    head("nodes", "links of a node", "3 log2 n", "order", "hops", "relays a delivery")
+    head("nodes", "links of a node", "3 ceil(log2 n)", "order", "hops", "relays a delivery")
     for nodes in map(int, size.nodes.split(",")):
         load = instance_load(
             generate("social", nodes=nodes * size.users, seed=1), [Address("127.0.0.1", port) for port in range(nodes)]

@@ -79,14 +79,14 @@ def relays(size: argparse.Namespace) -> None:
     the design has links and trees for it.
     """
     users = generate("social", nodes=size.users, seed=1)
-    head("router", "nodes", "topics", "links of a node", "3 log2 n", "deliveries to nodes", "relays a delivery")
+    head("router", "nodes", "topics", "links of a node", "3 ceil(log2 n)", "deliveries to nodes", "relays a delivery")
     with tempfile.TemporaryDirectory() as folder, weft_network(size.nodes, size.port, "--sync", "none") as fleet:
         load = instance_load(users, fleet.targets)
         with subscribers_of(load):
             publish(load, size)
             live, overlay = put_in_place(fleet, Path(folder))
             links = max(node["links"] for node in settled(fleet)["nodes"])
-            same = (size.nodes, live.topics, links, f"{3 * math.log2(size.nodes):.1f}")
+            same = (size.nodes, live.topics, links, 3 * math.ceil(math.log2(size.nodes)))
             delivered, share = counted(fleet, lambda: publish(load, size))
             row("Weave, live", *same, f"{delivered:,}", f"{share:.4f}")
             said = as_published(load, live, fleet)

@@ -73,8 +73,9 @@ def main() -> None:
     if options.workers:
         on_clusters(options)
         return
-    print("| nodes | command | time | task seconds | longest task | all memory | disk | TcoSuppR | overhead | path |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| nodes | overlay | command | time | task seconds | longest task ", end="")
+    print("| all memory | disk | TcoSuppR | overhead | path |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     designs = {nodes: one_size(nodes, options) for nodes in options.nodes}
     if "design" in options.commands:
         print_cores(designs)
@@ -133,31 +134,33 @@ def one_size(nodes: int, options: argparse.Namespace) -> tuple[float, dict[str, 
             times = [seconds for step in steps.values() for seconds in step]
             tasks = sum(times), max(times, default=0.0)
             tco = cost.result["tco_support_ratio"]
-            rows.append(report(nodes, subscriptions, f"{name} design", cost, *tasks, tco=tco))
+            rows.append(report(nodes, subscriptions, name, "design", cost, *tasks, tco=tco))
             divided = (cost.seconds, steps) if arc else divided
         if "weave" in options.commands:
             shutil.rmtree(kept_beside(trees), ignore_errors=True)
             cost = run(scratch, "weave", instance, overlay, "--out", trees, "--force", *on_spark)
             tasks = cost.result["task_seconds"], cost.result["longest_task_seconds"]
-            rows.append(report(nodes, subscriptions, f"{name} weave", cost, *tasks))
+            rows.append(report(nodes, subscriptions, name, "weave", cost, *tasks))
         if "evaluate" in options.commands:
             how = ("--router", "weave", "--trees", trees, "--publications", options.publications)
             cost = run(scratch, "evaluate", instance, overlay, *how)
-            rows.append(report(nodes, subscriptions, f"{name} evaluate", cost, evaluation=cost.result))
+            rows.append(report(nodes, subscriptions, name, "evaluate", cost, evaluation=cost.result))
     if options.write:
-        write([row for row in rows if row["command"].startswith("divided ")])
+        write([row for name, row in rows if name == "divided"])
     return divided
 
 
-def report(nodes, subscriptions, command, cost, spent=0.0, longest=0.0, tco=None, evaluation=None) -> dict:
+def report(
+    nodes, subscriptions, overlay, command, cost, spent=0.0, longest=0.0, tco=None, evaluation=None
+) -> tuple[str, dict]:
     overhead, path = ("", "") if evaluation is None else (relays(evaluation), f"{evaluation['average_path']:.3f}")
     print(
-        f"| {nodes:,} | {command} | {cost.seconds:.0f} s | {spent:.0f} | {longest:.1f} "
+        f"| {nodes:,} | {overlay} | {command} | {cost.seconds:.0f} s | {spent:.0f} | {longest:.1f} "
         f"| {cost.memory_bytes / 1e9:.1f} GB | {cost.disk_bytes / 1e9:.1f} GB "
         f"| {'' if tco is None else f'{tco:.4f}'} | {overhead} | {path} |",
         flush=True,
     )
-    return {
+    return overlay, {
         "command": command,
         "nodes": nodes,
         "subscriptions": subscriptions,
@@ -263,7 +266,6 @@ def used(folder: Path) -> int:
 
 def write(rows: list[dict]) -> None:
     """Put the rows in the place of those of the same command and size."""
-    rows = [{**row, "command": row["command"].removeprefix("divided ")} for row in rows]
     with MEASUREMENTS.open() as file:
         kept = [row for row in csv.DictReader(file) if not any(_same(row, new) for new in rows)]
     kept += [{name: str(row[name]) for name in COLUMNS} for row in rows]

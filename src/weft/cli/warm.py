@@ -17,7 +17,7 @@ def warm(
         int | None,
         typer.Option(min=1, help="That compile side by side. Default: one for every core.", show_default=False),
     ] = None,
-    spark: Annotated[bool, typer.Option(help="Prepare Java for Spark too: a minute, and 200 MB of disk.")] = True,
+    spark: Annotated[bool, typer.Option(help="Prepare Java for Spark too: a minute, and 210 MB of disk.")] = True,
     json: o.Json = False,
 ) -> None:
     """Compile what the common commands need, and archive Spark's classes, so that none of them has to wait for it."""
