@@ -119,15 +119,19 @@ def test_who_was_answered_is_not_let_in_alone(around: Surroundings) -> None:
     assert around.admitted() == []
 
 
+@pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize(("clean", "kept"), [(False, 1), (True, 0)])
-def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claimed_later(clean: bool, kept: int) -> None:
+def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claimed_later(
+    clean: bool, kept: int, is_there: bool
+) -> None:
     around = Surroundings(linked=False)
     around.admissions.connect(11, "c", clean, 0.0)
     assert around.admitted() == [11]
     assert Hold(11) not in around.outbox.flush()
     assert around.kept == [Fetching("c", NOBODY, 0, ())] * kept
+    around.sessions["c"] = SimpleNamespace(connection=11 if is_there else None, persistent=False)
     around.admissions.join(0.0)
-    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, is_in=True))]
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, True, is_there))]
 
 
 def test_a_node_that_has_never_joined_lets_clients_wait_for_a_moment() -> None:
@@ -160,6 +164,7 @@ def test_a_session_that_was_asked_for_stays_where_it_is_when_its_client_has_gone
 
 
 def test_a_session_of_a_client_that_is_in_is_claimed(around: Surroundings) -> None:
+    around.sessions["c"] = SimpleNamespace(connection=11)
     around.admissions.ask_for("c")
     assert around.kept == [Fetching("c", NOBODY, 0, ())]
     assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1, is_in=True))]

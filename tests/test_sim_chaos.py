@@ -66,6 +66,8 @@ TAUGHT_BESIDES = {
     20701: "a disk that is too full to ask for the session of a client that says something again",
     23820: "a session is given away before its filters are in place where it goes",
     27535: "a member of a shared subscription leaves what it was given, and its issuer gives it again",
+    31375: "what a client gave up elsewhere, where it is let in without the master",
+    34526: "a session claimed late by a node that had let its client in without the master",
 }
 
 

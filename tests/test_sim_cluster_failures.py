@@ -1035,7 +1035,7 @@ def test_a_node_that_claims_a_session_late_for_a_client_that_has_gone_changes_no
 
 
 def test_a_session_is_asked_for_when_its_filters_are_in_place(world):
-    """The other node gives them up then: if nobody else held them by that time, what is published would reach nobody."""
+    """The other node gives them up then: held by nobody else at that time, what is published would reach nobody."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
     world.subscribe(reader, "t", 1)
     reader.drop()
@@ -1096,3 +1096,18 @@ def test_what_a_client_gave_up_elsewhere_is_given_up_where_it_is_let_in_without_
     world.wait(8.0)
     assert sorted(payloads(reader)) == [b"kept", b"new"]
     assert sorted(world.nodes[0].node.broker.session("reader").subscriptions) == ["kept", "new"]
+
+
+@pytest.mark.parametrize(
+    ("is_in", "is_there", "is_claimed"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_session_is_claimed_again_where_its_client_is_from_a_node_where_it_is_not(world, is_in, is_there, is_claimed):
+    """The other node has let it in before without the master, and claims it late."""
+    reader, node = world.client("reader", 1, clean=False), world.nodes[1].node
+    if not is_in:
+        reader.drop()
+        world.wait(1.0)
+    effects = node.handle(Heard(MASTER, (w.SessionClaimed("reader", is_there),)), world.agenda.now)
+    said = [one.frame for one in effects if isinstance(one, Tell) and isinstance(one.frame, w.FindSession)]
+    assert [(one.client, one.is_in, one.is_there) for one in said] == [("reader", True, True)] * is_claimed
+    assert node.broker.session("reader").unsure is not is_in

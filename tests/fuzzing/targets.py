@@ -140,14 +140,14 @@ MASTERS_WORDS: list[w.Frame] = [
     w.Down(2, 9, ("a",)),
     w.Back(2, 9),
     w.SessionAt(1, 4, 2, ((2, 9, True),), OWNED),
-    w.SessionClaimed("client"),
+    w.SessionClaimed("client", False),
     w.InPlace(4),
 ]
 NODES_WORDS: list[w.Frame] = [
     w.Join("b", 1, 2, "127.0.0.1:1", ("127.0.0.1:2",), 0, (w.Held("a", 1, True),), (OWNED,), (1,)),
     w.Interest(1, (w.Held("a", 1, True),), ("b",)),
     w.SessionOwned(OWNED),
-    w.FindSession("client", 1, True),
+    w.FindSession("client", 1, True, False),
     w.SessionGathered("client", 2),
     w.Measured((("a", 1, 2),), ((1, 2.0),), (("x", 1),)),
     w.Traced(1, 2, 3, 4.0, 5),

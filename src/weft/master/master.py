@@ -185,7 +185,7 @@ class Master:
         self.network.changes.tell(node, at)
         for one in members:
             if one.number in self.network.woven:
-                self.network.changes.tell(one.number, w.SessionClaimed(frame.client))
+                self.network.changes.tell(one.number, w.SessionClaimed(frame.client, frame.is_there))
 
     def _session_gathered(self, node: int, frame: w.SessionGathered) -> None:
         self.network.gather(node, frame.client, frame.node)

@@ -143,7 +143,9 @@ class Admissions:
 
     def _ask(self, token: int, claim: PendingClaim) -> None:
         claim.is_sent = True
-        self._outbox.tell(MASTER, FindSession(claim.client, token, is_in=claim.connection is None))
+        is_in = claim.connection is None
+        is_there = not is_in or self._is_in(claim.client)
+        self._outbox.tell(MASTER, FindSession(claim.client, token, is_in, is_there))
 
     def _note_alone(self, client: str, base: frozenset[str] = frozenset()) -> int:
         """The token under which the master is to be asked for a client that is in."""

@@ -140,8 +140,11 @@ class Moving:
         self._admissions.welcome(claim.client, now)
 
     def note_claim(self, frame: SessionClaimed, now: float) -> None:
-        """Another node has asked the master for a session."""
-        self._doubt(frame.client)
+        """Another node has asked the master for a session. If its client is here, and not there, it is claimed again."""
+        if frame.is_there or not self._admissions.is_here(frame.client):
+            self._doubt(frame.client)
+        elif not self._admissions.is_to_claim(frame.client):
+            self._admissions.ask_for(frame.client)
 
     def lose_master(self, now: float) -> None:
         for session in self._broker.sessions():
@@ -188,7 +191,8 @@ class Moving:
         """Say that a session is this node's until it can be asked for: the master's news may be slow."""
         left = [one for one in fetches if self._fetches.get(one.client, one.node) is one and one.is_held_up]
         for fetch in left:
-            self._send(fetch.node, fetch.ring_id, SessionClaimed(fetch.client))
+            is_here = self._admissions.is_here(fetch.client)
+            self._send(fetch.node, fetch.ring_id, SessionClaimed(fetch.client, is_here))
         if left:
             self._deadlines.at(now + self._parameters.patience, lambda then: self._announce(left, then))
 

@@ -172,6 +172,7 @@ class FindSession(Frame):
     client: str
     token: int  # comes back in the answer
     is_in: bool = False  # the client has been let in before: what the asker has of the session counts
+    is_there: bool = True  # the client is at the asker; it may have left since it was let in
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +376,7 @@ class SessionClaimed(Frame):
     """Another node owns the session of a client now, and will ask for what is here."""
 
     client: str
+    is_there: bool = True  # the client is at that node
 
 
 @dataclass(frozen=True, slots=True)

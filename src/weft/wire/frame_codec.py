@@ -150,7 +150,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
     13: _frame(w.SessionEnded, TEXT, NUMBER),
     14: _frame(w.FindWay, TEXT),
-    15: _frame(w.FindSession, TEXT, NUMBER, FLAG),
+    15: _frame(w.FindSession, TEXT, NUMBER, FLAG, FLAG),
     16: _frame(w.LinkLost, COUNT),
     17: _frame(w.LinkMade, COUNT, REAL),
     18: _frame(
@@ -180,7 +180,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     43: _frame(w.Confirmed, NUMBER),
     44: _frame(w.Parted),
     45: _frame(w.Places, many(together(COUNT, NUMBER)), FLAG),
-    46: _frame(w.SessionClaimed, TEXT),
+    46: _frame(w.SessionClaimed, TEXT, FLAG),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),

@@ -12,14 +12,14 @@ has had.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
-Where nothing failed no two may. Where something did, a member may get it again: one who has left before it took it hands
+Where nothing failed no two may. Where something did, a member may get it again: one who left before it took it hands
 it on as another publication, and its issuer may not know that anybody was given it.
 
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
 
-Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves: each
-for the first time, for who holds a shared filter besides gets it by that too, and nothing orders the two.
+Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves. Who
+holds a shared filter besides gets some by that too, and nothing orders the two.
 
 A will must come, as any other publication, where its client was gone in the sight of its node, and nothing failed;
 where something did, a node may say it again after a restart. What expires must come in time where nothing fails; said
@@ -224,13 +224,15 @@ def _groups_of(one: Said, clients: list[Client]) -> int:
 def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client]) -> Iterator[str]:
     if len(client.connected) > 1:
         return
-    rows: dict[tuple[str, str, int, int], dict[bytes, Said]] = {}
+    rows: dict[tuple[str, str, int, int], list[Said]] = {}
     for got in client.got:
         one = said.get(got.payload)
-        if one is not None and not got.retain and len(by_name[one.client].connected) == 1:
-            rows.setdefault((one.client, one.topic, one.qos, got.qos), {}).setdefault(got.payload, one)
+        if one is None or got.retain or len(by_name[one.client].connected) > 1:
+            continue
+        if len({is_shared(held.filter) for held in client.held if _matches(held, one)}) == 1:
+            rows.setdefault((one.client, one.topic, one.qos, got.qos), []).append(one)
     for row in rows.values():
-        for before, after in pairwise(row.values()):
+        for before, after in pairwise(row):
             if after.order < before.order:
                 yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}."
 
