@@ -137,3 +137,22 @@ def test_what_happens_without_the_master_is_counted_and_not_told():
     around = Surroundings(linked=False)
     around.directory.note_filter(FilterHeld("a", 1, False))
     assert (around.told(), around.directory.sequence) == ([], 1)
+
+
+def test_filters_that_go_with_a_session_are_given_up_later() -> None:
+    around = Surroundings()
+    directory = around.directory
+    for name in ("a", "b", "c"):
+        directory.note_filter(FilterHeld(name, 1, True))
+    around.told()
+    directory.is_giving = True
+    for name in ("a", "b", "c"):
+        directory.note_filter(FilterHeld(name, 0, False))
+    directory.is_giving = False
+    assert around.told() == []
+    directory.note_filter(FilterHeld("b", 1, False))
+    assert [directory.is_leaving(name) for name in ("a", "b", "c")] == [True, False, True]
+    directory.let_go(["a", "b"])
+    assert around.told() == [Interest(2, (Held("b", 1, False),), ("a",))]
+    directory.let_all_go()
+    assert around.told() == [Interest(3, (), ("c",))]

@@ -68,6 +68,7 @@ TAUGHT_BESIDES = {
     27535: "a member of a shared subscription leaves what it was given, and its issuer gives it again",
     31375: "what a client gave up elsewhere, where it is let in without the master",
     34526: "a session claimed late by a node that had let its client in without the master",
+    35585: "a subscription just before its session is given to another node",
 }
 
 

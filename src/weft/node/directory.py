@@ -5,9 +5,12 @@ network, which the master says; one whose session is kept in any case, for the m
 wherever the client goes. Without the master it is answered after some patience, and the filter is this node's
 alone until the master is back; by then no other node relies on what it knew of before (lease.py), if the master was
 gone for all.
+
+Filters of a session that is given to another node stay this node's for some seconds, for those that its client has
+subscribed to lately may not be in place there: what comes by them goes after the session (trail.py).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import FilterHeld, SessionSubscribed
@@ -53,10 +56,16 @@ class Directory:
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
         self._is_awaited = False  # somebody waits until the master has what this event has changed of sessions
         self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
+        self.is_giving = False  # a session is given to another node: its filters stay for a while
+        self._leaving: dict[str, FilterHeld] = {}  # those, until they are given up
         self.claims: dict[str, int] = {}  # by client: number of the claim by which this node has its session
         atlas.held.add(EVERYBODY)
 
     def note_filter(self, effect: FilterHeld) -> None:
+        self._leaving.pop(effect.filter, None)
+        if self.is_giving and not effect.members:
+            self._leaving[effect.filter] = effect
+            return
         self._changed[effect.filter] = Held(effect.filter, effect.members, effect.persistent)
         topic = topic_of(effect.filter)
         is_new = effect.members == 1 if is_shared(effect.filter) else topic not in self._atlas.held
@@ -66,6 +75,19 @@ class Directory:
             self._unknown.pop(effect.filter, None)
         elif is_new:
             self._unknown[effect.filter] = self.sequence + 1
+
+    def is_leaving(self, filter_: str) -> bool:
+        """Whether a filter went with a session, and is this node's still to the network."""
+        return filter_ in self._leaving
+
+    def let_go(self, filters: Iterable[str]) -> None:
+        """Give up filters that went with a session: they are in place where it is now."""
+        for effect in [self._leaving[one] for one in filters if one in self._leaving]:
+            self.note_filter(effect)
+
+    def let_all_go(self) -> None:
+        """Give up all of these: this node leaves."""
+        self.let_go(list(self._leaving))
 
     def is_unknown(self, filter_: str) -> bool:
         """Whether others have yet to hear of a filter before it has an effect."""

@@ -141,6 +141,8 @@ class LocalBroker:
 
     def _note_filter(self, effect: e.FilterHeld, now: float) -> None:
         self._directory.note_filter(effect)
+        if self._directory.is_leaving(effect.filter):
+            return
         if MASTER not in self._atlas.up and not is_shared(effect.filter):
             self._graft(effect, now)
         self._destinations.forget()

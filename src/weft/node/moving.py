@@ -265,7 +265,11 @@ class Moving:
         given = record.Given(client, *to, records, had, places, _trailed(session), own)
         self._keep(given)
         self._trails.lay(given, received, sent, now)
+        filters = filters_of(session)
+        self._directory.is_giving = True
         self._happen(MovedAway(client), now)
+        self._directory.is_giving = False
+        self._deadlines.at(now + self._parameters.moving, lambda _: self._directory.let_go(filters))
 
     def _end_everywhere(self, client: str, rest: list[Fetch], claim: int, now: float) -> None:
         self._trails.erase(client)

@@ -133,6 +133,8 @@ class Registration:
         """All is said, or has had its time: the master is told, and the driver, once."""
         if self.is_stopping:
             self.is_stopping = False
+            self._directory.let_all_go()
+            self._directory.flush()
             if MASTER in self._atlas.up:
                 self._outbox.tell(MASTER, Leaving())
             self._outbox.add(Left())
