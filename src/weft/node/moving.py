@@ -140,7 +140,7 @@ class Moving:
         self._admissions.welcome(claim.client, now)
 
     def note_claim(self, frame: SessionClaimed, now: float) -> None:
-        """Another node has asked the master for a session. If its client is here, and not there, it is claimed again."""
+        """Another node has asked the master for a session. Claim it again, if its client is here and not there."""
         if frame.is_there or not self._admissions.is_here(frame.client):
             self._doubt(frame.client)
         elif not self._admissions.is_to_claim(frame.client):
@@ -197,7 +197,7 @@ class Moving:
             self._deadlines.at(now + self._parameters.patience, lambda then: self._announce(left, then))
 
     def _ask_in_place(self, fetches: list[Fetch], now: float) -> None:
-        """Ask for a session when its filters are in place here: its node gives them up then, and nobody may miss them."""
+        """Ask for a session when its filters are in place here: its node gives them up then, and none may be missed."""
 
         def ask(then: float, alone: bool) -> None:
             if alone:

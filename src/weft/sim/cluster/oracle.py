@@ -3,7 +3,8 @@
 Payloads tell publications apart. A publication that was accepted (QoS 0: its client was connected; QoS 1 and 2: it was
 acknowledged) must come to every client that held a matching filter when it was said, and until it was due, and was
 connected all that time or has a session that is kept. It may come to who held the filter for a part of that time, or
-before, where its node has let it in without the master and may not have heard; and to nobody else. It is due after a short time where nothing failed, else some time after all is mended.
+before, where its node has let it in without the master and may not have heard; and to nobody else. It is due after a
+short time where nothing failed, else some time after all is mended.
 
 How often: once to a session, but with QoS 1 again where it says so (DUP). Where something failed QoS 0 may be lost, and
 what comes with less than QoS 2 may come again: a node may have lost with its power that it had sent it. A session that
