@@ -84,6 +84,7 @@ class Client:
         self.process: NodeProcess | None = None
         self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
         self._is_apart = False  # one of these was out of reach of the node that it asks
+        self._was_apart = False  # some time before: a node may have its session that it has left in silence
         self.is_connected = False  # CONNACK has come
         self.last_id: int | None = 0  # packet identifiers are counted; None: the lowest free is taken
         self.said: list[Said] = []
@@ -210,6 +211,12 @@ class Client:
         """Go on where the node lets it in, with what that could get of the session while the client waited."""
         self.look_for_session()
         if self._is_apart:
+            self.sessions.append(self.now)
+        self._was_apart |= self._is_apart
+
+    def be_taken_over(self) -> None:
+        """Lose the connection that it uses to a node that it has left, and that takes it for connected."""
+        if self.is_connected and self._was_apart:
             self.sessions.append(self.now)
 
     def leave_alone(self, wire: Wire) -> None:

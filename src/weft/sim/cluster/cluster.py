@@ -132,10 +132,10 @@ class Cluster:
     # What others tell
 
     def noted(self, process: NodeProcess, note: Note) -> None:
-        if note.event == "connected":
+        if note.event in ("connected", "taken_over"):
             for client in self.clients:
                 if client.name == note.client and client.process is process:
-                    client.be_let_in()
+                    (client.be_let_in if note.event == "connected" else client.be_taken_over)()
         self.story.append((self.agenda.now, process.name, f"{note.event} {note.client} {note.detail}".strip()))
 
     def leave_alone(self, wire: Wire) -> None:
