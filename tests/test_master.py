@@ -1,6 +1,7 @@
 """The master: after any changes nodes know what they must, told in the right order."""
 
 import math
+from dataclasses import replace
 from math import inf
 from random import Random
 
@@ -533,12 +534,26 @@ def test_what_counts_of_a_session_is_where_its_client_was_let_in():
     world.say(two, w.FindSession("client", 7, is_in=True))
     world.say(three, w.FindSession("client", 8))
     first, second = ((node.number, node.ring_id, True) for node in (one, two))
-    assert three.told[-1] == w.SessionAt(8, 2, two.number, (second, first), owned)
+    assert three.told[-1] == w.SessionAt(8, 2, two.number, (second, first), replace(owned, claim=1))
     changed = w.Owned("client", 100, 4, (w.Subscribed("a", 1),), claim=1)
     world.say(two, w.SessionOwned(changed))
     world.say(one, w.SessionOwned(owned))
     world.say(one, w.FindSession("client", 9))
     assert one.told[-1].session == changed
+
+
+def test_an_owner_says_what_a_session_is_like_though_another_has_claimed_it_for_nothing_since():
+    """Of two that have parts of it, who claimed it later counts."""
+    world = network(3)
+    one, two, three = world.nodes.values()
+    world.say(one, w.SessionOwned(w.Owned("client", 100, 4)))
+    world.say(two, w.FindSession("client", 7))
+    world.say(three, w.FindSession("client", 8))  # for a client that has gone: it says nothing
+    changed = w.Owned("client", 100, 4, (w.Subscribed("a", 1),), claim=1)
+    world.say(two, w.SessionOwned(changed))
+    world.say(one, w.SessionOwned(w.Owned("client", 100, 4)))
+    world.say(one, w.FindSession("client", 9))
+    assert (one.told[-1].owner, one.told[-1].session) == (two.number, changed)
 
 
 def test_a_node_that_has_not_claimed_a_session_changes_nothing_of_it():

@@ -143,7 +143,7 @@ def test_where_members_are_away_all_nodes_are_asked_one_after_the_other() -> Non
     ("holders", "may_pass", "sent", "given_up"),
     [
         (((HERE, 1), (3, 1)), True, [(30, SHARED)], 0),
-        (((HERE, 1), (3, 1)), False, [], 0),
+        (((HERE, 1), (3, 1)), False, [], 1),
         (((HERE, 1),), True, [], 1),
         ((), True, [], 1),
     ],

@@ -45,8 +45,10 @@ TAUGHT_BESIDES = {
     1188: "a client has missed with QoS 0 what waits for it elsewhere with QoS 1",
     2559: "a node that has let a client in alone, and is asked for its session later",
     2719: "an identifier that was released elsewhere, and is used again",
+    3301: "a shared subscription whose members have left two nodes one after the other",
     3476: "what goes after a session comes before the rest of it",
     3629: "a disk that is too full to ask for a session",
+    3650: "a session claimed late by a node whose client has gone, before its owner has said what it is like",
     3773: "what is to come with the rest of a session, and the power fails",
     6235: "a clock that jumps while a client waits for its session",
     7152: "a node that hears late that another has claimed a session",
@@ -68,7 +70,6 @@ TAUGHT_BESIDES = {
     27535: "a member of a shared subscription leaves what it was given, and its issuer gives it again",
     31375: "what a client gave up elsewhere, where it is let in without the master",
     34526: "a session claimed late by a node that had let its client in without the master",
-    35585: "a subscription just before its session is given to another node",
 }
 
 

@@ -103,9 +103,10 @@ class Directory:
             self.sessions[owned.client] = Session(node, owned, rest, owned.claim, node)
             return True
         assert session is not None
-        if session.place != node or owned.claim < session.owned.claim:
+        is_teller = owned.claim == session.owned.claim and node == session.teller
+        if node not in session.rest or not (is_teller or owned.claim > session.owned.claim):
             return False
-        self.sessions[owned.client] = replace(session, owned=owned)
+        self.sessions[owned.client] = replace(session, owned=owned, teller=node)
         return True
 
     def claim(self, node: int, client: str, is_in: bool = False) -> tuple[int, ...]:
@@ -117,7 +118,10 @@ class Directory:
             return ()
         before = (session.node,) if session.node != NOBODY else ()
         rest = _without(tuple(dict.fromkeys(before + session.rest)), node)
-        self.sessions[client] = Session(node, session.owned, rest, self.claims, node if is_in else session.teller)
+        owned, teller = session.owned, session.teller
+        if is_in:
+            owned, teller = replace(owned, claim=self.claims), node
+        self.sessions[client] = Session(node, owned, rest, self.claims, teller)
         return rest
 
     def gather(self, node: int, client: str, other: int) -> None:

@@ -80,6 +80,8 @@ class Groups:
             self._pass_on(message, chosen)
             if chosen is None:
                 self._carrier.give_up(message)
+        else:
+            self._carrier.give_up(message)  # it has come back: nobody on its way had a member
 
     def _pass_on(self, message: Message, chosen: Holder | None) -> None:
         if chosen is not None:
