@@ -142,6 +142,37 @@ def test_the_steps_of_a_trace_are_told_in_the_order_of_hops_and_times() -> None:
     assert world.ask("trace", node="n1", topic="x") == {"error": "n1 is not connected: trace from another node."}
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"topic": "é" * 32_767 + "xy"}, "The topic of the request has 65,536 bytes: give one of at most 65,535."),
+        ({"topic": "caf\udce9"}, r"The topic 'caf\udce9' is no UTF-8: give one that is."),
+        ({"node": "\udcff"}, r"The node '\udcff' is no UTF-8: give one that is."),
+        ({"topic": "x/#"}, "'x/#' is no topic to publish on: give one without `+` and `#`."),
+        ({"topic": ""}, "The request has no topic: give one."),
+        ({"topic": 5}, "The request has no topic: give one."),
+    ],
+)
+def test_what_no_frame_could_carry_is_not_traced(given: dict[str, object], sentence: str) -> None:
+    world = MasterWorld()
+    node = world.join("n0")
+    told = len(node.told)
+    assert world.ask("trace", **{"node": "n0", "topic": "x"} | given) == {"error": sentence}
+    assert len(node.told) == told
+
+
+def test_the_longest_name_is_traced() -> None:
+    world = MasterWorld()
+    node = world.join("n0")
+    assert world.ask("trace", node="n0", topic="é" * 32_767 + "x")["steps"] == []
+    assert isinstance(node.told[-1], w.Trace)
+
+
+@pytest.mark.parametrize("topic", ["x" * 65_536, "caf\udce9"])
+def test_what_nobody_could_subscribe_to_is_not_explained(topic: str) -> None:
+    assert MasterWorld().ask("explain", topic=topic)["error"].startswith("The topic ")
+
+
 def test_two_traces_are_not_taken_for_each_other() -> None:
     world = MasterWorld()
     node = world.join("n0")
