@@ -42,6 +42,17 @@ def test_what_is_protected_or_said_to_be_open_is_taken(given: dict[str, Any]) ->
     assert bool(settings.warnings()) is open_
 
 
+@pytest.mark.parametrize("name", ["\udcff", "a\nb", "  ", "n" * 256])
+def test_names_that_no_table_can_show_are_refused(name: str) -> None:
+    rest = "give up to 255 characters that can be seen, without a space at either end."
+    with pytest.raises(WeftError) as told:
+        read_settings(None, {"name": name})
+    assert (str(told.value), told.value.options) == (f"`name` is {name[:255]!r}: {rest}", ("name",))
+    with pytest.raises(WeftError) as told:
+        read_master_settings(None, {"cluster": name})
+    assert (str(told.value), told.value.options) == (f"`cluster` is {name[:255]!r}: {rest}", ("cluster",))
+
+
 @pytest.mark.parametrize(
     ("given", "option"),
     [

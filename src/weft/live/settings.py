@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
+from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
@@ -154,7 +155,15 @@ def _read(name: str, value: Any) -> Any:
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")
         return Sync(value)
+    if name == "name":
+        require_node_name(name, value)
     return Path(value) if name in PATHS else value
+
+
+def require_node_name(option: str, name: str) -> None:
+    """Refuse what cannot be the name of a node, or of a cluster, by the same rule."""
+    if name and not is_node(name):
+        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {NODE_NAMES}.", option)
 
 
 def _checked(settings: Settings) -> Settings:
