@@ -2,14 +2,20 @@
 
 import asyncio
 import io
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from weft.live.address import Address
+from weft.errors import SurroundingsError, WeftError
+from weft.live.address import Address, read_address
 from weft.live.clock import Clock
 from weft.live.log import Log
 from weft.live.master import MasterDriver, listen
 from weft.live.master_settings import MasterSettings
+from weft.live.operator import ask
 from weft.master.engine import design_here
 
 
@@ -39,3 +45,103 @@ def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) ->
     assert said.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert said.endswith(b"The request has met a defect of Weft: see the log.\n")
     assert told == [defect]
+
+
+# What answers an operator
+
+
+@contextmanager
+def service(answer: bytes | None) -> Iterator[Address]:
+    """Whatever is asked, the same is answered; None is silence."""
+    stop = threading.Event()
+
+    def serve() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            held.append(connection)
+            if answer is not None:
+                connection.recv(65_536)
+                connection.sendall(answer)
+                connection.close()
+
+    held: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.05)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Address(*listener.getsockname())
+        finally:
+            stop.set()
+            thread.join()
+            for one in held:
+                one.close()
+
+
+def http_answer(status: str, body: str) -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+REQUESTS = ["status", "explain", "trace", "redesign", "apply", "snapshot", "leave"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(http_answer("200 OK", body) for body in ("[]", "5", "null", '"x"', "{}", '{"status": "up"}', "<html>", "")),
+        http_answer("200 OK", "[" * 100_000),
+        http_answer("404 Not Found", '{"status": 404, "message": "no"}'),
+        http_answer("404 Not Found", '{"error": "no such page"}'),
+        http_answer("409 Conflict", '{"error": {"code": 409}}'),
+        b"\x1b]0;title\x07\x1b[2J not HTTP\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_another_service_is_not_taken_for_a_master(request_: str, answer: bytes) -> None:
+    with service(answer) as address, pytest.raises(SurroundingsError) as told:
+        ask(address, request_, {})
+    assert str(told.value) == (
+        f"What answers at {address} is no master of Weft's, or one that wants certificates: give another `master`, or "
+        "set WEFT_CREDENTIALS."
+    )
+
+
+def test_a_refusal_of_the_master_is_its_sentence() -> None:
+    with service(http_answer("409 Conflict", '{"error": "No."}')) as address, pytest.raises(WeftError) as told:
+        ask(address, "leave", {"node": "n"})
+    assert (str(told.value), told.value.exit_code) == ("No.", 2)
+
+
+def test_a_defect_of_the_master_is_told_with_where_to_look() -> None:
+    with service(http_answer("500 Internal Server Error", "?")) as address, pytest.raises(WeftError) as told:
+        ask(address, "status")
+    assert str(told.value) == f"What answers at {address} has met a defect of its own (HTTP 500): see its log."
+
+
+@pytest.mark.parametrize("patient", [False, True])
+def test_who_accepts_and_stays_silent_is_given_up(patient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.live.operator.PATIENCE", 0.1)
+    with service(None) as address, pytest.raises(SurroundingsError, match=r"No master answers at .* \(timed out\)"):
+        ask(address, "redesign", patient=patient)
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    answer = http_answer("200 OK", "{}").replace(b"Length: 2", b"Length: 9")
+    with service(answer) as address, pytest.raises(SurroundingsError, match="No master answers"):
+        ask(address, "status")
+
+
+@pytest.mark.parametrize(
+    "text", ["a b:1", "a\tb:1", "a\nb:1", "\udcff:1", "a..b:1", "x" * 64 + ":1", "a:65536", "a:" + "9" * 5000]
+)
+def test_an_address_that_nobody_can_look_up_is_refused(text: str) -> None:
+    with pytest.raises(WeftError, match="is no address: give HOST:PORT"):
+        read_address(text)
+
+
+@pytest.mark.parametrize("text", ["localhost:1", "[::1]:65535", "exämple.org:80", "0.0.0.0:0"])
+def test_an_address_by_name_or_number_is_taken(text: str) -> None:
+    assert str(read_address(text)) == text
