@@ -6,9 +6,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from live_network import weft
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, read_address
 from weft.live.clock import Clock
@@ -17,6 +19,8 @@ from weft.live.master import MasterDriver, listen
 from weft.live.master_settings import MasterSettings
 from weft.live.operator import ask
 from weft.master.engine import design_here
+from weft.model.instance import instance_from_pairs
+from weft.model.overlay import overlay_from_links
 
 
 def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,3 +149,21 @@ def test_an_address_that_nobody_can_look_up_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["localhost:1", "[::1]:65535", "exämple.org:80", "0.0.0.0:0"])
 def test_an_address_by_name_or_number_is_taken(text: str) -> None:
     assert str(read_address(text)) == text
+
+
+def test_an_overlay_is_applied_with_the_instance_that_it_was_made_for(tmp_path: Path) -> None:
+    made_for, other = (instance_from_pairs([0, 1, last], [0, 0, 1]) for last in (1, 0))
+    overlay_from_links(2, [0], [1]).with_meta(instance=made_for.fingerprint).write(tmp_path / "overlay")
+    made_for.write(tmp_path / "made_for")
+    other.write(tmp_path / "other")
+    with service(http_answer("200 OK", "{}")) as address:
+        told = {
+            name: weft("apply", str(tmp_path / "overlay"), "--instance", str(tmp_path / name), "--master", str(address))
+            for name in ("made_for", "other")
+        }
+    assert told["other"] == (
+        2,
+        "",
+        "weft: The overlay was made for another instance: design one for this instance.\n",
+    )
+    assert "is no master of Weft's" in told["made_for"][2], "it was asked"
