@@ -160,6 +160,8 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
     """Run it until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
+    if fleet.http is not None and fleet.http + fleet.nodes - 1 > 65_535:
+        raise WeftError(f"{fleet.nodes} nodes from `http` {fleet.http} on pass 65535.", "http")
     stop = Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

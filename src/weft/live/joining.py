@@ -59,9 +59,7 @@ def _context(authority: bytes | None) -> ssl.SSLContext:
     return context
 
 
-def _said(
-    master: Address, context: ssl.SSLContext, method: str, path: str, body: dict[str, str], wanted: str
-) -> bytes:
+def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body: dict[str, str], wanted: str) -> bytes:
     """What is wanted out of the master's answer, or the error that is in it."""
     connection = http.client.HTTPSConnection(master.host, master.port, timeout=PATIENCE, context=context)
     try:
