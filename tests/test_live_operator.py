@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from live_network import weft
+from master_world import MasterWorld
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, read_address
 from weft.live.clock import Clock
@@ -167,3 +169,32 @@ def test_an_overlay_is_applied_with_the_instance_that_it_was_made_for(tmp_path: 
         "weft: The overlay was made for another instance: design one for this instance.\n",
     )
     assert "is no master of Weft's" in told["made_for"][2], "it was asked"
+
+
+# What people are shown
+
+
+def test_what_is_not_known_is_not_shown_as_0() -> None:
+    world = MasterWorld()
+    world.join("n0")
+    forecast = {
+        "links": 0,
+        "links_to_open": 0,
+        "links_to_close": 0,
+        "applied": False,
+        "proposal": 1,
+        **{name: {"now": 0.0, "then": 2.0} for name in ("relays_a_delivery", "hops", "busiest_node")},
+    }
+    with service(http_answer("200 OK", json.dumps(world.ask("status")))) as one:
+        rows = weft("status", "--master", str(one))[1].splitlines()
+        assert json.loads(weft("status", "--json", "--master", str(one))[1])["hops"] == 0.0
+    shown = {" ".join(words[:-1]): words[-1] for row in rows if (words := row.split())}
+    assert [shown[name] for name in ("hops", "busiest node", "busiest times mean")] == ["-"] * 3
+    assert shown["clients"] == "0"
+    with service(http_answer("200 OK", json.dumps(world.ask("status") | forecast))) as one:
+        said = weft("redesign", "--dry-run", "--master", str(one))[1].splitlines()
+    assert said[1:] == [
+        "relays a delivery   0.0000 now, 2.0000 then",
+        "hops                - now, 2.00 then",
+        "busiest node sends  - times the mean now, 2.0 then",
+    ]
