@@ -92,6 +92,11 @@ def test_what_is_open_needs_a_word(given: dict[str, Any], option: str) -> None:
         ("inflight = 1.5", "inflight is 1.5: give a whole number."),
         ('patience = "long"', "patience is 'long': give a number."),
         ('connect-rate = "much"', "connect-rate is 'much': give a number."),
+        ("connect-timeout = nan", "connect-timeout is nan: give a finite number."),
+        ("sys-interval = inf", "sys-interval is inf: give a finite number."),
+        ("connect-rate = -inf", "connect-rate is -inf: give a finite number."),
+        ("inflight = nan", "inflight is nan: give a finite number."),
+        ("queue-messages = 0", "`queue_messages` is 0: give 1 or more."),
         ("linked = true", "there is no option linked: "),
     ],
 )
@@ -112,6 +117,8 @@ def test_a_file_of_a_master_with_a_value_of_another_kind_is_refused_too(tmp_path
         ("grace = true", "grace is True: give a number."),
         ("fan-out = 2.5", "fan-out is 2.5: give a whole number."),
         ("listen = 7883", "listen is 7883: give text."),
+        ("rest = inf", "rest is inf: give a finite number."),
+        ("uneven = nan", "uneven is nan: give a finite number."),
     ):
         file.write_text(line)
         with pytest.raises(WeftError, match=re.escape(sentence)):

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Set
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,8 @@ def taken(options: dict[str, Any], names: Set[str], of: type) -> dict[str, Any]:
 
 def require_kind(name: str, value: Any, wanted: type) -> None:
     """Refuse a value of another kind; true and false are no numbers, a whole number is one, and a path is text."""
+    if isinstance(value, float) and not isfinite(value):
+        raise WeftError(f"{name.replace('_', '-')} is {value}: give a finite number.")
     if type(value) is wanted or (wanted is float and type(value) is int):
         return
     if wanted is not str or not isinstance(value, str | Path):
