@@ -198,3 +198,12 @@ def test_what_is_not_known_is_not_shown_as_0() -> None:
         "hops                - now, 2.00 then",
         "busiest node sends  - times the mean now, 2.0 then",
     ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "sentence"),
+    [("news/#", "No client holds the filter news/#.\n"), ("news", "Nobody subscribes to news.\n")],
+)
+def test_what_nobody_wants_is_told_plainly(topic: str, sentence: str) -> None:
+    with service(http_answer("200 OK", json.dumps(MasterWorld().ask("explain", topic=topic)))) as one:
+        assert weft("explain", topic, "--master", str(one)) == (0, sentence, "")

@@ -115,6 +115,28 @@ def test_a_tree_is_told_from_its_middle_on() -> None:
     assert world.ask("explain", topic="y") == {"topic": "y", "trees": [], "shared": []}
 
 
+@pytest.mark.parametrize(
+    ("asked", "trees", "shared"),
+    [
+        ("news/today", ["#", "news/+", "news/today"], ["$share/g/news/#"]),
+        ("news", ["#"], ["$share/g/news/#"]),
+        ("#", ["#"], []),
+        ("news/+", ["news/+"], []),
+        ("news/#", [], ["$share/g/news/#"]),
+        ("other/#", [], []),
+        ("$share/g/news/#", [], ["$share/g/news/#"]),
+    ],
+)
+def test_a_filter_is_explained_by_itself_and_a_topic_by_all_that_match(
+    asked: str, trees: list[str], shared: list[str]
+) -> None:
+    world = MasterWorld()
+    world.join("n0", "#", "news/+", "news/today", "$share/g/news/#")
+    told = world.ask("explain", topic=asked)
+    assert [one["filter"] for one in told["trees"]] == trees
+    assert [one["filter"] for one in told["shared"]] == shared
+
+
 def test_the_steps_of_a_trace_are_told_in_the_order_of_hops_and_times() -> None:
     world = MasterWorld()
     one, two, three = (world.join(f"n{number}") for number in range(3))
