@@ -103,9 +103,7 @@ def explained(network: Network, topic: str) -> dict[str, Any]:
     shared = [one for one in sorted(holders) if is_shared(one) and (one == topic or _hears(split_shared(one), topic))]
     return {
         "topic": topic,
-        "trees": [
-            _tree(network, one) for one in sorted(holders) if not is_shared(one) and _hears(("", one), topic)
-        ],
+        "trees": [_tree(network, one) for one in sorted(holders) if not is_shared(one) and _hears(("", one), topic)],
         "shared": [{"filter": one, "nodes": _names(network, holders[one])} for one in shared],
     }
 
