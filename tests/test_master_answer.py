@@ -243,6 +243,8 @@ def test_an_overlay_from_elsewhere_is_that_of_the_nodes_with_its_names() -> None
     ("wrong", "sentence"),
     [
         ({"names": ["n0"]}, "The overlay has 2 nodes and the instance 1."),
+        ({"names": 5}, "The names of the request are no list of names: give one of each node, or none."),
+        ({"names": ["n0", 5]}, "The names of the request are no list of names: give one of each node, or none."),
         ({"targets": [1, -1]}, "The overlay names nodes that it does not have: it has 2."),
         ({"targets": [1, 2]}, "The overlay names nodes that it does not have: it has 2."),
         ({"ring_size": "x"}, "The overlay names nodes that it does not have: it has 2."),

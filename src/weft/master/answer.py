@@ -219,6 +219,9 @@ def _require_overlay(options: Mapping[str, Any]) -> None:
     ends = [options.get("sources"), options.get("targets")]
     if not all(isinstance(each, list) and all(isinstance(one, int) for one in each) for each in (ring, *ends)):
         raise WeftError("The request has no overlay: give ring_ids, sources and targets, lists of numbers.")
+    names = options.get("names")
+    if names is not None and not (isinstance(names, list) and all(isinstance(one, str) for one in names)):
+        raise WeftError("The names of the request are no list of names: give one of each node, or none.")
     if not isinstance(size, int | None) or any(not 0 <= node < len(ring) for each in ends for node in each or ()):
         raise WeftError(f"The overlay names nodes that it does not have: it has {len(ring)}.")
     if len(ends[0] or ()) != len(ends[1] or ()):
