@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import subprocess
-import threading
 import time
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 from weft.cli.up import PRELOAD, start_master, start_node
 from weft.live.address import Address
-from weft.live.fleet import HOST, Fleet, Processes
+from weft.live.fleet import HOST, Fleet, Processes, Stop
 from weft.live.operator import ask
 
 SETTLING = 120.0  # seconds
@@ -33,7 +32,7 @@ class Network:
         self.master = Address(HOST, port + nodes)
         self.proxies = [Proxy(port + 2 * nodes + 1 + n, port + nodes + 1 + n) for n in range(nodes * proxied)]
         self.small = small  # the node with a small disk
-        self._processes = Processes()
+        self._processes, self._stop = Processes(), Stop()
         self._forks = get_context("forkserver")
         self._forks.set_forkserver_preload(PRELOAD)
         if small is not None:
@@ -61,7 +60,7 @@ class Network:
         self._start(None)
         for node in range(self.nodes):
             self._start(node)
-        self._processes.await_all(threading.Event())
+        self._processes.await_all(self._stop)
 
     def kill(self, *nodes: int | None) -> None:
         for node in nodes:
@@ -72,7 +71,7 @@ class Network:
     def restart(self, *nodes: int | None) -> None:
         for node in nodes:
             self._start(node)
-        self._processes.await_all(threading.Event())
+        self._processes.await_all(self._stop)
 
     def settled(self) -> dict[str, Any]:
         """The status when all nodes and links are up."""
@@ -93,13 +92,14 @@ class Network:
 
     def _start(self, node: int | None) -> None:
         if node is None:
-            self._processes.start(get_context("spawn"), "master", start_master, self.fleet.master_options())
+            own = self.fleet.master_options()
+            self._processes.start(get_context("spawn"), "master", start_master, own, self._stop)
             return
         options = self.fleet.node_options(node)
         if self.proxies:
             proxy = self.proxies[node]
             options |= {"link": f"{HOST}:{proxy.target}", "advertise": f"{HOST}:{proxy.port}"}
-        self._processes.start(self._forks, f"node-{node}", start_node, options)
+        self._processes.start(self._forks, f"node-{node}", start_node, options, self._stop)
 
 
 def mount(folder: Path) -> None:

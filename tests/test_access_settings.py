@@ -42,6 +42,17 @@ def test_what_is_protected_or_said_to_be_open_is_taken(given: dict[str, Any]) ->
     assert bool(settings.warnings()) is open_
 
 
+@pytest.mark.parametrize("name", ["\udcff", "a\nb", "  ", "n" * 256])
+def test_names_that_no_table_can_show_are_refused(name: str) -> None:
+    rest = "give up to 255 characters that can be seen, without a space at either end."
+    with pytest.raises(WeftError) as told:
+        read_settings(None, {"name": name})
+    assert (str(told.value), told.value.options) == (f"`name` is {name[:255]!r}: {rest}", ("name",))
+    with pytest.raises(WeftError) as told:
+        read_master_settings(None, {"cluster": name})
+    assert (str(told.value), told.value.options) == (f"`cluster` is {name[:255]!r}: {rest}", ("cluster",))
+
+
 @pytest.mark.parametrize(
     ("given", "option"),
     [
@@ -81,6 +92,11 @@ def test_what_is_open_needs_a_word(given: dict[str, Any], option: str) -> None:
         ("inflight = 1.5", "inflight is 1.5: give a whole number."),
         ('patience = "long"', "patience is 'long': give a number."),
         ('connect-rate = "much"', "connect-rate is 'much': give a number."),
+        ("connect-timeout = nan", "connect-timeout is nan: give a finite number."),
+        ("sys-interval = inf", "sys-interval is inf: give a finite number."),
+        ("connect-rate = -inf", "connect-rate is -inf: give a finite number."),
+        ("inflight = nan", "inflight is nan: give a finite number."),
+        ("queue-messages = 0", "`queue_messages` is 0: give 1 or more."),
         ("linked = true", "there is no option linked: "),
     ],
 )
@@ -101,6 +117,8 @@ def test_a_file_of_a_master_with_a_value_of_another_kind_is_refused_too(tmp_path
         ("grace = true", "grace is True: give a number."),
         ("fan-out = 2.5", "fan-out is 2.5: give a whole number."),
         ("listen = 7883", "listen is 7883: give text."),
+        ("rest = inf", "rest is inf: give a finite number."),
+        ("uneven = nan", "uneven is nan: give a finite number."),
     ):
         file.write_text(line)
         with pytest.raises(WeftError, match=re.escape(sentence)):

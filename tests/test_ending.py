@@ -246,3 +246,29 @@ def test_a_signal_that_is_ignored_stays_so(folder: Path) -> None:
     assert started.process.stdout.readline() == "ready\n"
     started.process.send_signal(signal.SIGHUP)
     assert started.stop(signal.SIGTERM) == "weft: Stopped; done was written."
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "weft.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.{handler})
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["weft", "--version"]
+from weft.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("handler", "code", "out"), [("default_int_handler", -signal.SIGINT, ""), ("SIG_IGN", 0, "weft ")]
+)
+def test_ctrl_c_while_the_command_line_is_loaded_ends_it_without_a_word(handler: str, code: int, out: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED.format(handler=handler)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith(out)

@@ -40,7 +40,7 @@ from weft.live.node import Listeners
 from weft.live.operator import ask
 from weft.live.peering import Peering
 from weft.live.settings import Settings
-from weft.live.tls import client_context, credentials_in
+from weft.live.tls import client_context, credentials_in, server_context
 from weft.live.watch import Watch
 from weft.live.websocket import WebSocketClient
 from weft.master.engine import design_here
@@ -473,6 +473,33 @@ def test_a_token_lets_one_node_in_once(ca: AuthorityFolder, tmp_path: Path) -> N
                 await asyncio.to_thread(obtain_credentials, tmp_path / "again", one.address, "rome", token)
             assert not (tmp_path / "again").exists()
             assert one.logged("join_refused") == 1
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n[]", "is no master of Weft's"),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"authority": 5}', "is no master of Weft's"),
+        (b'HTTP/1.1 404 Not Found\r\n\r\n{"error": {"code": 404}}', "is no master of Weft's"),
+        (b"\x1b[2J not HTTP\r\n\r\n", r"does not answer as one that nodes can join \(no answer\)"),
+    ],
+)
+def test_a_node_does_not_join_another_service(
+    ca: AuthorityFolder, tmp_path: Path, answer: bytes, sentence: str
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    async def main() -> None:
+        context = server_context(credentials_in(ca.folder / "berlin"))
+        async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server:
+            address, token = Address(*server.sockets[0].getsockname()), str(ca.invite("rome", (), 1.0))
+            with pytest.raises(WeftError, match=sentence):
+                await asyncio.to_thread(obtain_credentials, tmp_path / "rome", address, "rome", token)
 
     asyncio.run(main())
 

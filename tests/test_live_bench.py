@@ -10,17 +10,21 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from live_network import Process, running, weft
 from live_node import PATIENCE, Paho, free_port, http, node, until
 from lying_proxy import Lies, lying
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
+from weft.live.bench import relays
 from weft.live.bench.cycle import Cycle
 from weft.live.bench.histogram import Histogram
 from weft.live.bench.layout import Layout
@@ -284,6 +288,34 @@ def test_load_that_cannot_begin_is_told_in_a_sentence() -> None:
     port = free_port()
     with pytest.raises(SurroundingsError, match=f"127.0.0.1:{port} cannot be reached"):
         figures_of(drawn_load(places(port)))
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+def test_load_that_no_broker_takes_is_told_in_a_sentence(qos: int) -> None:
+    with node("--packet-bytes", "1000") as one:
+        with pytest.raises(SurroundingsError, match="they closed 2 connections of publishers") as told:
+            figures_of(drawn_load(places(one.port), publishers=2, topics=2), payload=2_000_000, qos=qos)
+        assert told.value.options == ("payload",)
+
+
+def test_counters_that_never_stand_still_are_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, now = count(), iter(np.arange(0.0, 1e4, 0.5))
+    monkeypatch.setattr(relays, "ask", lambda *_: {"counters": {"delivered": next(counts)}})
+    monkeypatch.setattr(relays, "time", SimpleNamespace(monotonic=lambda: next(now), sleep=lambda _: None))
+    relays.settled_passages(PLACES[0])
+    assert next(now) <= 7.0
+
+
+def test_a_wait_for_counters_is_shown() -> None:
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port))
+    with running(up):
+        while not up.line().startswith("ready"):
+            pass
+        manner = ("--seconds", "0.5", "--rate", "200", "--json")
+        code, out, err = weft("bench", f"127.0.0.1:{port}", *manner, "--master", f"127.0.0.1:{port + 2}")
+    assert (code, err.count("Waiting for the nodes' counters to stand still")) == (0, 2)
+    assert json.loads(out)["relays_a_delivery"] is None, "one node has all clients"
 
 
 @pytest.mark.parametrize(

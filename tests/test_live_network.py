@@ -319,6 +319,22 @@ def test_a_network_on_this_machine_starts_and_ends_as_one(tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"master", "node-0", "node-1", "node-2"}
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--http", "0"), "Invalid value for '--http'"),
+        (("--http", "-5"), "Invalid value for '--http'"),
+        (("--http", "70000"), "weft: 3 nodes from --http 70000 on pass 65535."),
+        (("--http", "65534"), "weft: 3 nodes from --http 65534 on pass 65535."),
+        (("--port", "65533"), "weft: 3 nodes and a master from --port 65533 on pass 65535."),
+    ],
+)
+def test_a_network_needs_a_port_for_each(options: tuple[str, ...], told: str) -> None:
+    code, out, err = weft("up", *options)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
 def test_a_network_ends_with_the_process_that_has_started_it() -> None:
     """Killed, it cannot end the others: they notice."""
     port = 20_000 + free_port() % 10_000

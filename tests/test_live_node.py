@@ -268,7 +268,12 @@ def test_options_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> N
     [
         (["--listen", "nowhere"], "'nowhere' is no address: give HOST:PORT"),
         (["--listen", "ftp://127.0.0.1:1"], "begins with ftp://"),
-        (["--inflight", "0"], "inflight is 0: give 1 to 65,535."),
+        (["--inflight", "0"], "weft: --inflight is 0: give 1 to 65,535.\n"),
+        (["--queue-messages", "0"], "weft: --queue-messages is 0: give 1 or more.\n"),
+        (["--connect-timeout", "0"], "weft: --connect-timeout is 0.0: give seconds above 0.\n"),
+        (["--connect-rate", "0"], "weft: --connect-rate is 0.0: give a number above 0.\n"),
+        (["--longest-pause=-1"], "weft: --longest-pause is -1.0: give 0 or more.\n"),
+        (["--address-connections", "0"], "weft: --address-connections is 0: give 1 or more.\n"),
         (["--listen", "mqtts://127.0.0.1:0"], "needs --certificate"),
         (["--config", "missing.toml"], "missing.toml cannot be read"),
     ],

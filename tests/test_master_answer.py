@@ -115,6 +115,28 @@ def test_a_tree_is_told_from_its_middle_on() -> None:
     assert world.ask("explain", topic="y") == {"topic": "y", "trees": [], "shared": []}
 
 
+@pytest.mark.parametrize(
+    ("asked", "trees", "shared"),
+    [
+        ("news/today", ["#", "news/+", "news/today"], ["$share/g/news/#"]),
+        ("news", ["#"], ["$share/g/news/#"]),
+        ("#", ["#"], []),
+        ("news/+", ["news/+"], []),
+        ("news/#", [], ["$share/g/news/#"]),
+        ("other/#", [], []),
+        ("$share/g/news/#", [], ["$share/g/news/#"]),
+    ],
+)
+def test_a_filter_is_explained_by_itself_and_a_topic_by_all_that_match(
+    asked: str, trees: list[str], shared: list[str]
+) -> None:
+    world = MasterWorld()
+    world.join("n0", "#", "news/+", "news/today", "$share/g/news/#")
+    told = world.ask("explain", topic=asked)
+    assert [one["filter"] for one in told["trees"]] == trees
+    assert [one["filter"] for one in told["shared"]] == shared
+
+
 def test_the_steps_of_a_trace_are_told_in_the_order_of_hops_and_times() -> None:
     world = MasterWorld()
     one, two, three = (world.join(f"n{number}") for number in range(3))
@@ -140,6 +162,37 @@ def test_the_steps_of_a_trace_are_told_in_the_order_of_hops_and_times() -> None:
     world.fail(two)
     world.run(2.0)
     assert world.ask("trace", node="n1", topic="x") == {"error": "n1 is not connected: trace from another node."}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"topic": "é" * 32_767 + "xy"}, "The topic of the request has 65,536 bytes: give one of at most 65,535."),
+        ({"topic": "caf\udce9"}, r"The topic 'caf\udce9' is no UTF-8: give one that is."),
+        ({"node": "\udcff"}, r"The node '\udcff' is no UTF-8: give one that is."),
+        ({"topic": "x/#"}, "'x/#' is no topic to publish on: give one without `+` and `#`."),
+        ({"topic": ""}, "The request has no topic: give one."),
+        ({"topic": 5}, "The request has no topic: give one."),
+    ],
+)
+def test_what_no_frame_could_carry_is_not_traced(given: dict[str, object], sentence: str) -> None:
+    world = MasterWorld()
+    node = world.join("n0")
+    told = len(node.told)
+    assert world.ask("trace", **{"node": "n0", "topic": "x"} | given) == {"error": sentence}
+    assert len(node.told) == told
+
+
+def test_the_longest_name_is_traced() -> None:
+    world = MasterWorld()
+    node = world.join("n0")
+    assert world.ask("trace", node="n0", topic="é" * 32_767 + "x")["steps"] == []
+    assert isinstance(node.told[-1], w.Trace)
+
+
+@pytest.mark.parametrize("topic", ["x" * 65_536, "caf\udce9"])
+def test_what_nobody_could_subscribe_to_is_not_explained(topic: str) -> None:
+    assert MasterWorld().ask("explain", topic=topic)["error"].startswith("The topic ")
 
 
 def test_two_traces_are_not_taken_for_each_other() -> None:
@@ -190,6 +243,8 @@ def test_an_overlay_from_elsewhere_is_that_of_the_nodes_with_its_names() -> None
     ("wrong", "sentence"),
     [
         ({"names": ["n0"]}, "The overlay has 2 nodes and the instance 1."),
+        ({"names": 5}, "The names of the request are no list of names: give one of each node, or none."),
+        ({"names": ["n0", 5]}, "The names of the request are no list of names: give one of each node, or none."),
         ({"targets": [1, -1]}, "The overlay names nodes that it does not have: it has 2."),
         ({"targets": [1, 2]}, "The overlay names nodes that it does not have: it has 2."),
         ({"ring_size": "x"}, "The overlay names nodes that it does not have: it has 2."),

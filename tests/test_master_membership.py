@@ -43,6 +43,19 @@ def test_nodes_take_links_at_a_host_and_a_port(address: str, is_taken: bool) -> 
     assert node.refused == ("" if is_taken else sentence)
 
 
+@pytest.mark.parametrize("name", ["node 1", "Knoten-ä", "n" * 255])
+def test_names_of_nodes_can_be_seen(name: str) -> None:
+    assert MasterWorld().join(name).refused == ""
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\t", "   ", " a", "a ", "\x1b[2J", "n" * 256])
+def test_a_name_that_would_break_a_table_is_refused(name: str) -> None:
+    world = MasterWorld()
+    rest = "give up to 255 characters that can be seen, without a space at either end."
+    assert world.join(name).refused == f"{name[:255]!r} is no name of a node: {rest}"
+    assert world.ask("status")["nodes"] == []
+
+
 @pytest.mark.parametrize(
     ("hello", "sentence"),
     [

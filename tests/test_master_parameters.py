@@ -29,5 +29,6 @@ def test_what_just_fits_is_taken(name: str, value: float) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, value: float, rule: str) -> None:
-    with pytest.raises(WeftError, match=f"{name} is {value}: give {rule}"):
+    with pytest.raises(WeftError, match=f"^`{name}` is {value}: give {rule}") as told:
         Parameters(**{name: value})  # type: ignore[arg-type]
+    assert told.value.options == (name,)

@@ -27,11 +27,60 @@ def test_a_failed_replacement_leaves_the_old(tmp_path: Path) -> None:
 
 
 def test_force_replaces_the_whole_folder(tmp_path: Path) -> None:
-    for name in ("old", "new"):
-        with new_folder(tmp_path / "out", force=name == "new") as folder:
+    for name in ("links.csv", "latency.csv"):
+        with new_folder(tmp_path / "out", force=name == "latency.csv") as folder:
             write_meta(folder, {})
             (folder / name).touch()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["meta.json", "new", "out"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["latency.csv", "meta.json", "out"]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        *("notes.txt", "ov/meta.json", ".git/config", "mine.conf", "interest.parquet/notes.txt", "meta.json~"),
+        *("instance/notes.txt", "overlay/mine/meta.json", ".notes.lock", "instance.parquet"),
+    ],
+)
+def test_force_deletes_nothing_that_somebody_has_put_into_a_folder_of_ours(tmp_path: Path, own: str) -> None:
+    with new_folder(tmp_path / "out") as folder:
+        write_meta(folder, {"old": True})
+    (tmp_path / "out" / own).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "out" / own).write_text("mine")
+    with pytest.raises(WeftError, match=r"is none of Weft's files") as told, new_folder(tmp_path / "out", force=True):
+        pytest.fail("the block must not run")
+    assert str(tmp_path / "out" / own).startswith(str(told.value).split(" is none")[0])
+    assert (tmp_path / "out" / own).read_text() == "mine"
+
+
+def test_what_comes_into_the_folder_meanwhile_is_not_deleted(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out") as folder:
+        write_meta(folder, {"old": True})
+    with pytest.raises(WeftError, match=r"notes.txt is none of"), new_folder(tmp_path / "out", force=True) as folder:
+        write_meta(folder, {"new": True})
+        (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert read_meta(tmp_path / "out", "mine") == {"old": True}
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("meta", "ours"),
+    [
+        ({}, ["interest.parquet/part-0.parquet", "interest.parquet/_SUCCESS", "interest.parquet/._SUCCESS.crc"]),
+        ({}, ["trees.parquet", ".trees.parquet.kept/x", ".trees.parquet.partial-7", ".trees.parquet.lock"]),
+        ({"fleet": "mosquitto"}, ["instance/meta.json", "instance/nodes.parquet", "overlay/links.csv"]),
+        ({"export": "mosquitto"}, ["berlin.conf", "plan.json", "flows.parquet", "changes.md"]),
+        ({"export": "zenoh"}, ["berlin.json5"]),
+    ],
+)
+def test_force_replaces_all_that_is_ours(tmp_path: Path, meta: dict[str, str], ours: list[str]) -> None:
+    with new_folder(tmp_path / "out") as folder:
+        write_meta(folder, meta)
+    for name in ours:
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text("{}")
+    with new_folder(tmp_path / "out", force=True) as folder:
+        write_meta(folder, {})
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["meta.json"]
 
 
 def test_force_leaves_folders_of_others_alone(tmp_path: Path) -> None:

@@ -34,9 +34,12 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("address_connections", "connect_burst", "password_checks"):
             if getattr(self, name) < 1:
-                raise WeftError(f"{name} is {getattr(self, name)}: give 1 or more.")
-        if self.connect_rate <= 0 or self.failures < 0 or self.longest_pause < 0:
-            raise WeftError("connect_rate must be above 0, and failures and longest_pause 0 or more.")
+                raise WeftError(f"`{name}` is {getattr(self, name)}: give 1 or more.", name)
+        for name in ("failures", "longest_pause"):
+            if getattr(self, name) < 0:
+                raise WeftError(f"`{name}` is {getattr(self, name)}: give 0 or more.", name)
+        if self.connect_rate <= 0:
+            raise WeftError(f"`connect_rate` is {self.connect_rate}: give a number above 0.", "connect_rate")
 
 
 NAMES = frozenset(one.name for one in fields(Limits))

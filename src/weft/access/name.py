@@ -1,4 +1,4 @@
-"""Names of users, of their clients, and of sessions.
+"""Names of users, of their clients, of sessions, and of nodes.
 
 MQTT knows a session by its client id, which anybody can guess. So a user's client ids are its own: the session of
 `alice`, client id `phone`, is named by both, and a client id of another user is simply another session, which can
@@ -14,6 +14,8 @@ Anonymous clients have their client id for a name. The sign between the two is o
 BETWEEN = "\x1f"  # unit separator; both standards let a server refuse control characters
 NAME_BYTES = 65_535  # what a record of the journal has room for
 USER_BYTES = 255
+NODE_CHARACTERS = 255
+NODE_NAMES = "give up to 255 characters that can be seen, without a space at either end"
 
 
 def session_name(user: str, client: str) -> str:
@@ -40,6 +42,11 @@ def is_user(name: str) -> bool:
     """A name that can stand for a level of a topic, and for nothing else."""
     plain = name.isprintable() and not any(one in name for one in "/+#:")
     return plain and bool(name) and not name.startswith("$") and len(name.encode()) <= USER_BYTES
+
+
+def is_node(name: str) -> bool:
+    """A name that can stand in a row of a table, a line of a file and a frame."""
+    return name.isprintable() and name == name.strip() and 0 < len(name) <= NODE_CHARACTERS
 
 
 def is_level(client: str) -> bool:

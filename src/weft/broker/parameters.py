@@ -32,9 +32,9 @@ class Parameters:
             value = getattr(self, name)
             if value < least or (most is not None and value > most):
                 above = f" to {most:,}" if most is not None else " or more"
-                raise WeftError(f"{name} is {value}: give {least:,}{above}.")
+                raise WeftError(f"`{name}` is {value}: give {least:,}{above}.", name)
         if self.connect_timeout <= 0:
-            raise WeftError(f"connect_timeout is {self.connect_timeout}: give seconds above 0.")
+            raise WeftError(f"`connect_timeout` is {self.connect_timeout}: give seconds above 0.", "connect_timeout")
 
 
 _BOUNDS: dict[str, tuple[int, int | None]] = {

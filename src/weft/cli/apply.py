@@ -25,10 +25,14 @@ def apply(
 ) -> None:
     """Put an overlay in place in a running network; it is of a snapshot of that network, and has a ring."""
     from weft.model.instance import read_instance
-    from weft.model.overlay import read_overlay
+    from weft.model.overlay import read_overlay, require_made_for
 
     given = read_overlay(overlay)
-    known = None if instance is None else read_instance(instance).node_names
+    known = None
+    if instance is not None:
+        made_for = read_instance(instance)
+        require_made_for(made_for, given)
+        known = made_for.node_names
     options = {
         "names": None if known is None else known.tolist(),
         "instance": given.meta.get("instance"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.cli import options as o
-from weft.cli.output import print_result, readable
+from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -108,11 +108,16 @@ def bench(
         load = instance_load(Instance.read(instance), addresses, seed)
     ending.release()  # a run ends in order, with its figures
     known = None if master is None else read_address(master)
-    before = None if known is None else settled_passages(known)
+    waiting = ConsoleProgress().step
+    before = None
+    if known is not None:
+        with waiting("Waiting for the nodes' counters to stand still"):
+            before = settled_passages(known)
     with _Line() as line:
         figures = measure(load, manner, processes, seed, line.show)
     if known is not None and before is not None:
-        figures["relays_a_delivery"] = relays_a_delivery(before, settled_passages(known))
+        with waiting("Waiting for the nodes' counters to stand still"):
+            figures["relays_a_delivery"] = relays_a_delivery(before, settled_passages(known))
     print_result({"brokers": [str(address) for address in addresses], **figures}, json)
 
 

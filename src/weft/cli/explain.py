@@ -20,6 +20,8 @@ def explain(
 
     Marked is also the node that nearly all publications come from, where there is one: it need not subscribe.
     """
+    from weft.wire.mqtt.topic import is_wild
+
     told = asked(master, "explain", topic=topic)
     if json:
         print_result(told, json)
@@ -29,7 +31,7 @@ def explain(
     for group in told["shared"]:
         typer.echo(f"{group['filter']}: one member, at {' or '.join(group['nodes'])}")
     if not told["trees"] and not told["shared"]:
-        typer.echo(f"Nobody subscribes to {topic}.")
+        typer.echo(f"No client holds the filter {topic}." if is_wild(topic) else f"Nobody subscribes to {topic}.")
 
 
 def _print_tree(tree: dict[str, Any]) -> None:

@@ -56,6 +56,11 @@ def _print_forecast(forecast: dict[str, Any]) -> None:
         f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of "
         f"{forecast['links']}.\n"
         f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then\n"
-        f"hops                {hops['now']:.2f} now, {hops['then']:.2f} then\n"
-        f"busiest node sends  {busiest['now']:.1f} times the mean now, {busiest['then']:.1f} then"
+        f"hops                {_known(hops['now'], 2)} now, {_known(hops['then'], 2)} then\n"
+        f"busiest node sends  {_known(busiest['now'], 1)} times the mean now, {_known(busiest['then'], 1)} then"
     )
+
+
+def _known(figure: float, digits: int) -> str:
+    """A figure that is 0 where nothing is known."""
+    return f"{figure:.{digits}f}" if figure else "-"

@@ -29,6 +29,7 @@ SHOWN = (
     "busiest_times_mean_designed",
     "redesign",
 )
+UNKNOWN_AT_0 = {"hops", "hops_designed", "busiest_times_mean", "busiest_times_mean_designed"}
 
 
 def status(master: MasterAddress = None, json: o.Json = False) -> None:
@@ -37,11 +38,16 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
     if json:
         print_result(told, json)
         return
-    print_result({name: None if told[name] == {} else told[name] for name in SHOWN}, json)
+    print_result({name: _known(name, told[name]) for name in SHOWN}, json)
     typer.echo("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:
         typer.echo(f"! {problem}")
+
+
+def _known(name: str, value: Any) -> Any:
+    """The value, or None where there is nothing to tell."""
+    return None if value == {} or (name in UNKNOWN_AT_0 and not value) else value
 
 
 def _print_nodes(nodes: list[dict[str, Any]]) -> None:

@@ -30,7 +30,7 @@ def up(
     ] = "disk",
     http: Annotated[
         int | None,
-        typer.Option(help="Port of the first node's metrics; the others' follow.", show_default=False),
+        typer.Option(help="Port of the first node's metrics; the others' follow.", min=1, show_default=False),
     ] = None,
     logs: Annotated[bool, typer.Option("--logs", help="Let all processes log.")] = False,
     json: o.Json = False,

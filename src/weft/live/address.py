@@ -35,9 +35,18 @@ def read_address(text: str) -> Address:
     scheme = scheme if found else "mqtt"
     if scheme not in SCHEMES:
         raise WeftError(f"{text!r} begins with {scheme}://: give one of {', '.join(SCHEMES)}, or none.")
-    if not colon or not port.isdecimal() or int(port) > 65_535:
+    if not colon or not port.isdecimal() or len(port) > 5 or int(port) > 65_535 or not _is_host(host):
         raise WeftError(f"{text!r} is no address: give HOST:PORT, for example 127.0.0.1:1883.")
     return Address(host.strip("[]") or "0.0.0.0", int(port), scheme)
+
+
+def _is_host(text: str) -> bool:
+    """Whether a name can be looked up: without spaces and control characters, in parts of up to 63 bytes."""
+    try:
+        text.encode("idna")
+    except UnicodeError:
+        return False
+    return text.isprintable() and " " not in text
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from typing import Any
 from weft.errors import SurroundingsError, WeftError
 
 ENDING = 15.0  # seconds until a process that should have ended has not
+SAME = 1.0  # seconds within which a signal for all processes comes to this one too, when another has ended by it
 HOST = "127.0.0.1"
 
 Start = Callable[[dict[str, Any], Callable[[str], None]], None]  # runs a process with options; says when it is ready
@@ -104,12 +105,18 @@ class Processes:
         self.running: dict[str, Process] = {}
         self._pipes: dict[Connection, str] = {}
 
-    def start(self, context: Any, name: str, start: Start, options: dict[str, Any]) -> None:
+    def start(self, context: Any, name: str, start: Start, options: dict[str, Any], stop: Stop) -> None:
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_run, args=(start, options, theirs), name=name)
-        with _interrupts_blocked():
-            process.start()
-        theirs.close()
+        try:
+            with _interrupts_blocked():
+                process.start()
+        except (EOFError, ConnectionError) as error:  # of the process that it should have been forked from
+            if stop.wait(SAME):
+                return
+            raise SurroundingsError(f"{name} did not start: the process that starts nodes has ended.") from error
+        finally:
+            theirs.close()
         self._pipes[ours] = name
         self.running[name] = process
 
@@ -117,7 +124,7 @@ class Processes:
         while self._pipes and not stop.is_set():
             for pipe in wait(list(self._pipes), 0.2):
                 assert isinstance(pipe, Connection)
-                self._hear(pipe)
+                self._hear(pipe, stop)
 
     def watch(self, stop: Stop) -> None:
         """Tell of processes that end by themselves; the others go on."""
@@ -138,12 +145,12 @@ class Processes:
                 process.kill()
                 process.join()
 
-    def _hear(self, pipe: Connection) -> None:
+    def _hear(self, pipe: Connection, stop: Stop) -> None:
         name = self._pipes.pop(pipe)
         try:
             said = pipe.recv()
         except EOFError:
-            said = "it ended"
+            said = "" if stop.wait(SAME) else "it ended"
         pipe.close()
         if said:
             raise SurroundingsError(f"{name} did not start: {said}")
@@ -153,6 +160,8 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
     """Run it until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
+    if fleet.http is not None and fleet.http + fleet.nodes - 1 > 65_535:
+        raise WeftError(f"{fleet.nodes} nodes from `http` {fleet.http} on pass 65535.", "http")
     stop = Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -161,10 +170,10 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
     resource_tracker.ensure_running()  # it unblocks interrupts when it is started
     processes = Processes()
     try:
-        processes.start(get_context("spawn"), "master", master, fleet.master_options())
+        processes.start(get_context("spawn"), "master", master, fleet.master_options(), stop)
         for place, name in enumerate(fleet.addresses()):
             if not stop.is_set():
-                processes.start(forks, name, node, fleet.node_options(place))
+                processes.start(forks, name, node, fleet.node_options(place), stop)
         processes.await_all(stop)
         if not stop.is_set():
             addresses = {**fleet.addresses(), "master": fleet.master}

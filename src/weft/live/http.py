@@ -1,9 +1,10 @@
 """Just enough of HTTP for operators and Prometheus: one request a connection, answered when the answer is there."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 from weft.access.badge import Badge
 from weft.live.tls import peer_host
@@ -32,7 +33,7 @@ class Response:
     kind: str = "text/plain"
 
 
-Answerer = Callable[[Call], Awaitable[Response]]
+Answerer = Callable[[Call], Coroutine[Any, Any, Response]]
 
 
 class HttpCall(asyncio.Protocol):
@@ -40,7 +41,7 @@ class HttpCall(asyncio.Protocol):
         self._answerer = answerer
         self._badge = badge
         self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[Response] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -57,15 +58,26 @@ class HttpCall(asyncio.Protocol):
         if request is not None:
             self._timer.cancel()
             call = Call(request.method, request.path, request.body, self._badge, peer_host(self._transport))
-            self._task = asyncio.ensure_future(self._answer(call))
+            self._task = asyncio.ensure_future(self._answerer(call))
+            self._task.add_done_callback(partial(self._answer, call.method))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 
-    async def _answer(self, request: Call) -> None:
-        self._write(request.method, await self._answerer(request))
+    def _answer(self, method: str, task: asyncio.Task[Response]) -> None:
+        """Write the answer; a defect of ours is told too, for who has asked would wait for ever."""
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._write(method, task.result())
+            return
+        self._write(
+            method, Response("500 Internal Server Error", "The request has met a defect of Weft: see the log.\n")
+        )
+        asyncio.get_running_loop().call_exception_handler({"message": "A request failed.", "exception": error})
 
     def _write(self, method: str, response: Response) -> None:
         body = response.body.encode()

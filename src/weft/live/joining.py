@@ -26,7 +26,7 @@ PATIENCE = 10.0  # seconds for an answer
 def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> None:
     """Write credentials into a folder that has none."""
     token = read_token(join)
-    authority = _said(master, _context(None), "GET", "/authority", {})["authority"].encode()
+    authority = _said(master, _context(None), "GET", "/authority", {}, "authority")
     if fingerprint(authority) != token.fingerprint:
         raise WeftError(f"What answers at {master} is not the master of the token: give another `master`.", "master")
     key = new_key()
@@ -35,10 +35,7 @@ def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> N
         "secret": urlsafe_b64encode(token.secret).decode(),
         "request": request(key, name).decode(),
     }
-    reply = _said(master, _context(authority), "POST", "/join", asked)
-    if "error" in reply:
-        raise WeftError(reply["error"])
-    write_credentials(folder, key, reply["certificate"].encode(), authority)
+    write_credentials(folder, key, _said(master, _context(authority), "POST", "/join", asked, "certificate"), authority)
 
 
 def renew_credentials(folder: Path, master: Address) -> bool:
@@ -47,10 +44,7 @@ def renew_credentials(folder: Path, master: Address) -> bool:
     if not is_due(own.certificate.read_bytes(), time.time()):
         return False
     asked = {"request": request((folder / "key.pem").read_bytes(), "renewal").decode()}
-    reply = _said(master, client_context(own), "POST", "/renew", asked)
-    if "error" in reply:
-        raise WeftError(reply["error"])
-    write_secret(own.certificate, reply["certificate"].encode())
+    write_secret(own.certificate, _said(master, client_context(own), "POST", "/renew", asked, "certificate"))
     return True
 
 
@@ -65,23 +59,30 @@ def _context(authority: bytes | None) -> ssl.SSLContext:
     return context
 
 
-def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body: dict[str, str]) -> dict[str, str]:
+def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body: dict[str, str], wanted: str) -> bytes:
+    """What is wanted out of the master's answer, or the error that is in it."""
     connection = http.client.HTTPSConnection(master.host, master.port, timeout=PATIENCE, context=context)
     try:
         connection.connect()
         if context.verify_mode is not ssl.CERT_NONE:
             require_master(connection, master)
         connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
-        reply: dict[str, str] = json.loads(connection.getresponse().read())
-        return reply
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        reply = json.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+        strange = isinstance(error, http.client.HTTPException)  # with bytes of the other's, which may be anything
+        reason = getattr(error, "strerror", None) or ("no answer" if strange else str(error))
         raise SurroundingsError(
             f"The master at {master} does not answer as one that nodes can join ({reason}): see whether it runs, and "
             "with an authority."
         ) from error
     finally:
         connection.close()
+    told = {key: value for key, value in reply.items() if isinstance(value, str)} if isinstance(reply, dict) else {}
+    if "error" in told:
+        raise WeftError(told["error"])
+    if wanted not in told:
+        raise SurroundingsError(f"What answers at {master} is no master of Weft's: give another `master`.", "master")
+    return told[wanted].encode()
 
 
 def require_master(connection: http.client.HTTPSConnection, master: Address) -> None:

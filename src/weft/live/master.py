@@ -232,8 +232,8 @@ class MasterDriver:
         ticket = next(self._tickets)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[ticket] = future
-        self._handle(e.Asked(ticket, request, options))
         try:
+            self._handle(e.Asked(ticket, request, options))
             return await future
         finally:
             self._answers.pop(ticket, None)

@@ -7,7 +7,7 @@ from typing import Any
 from weft.access.limit import is_loopback
 from weft.errors import WeftError
 from weft.live.address import Address, read_address
-from weft.live.settings import options_of, require_kind, taken
+from weft.live.settings import options_of, require_kind, require_node_name, taken
 from weft.master.parameters import Parameters
 
 DEFAULT = Address("127.0.0.1", 7883)
@@ -66,4 +66,6 @@ def _read(name: str, value: Any) -> Any:
     require_kind(name, value, KINDS.get(name, str))
     if name == "listen":
         return read_address(value)
+    if name == "cluster":
+        require_node_name(name, value)
     return Path(value) if name in ("data", "ca") else value

@@ -3,11 +3,13 @@
 import tomllib
 from collections.abc import Set
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
+from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
@@ -131,6 +133,8 @@ def taken(options: dict[str, Any], names: Set[str], of: type) -> dict[str, Any]:
 
 def require_kind(name: str, value: Any, wanted: type) -> None:
     """Refuse a value of another kind; true and false are no numbers, a whole number is one, and a path is text."""
+    if isinstance(value, float) and not isfinite(value):
+        raise WeftError(f"{name.replace('_', '-')} is {value}: give a finite number.")
     if type(value) is wanted or (wanted is float and type(value) is int):
         return
     if wanted is not str or not isinstance(value, str | Path):
@@ -154,7 +158,15 @@ def _read(name: str, value: Any) -> Any:
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")
         return Sync(value)
+    if name == "name":
+        require_node_name(name, value)
     return Path(value) if name in PATHS else value
+
+
+def require_node_name(option: str, name: str) -> None:
+    """Refuse what cannot be the name of a node, or of a cluster, by the same rule."""
+    if name and not is_node(name):
+        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {NODE_NAMES}.", option)
 
 
 def _checked(settings: Settings) -> Settings:

@@ -12,7 +12,7 @@ from weft.master.roster import Member, State
 from weft.master.snapshot import Snapshot
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.wire.frame import Traced, topic_of
-from weft.wire.mqtt.topic import is_filter, is_shared, matches
+from weft.wire.mqtt.topic import is_filter, is_shared, is_wild, matches, split_shared
 
 if TYPE_CHECKING:
     from weft.master.designing import Designing
@@ -99,13 +99,18 @@ def explained(network: Network, topic: str) -> dict[str, Any]:
     """The trees that a publication on a topic travels on, or the tree of a filter; hop by hop from its middle."""
     if not is_filter(topic):
         raise WeftError(f"{topic!r} is neither a topic nor a filter: `#` is the last level, and `+` is a whole level.")
-    patterns = [one for one in sorted(network.directory.holders) if one == topic or matches(one, topic)]
-    shared = [one for one in network.directory.holders if is_shared(one) and matches(one.split("/", 2)[-1], topic)]
+    holders = network.directory.holders
+    shared = [one for one in sorted(holders) if is_shared(one) and (one == topic or _hears(split_shared(one), topic))]
     return {
         "topic": topic,
-        "trees": [_tree(network, pattern) for pattern in patterns if not is_shared(pattern)],
-        "shared": [{"filter": one, "nodes": _names(network, network.directory.holders[one])} for one in sorted(shared)],
+        "trees": [_tree(network, one) for one in sorted(holders) if not is_shared(one) and _hears(("", one), topic)],
+        "shared": [{"filter": one, "nodes": _names(network, holders[one])} for one in shared],
     }
+
+
+def _hears(held: tuple[str, str] | None, topic: str) -> bool:
+    """Whether a filter behind its group is what was asked for: the same filter, or one that matches a topic."""
+    return held is not None and (held[1] == topic or (not is_wild(topic) and matches(held[1], topic)))
 
 
 def _tree(network: Network, pattern: str) -> dict[str, Any]:
@@ -214,6 +219,9 @@ def _require_overlay(options: Mapping[str, Any]) -> None:
     ends = [options.get("sources"), options.get("targets")]
     if not all(isinstance(each, list) and all(isinstance(one, int) for one in each) for each in (ring, *ends)):
         raise WeftError("The request has no overlay: give ring_ids, sources and targets, lists of numbers.")
+    names = options.get("names")
+    if names is not None and not (isinstance(names, list) and all(isinstance(one, str) for one in names)):
+        raise WeftError("The names of the request are no list of names: give one of each node, or none.")
     if not isinstance(size, int | None) or any(not 0 <= node < len(ring) for each in ends for node in each or ()):
         raise WeftError(f"The overlay names nodes that it does not have: it has {len(ring)}.")
     if len(ends[0] or ()) != len(ends[1] or ()):

@@ -17,6 +17,8 @@ from weft.wire.mqtt.topic import is_name
 
 TRACING = 1.0  # seconds that a traced publication has to arrive everywhere
 
+TEXT_BYTES = 65_535  # of a topic or a filter: MQTT writes its length in two bytes
+
 Options = dict[str, Any]
 
 
@@ -116,4 +118,11 @@ def _given(options: Options, name: str) -> str:
     value = options.get(name)
     if not isinstance(value, str) or not value:
         raise WeftError(f"The request has no {name}: give one.")
+    length = len(value.encode(errors="surrogatepass"))
+    if length > TEXT_BYTES:
+        raise WeftError(f"The {name} of the request has {length:,} bytes: give one of at most {TEXT_BYTES:,}.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise WeftError(f"The {name} {value!r} is no UTF-8: give one that is.") from error
     return value

@@ -31,4 +31,4 @@ class Parameters:
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         if not holds:
-            raise WeftError(f"{name} is {getattr(self, name)}: give {rule}.")
+            raise WeftError(f"`{name}` is {getattr(self, name)}: give {rule}.", name)

@@ -28,6 +28,20 @@ Meta = dict[str, Any]
 META_KEY = b"weft"  # in a Parquet file
 
 MARKS = ("meta.json", "experiment.json")  # a folder that has one of them is Weft's own
+OWN = frozenset(  # what such a folder may have in it, of whichever kind it is
+    (
+        *MARKS,
+        *("interest.parquet", "nodes.parquet", "topics.parquet", "publishers.parquet", "rejected.parquet"),  # instance
+        "latency.csv",  # snapshot
+        *("links.parquet", "links.csv", "trees.parquet"),  # overlay
+        *("instance", "overlay", "bridges.parquet", "clients.parquet", "filters.parquet"),  # fleet
+        *("plan.json", "flows.parquet", "changes.md"),  # export
+        *("results.parquet", "table.md", "trials.csv", "summary.json", "summary.csv", "figure.svg"),  # experiment
+    )
+)
+EXPORTED = (".conf", ".json5")  # a file a broker
+PART = re.compile(r"part-.*|[_.].*")  # in a folder of Parquet files, by Spark
+BESIDE = re.compile(r"\.(.+)\.(kept|lock|(partial|replaced|scratch)-\d+)")  # what a killed process leaves
 
 
 def require_absent(path: Path, force: bool) -> None:
@@ -39,6 +53,36 @@ def require_absent(path: Path, force: bool) -> None:
             "force",
             "path",
         )
+    stranger = _stranger(path) if path.is_dir() else None
+    if stranger is not None:
+        raise WeftError(
+            f"{stranger} is none of Weft's files, and `force` would delete it with {path}: move it elsewhere, or "
+            "choose another `path`.",
+            "force",
+            "path",
+        )
+
+
+def _stranger(folder: Path) -> Path | None:
+    """Something in a folder of Weft's that Weft does not put there."""
+    for entry in sorted(folder.iterdir()):
+        beside = BESIDE.fullmatch(entry.name)
+        if entry.name not in OWN and not (beside and beside[1] in OWN) and not _is_exported(entry):
+            return entry
+        inside = None if beside or not entry.is_dir() or entry.is_symlink() else _stranger_inside(entry)
+        if inside is not None:
+            return inside
+    return None
+
+
+def _is_exported(path: Path) -> bool:
+    return path.suffix in EXPORTED and "export" in read_meta(path.parent, "a folder of Weft's")
+
+
+def _stranger_inside(folder: Path) -> Path | None:
+    if folder.suffix == ".parquet":
+        return next((part for part in sorted(folder.iterdir()) if not PART.fullmatch(part.name)), None)
+    return _stranger(folder)
 
 
 @contextmanager

@@ -47,7 +47,20 @@ def measure(load: Load, manner: Manner, processes: int = 1, seed: int = 1, show:
         run = _Run(crew, manner, interrupted, show)
         run.prepare(_parts(load, manner, processes, seed))
         run.publish()
+        _require_taken(manner, run)
         return _figures(load, manner, run)
+
+
+def _require_taken(manner: Manner, run: "_Run") -> None:
+    """Refuse to give figures of nothing, where brokers would have none of it."""
+    closed = sum(one.closed for one in run.sent)
+    taken = sum(int(one.counts.sum()) - len(one.open) for one in run.sent) + sum(one.distinct for one in run.outcomes)
+    if closed and not taken:
+        raise SurroundingsError(
+            f"No broker took a publication: they closed {closed:,} connections of publishers. A `payload` of "
+            f"{manner.payload:,} bytes may be over their limit: give a smaller one, or see their logs.",
+            "payload",
+        )
 
 
 def _parts(load: Load, manner: Manner, processes: int, seed: int) -> Iterator[Part]:

@@ -11,7 +11,7 @@ from weft.live.address import Address
 from weft.live.operator import ask
 
 STILL = 1.6  # seconds without a change after which all nodes have reported
-PATIENCE = 15.0  # seconds for that, at most
+PATIENCE = 5.0  # seconds for that, at most: with other traffic it never does
 LOOK = 0.25  # seconds
 
 

@@ -1,0 +1,209 @@
+"""Operators and the master's HTTP port: what answers is looked at before it is believed, and a defect is an answer."""
+
+import asyncio
+import io
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from live_network import weft
+from master_world import MasterWorld
+from weft.errors import SurroundingsError, WeftError
+from weft.live.address import Address, read_address
+from weft.live.clock import Clock
+from weft.live.log import Log
+from weft.live.master import MasterDriver, listen
+from weft.live.master_settings import MasterSettings
+from weft.live.operator import ask
+from weft.master.engine import design_here
+from weft.model.instance import instance_from_pairs
+from weft.model.overlay import overlay_from_links
+
+
+def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer() -> bytes:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+        settings, clock = MasterSettings(listen=Address("127.0.0.1", 0)), Clock()
+        driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, design_here)
+        monkeypatch.setattr(driver.master, "handle", broken)
+        server = await listen(driver, settings.listen, None)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(b"GET /status HTTP/1.1\r\n\r\n")
+        async with asyncio.timeout(20):
+            said = await reader.read()
+        writer.close()
+        server.close()
+        await driver.stop()
+        assert driver._answers == {}
+        return said
+
+    def broken(*_: object) -> None:
+        raise defect
+
+    defect = ZeroDivisionError("a defect")
+    told: list[Exception] = []
+    said = asyncio.run(answer())
+    assert said.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
+    assert said.endswith(b"The request has met a defect of Weft: see the log.\n")
+    assert told == [defect]
+
+
+# What answers an operator
+
+
+@contextmanager
+def service(answer: bytes | None) -> Iterator[Address]:
+    """Whatever is asked, the same is answered; None is silence."""
+    stop = threading.Event()
+
+    def serve() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            held.append(connection)
+            if answer is not None:
+                connection.recv(65_536)
+                connection.sendall(answer)
+                connection.close()
+
+    held: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.05)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Address(*listener.getsockname())
+        finally:
+            stop.set()
+            thread.join()
+            for one in held:
+                one.close()
+
+
+def http_answer(status: str, body: str) -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+REQUESTS = ["status", "explain", "trace", "redesign", "apply", "snapshot", "leave"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(http_answer("200 OK", body) for body in ("[]", "5", "null", '"x"', "{}", '{"status": "up"}', "<html>", "")),
+        http_answer("200 OK", "[" * 100_000),
+        http_answer("404 Not Found", '{"status": 404, "message": "no"}'),
+        http_answer("404 Not Found", '{"error": "no such page"}'),
+        http_answer("409 Conflict", '{"error": {"code": 409}}'),
+        b"\x1b]0;title\x07\x1b[2J not HTTP\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_another_service_is_not_taken_for_a_master(request_: str, answer: bytes) -> None:
+    with service(answer) as address, pytest.raises(SurroundingsError) as told:
+        ask(address, request_, {})
+    assert str(told.value) == (
+        f"What answers at {address} is no master of Weft's, or one that wants certificates: give another `master`, or "
+        "set WEFT_CREDENTIALS."
+    )
+
+
+def test_a_refusal_of_the_master_is_its_sentence() -> None:
+    with service(http_answer("409 Conflict", '{"error": "No."}')) as address, pytest.raises(WeftError) as told:
+        ask(address, "leave", {"node": "n"})
+    assert (str(told.value), told.value.exit_code) == ("No.", 2)
+
+
+def test_a_defect_of_the_master_is_told_with_where_to_look() -> None:
+    with service(http_answer("500 Internal Server Error", "?")) as address, pytest.raises(WeftError) as told:
+        ask(address, "status")
+    assert str(told.value) == f"What answers at {address} has met a defect of its own (HTTP 500): see its log."
+
+
+@pytest.mark.parametrize("patient", [False, True])
+def test_who_accepts_and_stays_silent_is_given_up(patient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.live.operator.PATIENCE", 0.1)
+    with service(None) as address, pytest.raises(SurroundingsError, match=r"No master answers at .* \(timed out\)"):
+        ask(address, "redesign", patient=patient)
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    answer = http_answer("200 OK", "{}").replace(b"Length: 2", b"Length: 9")
+    with service(answer) as address, pytest.raises(SurroundingsError, match="No master answers"):
+        ask(address, "status")
+
+
+@pytest.mark.parametrize(
+    "text", ["a b:1", "a\tb:1", "a\nb:1", "\udcff:1", "a..b:1", "x" * 64 + ":1", "a:65536", "a:" + "9" * 5000]
+)
+def test_an_address_that_nobody_can_look_up_is_refused(text: str) -> None:
+    with pytest.raises(WeftError, match="is no address: give HOST:PORT"):
+        read_address(text)
+
+
+@pytest.mark.parametrize("text", ["localhost:1", "[::1]:65535", "exämple.org:80", "0.0.0.0:0"])
+def test_an_address_by_name_or_number_is_taken(text: str) -> None:
+    assert str(read_address(text)) == text
+
+
+def test_an_overlay_is_applied_with_the_instance_that_it_was_made_for(tmp_path: Path) -> None:
+    made_for, other = (instance_from_pairs([0, 1, last], [0, 0, 1]) for last in (1, 0))
+    overlay_from_links(2, [0], [1]).with_meta(instance=made_for.fingerprint).write(tmp_path / "overlay")
+    made_for.write(tmp_path / "made_for")
+    other.write(tmp_path / "other")
+    with service(http_answer("200 OK", "{}")) as address:
+        told = {
+            name: weft("apply", str(tmp_path / "overlay"), "--instance", str(tmp_path / name), "--master", str(address))
+            for name in ("made_for", "other")
+        }
+    assert told["other"] == (
+        2,
+        "",
+        "weft: The overlay was made for another instance: design one for this instance.\n",
+    )
+    assert "is no master of Weft's" in told["made_for"][2], "it was asked"
+
+
+# What people are shown
+
+
+def test_what_is_not_known_is_not_shown_as_0() -> None:
+    world = MasterWorld()
+    world.join("n0")
+    forecast = {
+        "links": 0,
+        "links_to_open": 0,
+        "links_to_close": 0,
+        "applied": False,
+        "proposal": 1,
+        **{name: {"now": 0.0, "then": 2.0} for name in ("relays_a_delivery", "hops", "busiest_node")},
+    }
+    with service(http_answer("200 OK", json.dumps(world.ask("status")))) as one:
+        rows = weft("status", "--master", str(one))[1].splitlines()
+        assert json.loads(weft("status", "--json", "--master", str(one))[1])["hops"] == 0.0
+    shown = {" ".join(words[:-1]): words[-1] for row in rows if (words := row.split())}
+    assert [shown[name] for name in ("hops", "busiest node", "busiest times mean")] == ["-"] * 3
+    assert shown["clients"] == "0"
+    with service(http_answer("200 OK", json.dumps(world.ask("status") | forecast))) as one:
+        said = weft("redesign", "--dry-run", "--master", str(one))[1].splitlines()
+    assert said[1:] == [
+        "relays a delivery   0.0000 now, 2.0000 then",
+        "hops                - now, 2.00 then",
+        "busiest node sends  - times the mean now, 2.0 then",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "sentence"),
+    [("news/#", "No client holds the filter news/#.\n"), ("news", "Nobody subscribes to news.\n")],
+)
+def test_what_nobody_wants_is_told_plainly(topic: str, sentence: str) -> None:
+    with service(http_answer("200 OK", json.dumps(MasterWorld().ask("explain", topic=topic)))) as one:
+        assert weft("explain", topic, "--master", str(one)) == (0, sentence, "")
