@@ -543,7 +543,7 @@ def test_what_counts_of_a_session_is_where_its_client_was_let_in():
 
 
 def test_an_owner_says_what_a_session_is_like_though_another_has_claimed_it_for_nothing_since():
-    """Of two that have parts of it, who claimed it later counts."""
+    """The later claim of two that have parts of it counts."""
     world = network(3)
     one, two, three = world.nodes.values()
     world.say(one, w.SessionOwned(w.Owned("client", 100, 4)))

@@ -7,8 +7,8 @@ alone until the master is back; by then no other node relies on what it knew of 
 gone for all.
 
 Filters of a session that is given to another node stay this node's for some seconds, for those that its client has
-subscribed to lately may not be in place there: what comes by them goes after the session (trail.py). Shared ones do not:
-they are for who has members.
+subscribed to lately may not be in place there: what comes by them goes after the session (trail.py). Shared ones do
+not: they are for who has members.
 """
 
 from collections.abc import Callable, Iterable
