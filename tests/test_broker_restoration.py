@@ -617,3 +617,19 @@ def test_what_waits_there_and_was_sent_here_is_not_sent_again_as_another(got: bo
     again = enter_again(house)
     assert again == [p.Pubrel(packet_id)] if got else payloads(again) == [("1", 2, True)]
     assert [each.packet_id for each in again] == [packet_id]
+
+
+def test_a_retained_message_for_a_new_subscription_is_not_what_waits_elsewhere() -> None:
+    """The client has had that here, and gets the retained message besides."""
+    there, far = node("t")
+    far.vanish()
+    arrive(there, replace(issued(1, 2), retain=True))
+    house, one = node("t")
+    arrive(house, replace(issued(1, 2), retain=True))
+    packet_id = one.take()[0].packet_id
+    one.say(p.Pubrec(packet_id), p.Pubcomp(packet_id))
+    house.broker.session("c").gathering = True
+    one.say(p.Subscribe(2, (p.Request("+", 2),)))
+    house.tell(e.SessionArrived(there.broker.export("c"), had=frozenset({issued(1).origin}), known=frozenset({"t"})))
+    house.tell(e.SessionGathered("c"))
+    assert [each.retain for each in one.take() if isinstance(each, p.Publish)] == [True]

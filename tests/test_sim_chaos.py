@@ -52,6 +52,7 @@ TAUGHT_BESIDES = {
     3773: "what is to come with the rest of a session, and the power fails",
     6235: "a clock that jumps while a client waits for its session",
     7152: "a node that hears late that another has claimed a session",
+    7191: "a retained message for a new subscription, and the same where a session comes from",
     7683: "a node that is farther away than the patience for its answers",
     7808: "an identifier that has come late, and is said again twice",
     8207: "a node that is back, and is moved in the same moment",

@@ -127,9 +127,9 @@ class Distribution:
         return publication.origin[1] == self._issuer.incarnation
 
     def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
-        """A retained message for a new subscription."""
+        """A retained message for a new subscription: a delivery of its own, which the session may have had before."""
         owed: Owed = []
-        copy = replace(publication, number=0)
+        copy = replace(publication, number=0, origin=None)
         ids = (subscription.identifier,) if subscription.identifier else ()
         self._give(session, copy, min(publication.qos, subscription.qos), True, ids, None, owed, now)
         self._commit(copy, owed, now)
