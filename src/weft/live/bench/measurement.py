@@ -47,15 +47,16 @@ def measure(load: Load, manner: Manner, processes: int = 1, seed: int = 1, show:
         run = _Run(crew, manner, interrupted, show)
         run.prepare(_parts(load, manner, processes, seed))
         run.publish()
-        _require_taken(manner, run)
+        _require_taken(load, manner, run)
         return _figures(load, manner, run)
 
 
-def _require_taken(manner: Manner, run: "_Run") -> None:
-    """Refuse to give figures of nothing, where brokers would have none of it."""
+def _require_taken(load: Load, manner: Manner, run: "_Run") -> None:
+    """Refuse to give figures of nothing, where brokers would have none of it. Of QoS 0 deliveries alone tell."""
     closed = sum(one.closed for one in run.sent)
-    taken = sum(int(one.counts.sum()) - len(one.open) for one in run.sent) + sum(one.distinct for one in run.outcomes)
-    if closed and not taken:
+    acknowledged = sum(int(one.counts.sum()) - len(one.open) for one in run.sent) if manner.qos else 0
+    delivered = sum(one.distinct for one in run.outcomes)
+    if closed == len(load.publishers) and not acknowledged and not delivered:
         raise SurroundingsError(
             f"No broker took a publication: they closed {closed:,} connections of publishers. A `payload` of "
             f"{manner.payload:,} bytes may be over their limit: give a smaller one, or see their logs.",
