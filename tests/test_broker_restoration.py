@@ -362,6 +362,20 @@ def test_a_session_with_nothing_on_its_way_begins_with_other_identifiers() -> No
     assert house.broker.session("c").unsure is False
 
 
+def test_two_nodes_begin_with_other_identifiers() -> None:
+    """A client takes what comes under one that it knows, and that nobody has released, for the same again."""
+    there, gone = node("t")
+    gone.vanish()
+    begun = set()
+    for incarnation in range(5):
+        house = House(LINKED)
+        house.broker._issuer.incarnation = incarnation
+        house.tell(e.SessionArrived(there.broker.export("c")))
+        arrive(house, issued(1))
+        begun |= {packet.packet_id for packet in enter_again(house)}
+    assert len(begun) == 5
+
+
 def test_receipts_of_both_nodes_are_kept() -> None:
     there, gone = node()
     gone.say(p.Publish("u", b"x", 2, packet_id=5))

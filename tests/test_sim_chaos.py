@@ -59,6 +59,7 @@ TAUGHT_BESIDES = {
     8231: "a client that wanted no session, and is home when the master hears of it",
     8461: "what was owed to a node that has lost its disk",
     9621: "the last member of a shared subscription has just left",
+    9629: "two nodes that give a client publications of QoS 2 under the same identifier",
     10342: "what was owed to members at two nodes, one of which is gone for good",
     11059: "what waits for a session whose client has just been let in without it",
     12090: "a session claimed late for a client that has gone",

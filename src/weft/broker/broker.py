@@ -113,6 +113,7 @@ class Broker:
             self._wills,
             self.figures,
             self._next_number,
+            issuer,
         )
         self.lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters)
         self._window_lane = window_lane.WindowLane(

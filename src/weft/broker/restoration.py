@@ -8,6 +8,7 @@ from zlib import crc32
 
 from weft.broker.effect import ALL, SessionArrived, SessionSubscribed
 from weft.broker.figure import Figures
+from weft.broker.issuer import Issuer
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Origin
 from weft.broker.record import Done, SessionLeft, Unsubscribed
@@ -33,6 +34,7 @@ class Restoration:
         wills: Wills,
         figures: Figures,
         number: Callable[[], int],  # of the next publication that the journal keeps
+        issuer: Issuer | None,  # in a network
     ) -> None:
         self._outbox = outbox
         self._sessions = sessions
@@ -41,6 +43,7 @@ class Restoration:
         self._wills = wills
         self._figures = figures
         self._number = number
+        self._issuer = issuer
 
     def restore(self, recovery: Recovery, now: float) -> None:
         """All that a journal had. Clients that were connected have been away since now."""
@@ -179,11 +182,16 @@ class Restoration:
         session = self._sessions.create(client, Version(kept.version), kept.expiry)
         restored(kept, session)
         if not session.inflight:  # there may be some at the node that it comes from: other identifiers than those
-            session.next_id = 1 + crc32(client.encode(), self._number()) % IDENTIFIERS
+            session.next_id = self._first_identifier(client)
         self._figures.waiting += len(session.queue)
         for one in kept.subscriptions.values():
             self._subscriptions.add(session, one)
         return session
+
+    def _first_identifier(self, client: str) -> int:
+        """An identifier to begin with, which no other node would: the client may know some of theirs still."""
+        incarnation = self._issuer.incarnation if self._issuer is not None else 0
+        return 1 + crc32(incarnation.to_bytes(8) + client.encode(), self._number()) % IDENTIFIERS
 
     def _await_return(self, session: Session, now: float) -> None:
         if session.left is None:
