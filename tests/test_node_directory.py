@@ -156,3 +156,13 @@ def test_filters_that_go_with_a_session_are_given_up_later() -> None:
     assert around.told() == [Interest(2, (Held("b", 1, False),), ("a",))]
     directory.let_all_go()
     assert around.told() == [Interest(3, (), ("c",))]
+
+
+def test_a_shared_filter_is_given_up_with_its_last_member() -> None:
+    """It is for who has members: what came here for it would reach nobody."""
+    around = Surroundings()
+    around.directory.note_filter(FilterHeld("$share/g/a", 1, True))
+    around.told()
+    around.directory.is_giving = True
+    around.directory.note_filter(FilterHeld("$share/g/a", 0, False))
+    assert around.told() == [Interest(2, (), ("$share/g/a",))]
