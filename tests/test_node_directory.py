@@ -159,7 +159,7 @@ def test_filters_that_go_with_a_session_are_given_up_later() -> None:
 
 
 def test_a_shared_filter_is_given_up_with_its_last_member() -> None:
-    """It is for who has members: what came here for it would reach nobody."""
+    """What came here for it would reach nobody."""
     around = Surroundings()
     around.directory.note_filter(FilterHeld("$share/g/a", 1, True))
     around.told()
