@@ -91,9 +91,8 @@ def test_nodes_of_a_group_take_turns_by_the_number_of_their_members():
     chosen = [group.choose() for _ in range(6)]
     assert [one.node for one in chosen if one is not None] == [2, 1, 2, 2, 1, 2]
     assert group.choose(preferred=1) == Holder(1, 10, 1)
-    assert group.choose(preferred=1, but=1) == Holder(2, 20, 2)
     assert group.choose(preferred=9) is not None
-    assert SharedGroup("$share/g/a", (Holder(1, 10, 1),)).choose(but=1) is None
+    assert SharedGroup("$share/g/a", ()).choose() is None
 
 
 def test_the_next_of_a_group_is_behind_one_by_number_and_round_again():

@@ -143,12 +143,13 @@ def test_where_members_are_away_all_nodes_are_asked_one_after_the_other() -> Non
     ("holders", "may_pass", "sent", "given_up"),
     [
         (((HERE, 1), (3, 1)), True, [(30, SHARED)], 0),
+        (((HERE, 1), (2, 1), (3, 9)), True, [(20, SHARED)], 0),
         (((HERE, 1), (3, 1)), False, [], 1),
         (((HERE, 1),), True, [], 1),
         ((), True, [], 1),
     ],
 )
-def test_where_no_member_is_left_another_node_is_chosen_or_the_issuer_tries_again(
+def test_where_no_member_is_left_the_next_node_is_asked_or_the_issuer_tries_again(
     holders: tuple[tuple[int, int], ...], may_pass: bool, sent: list[tuple[int, str]], given_up: int
 ) -> None:
     around = Surroundings(*holders)

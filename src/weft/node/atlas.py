@@ -57,14 +57,13 @@ class SharedGroup:
         behind = [one for one in others if one.node > node]
         return next(iter(behind or others), None)
 
-    def choose(self, preferred: int | None = None, but: int | None = None) -> Holder | None:
+    def choose(self, preferred: int | None = None) -> Holder | None:
         """The node that has been given least for its members, unless there is a preferred one."""
-        able = [one for one in self.holders if one.node != but]
-        if not able:
+        if not self.holders:
             return None
-        if preferred is not None and (same := [one for one in able if one.node == preferred]):
+        if preferred is not None and (same := [one for one in self.holders if one.node == preferred]):
             return same[0]
-        chosen = min(able, key=self._turn)
+        chosen = min(self.holders, key=self._turn)
         self._given[chosen.node] += 1
         return chosen
 

@@ -7,8 +7,8 @@ alone until the master is back; by then no other node relies on what it knew of 
 gone for all.
 
 Filters of a session that is given to another node stay this node's for some seconds, for those that its client has
-subscribed to lately may not be in place there: what comes by them goes after the session (trail.py). Shared ones do
-not: they are for who has members.
+subscribed to lately may not be in place there: what comes by them goes after the session (trail.py), or to other
+members of a shared subscription (group.py), and the issuer tries again until there is one.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,7 +64,7 @@ class Directory:
 
     def note_filter(self, effect: FilterHeld) -> None:
         self._leaving.pop(effect.filter, None)
-        if self.is_giving and not effect.members and not is_shared(effect.filter):
+        if self.is_giving and not effect.members:
             self._leaving[effect.filter] = effect
             return
         self._changed[effect.filter] = Held(effect.filter, effect.members, effect.persistent)

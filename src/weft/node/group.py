@@ -4,10 +4,10 @@ The issuer chooses a node with members, and sends to it alone; nodes take turns 
 (atlas.py). In later attempts it is the same node, if it still has any: another would give the publication to a second
 member. If all who have members are down, they are owed it, and the first that is back gets it.
 
-Members may have left when it comes to the node that was chosen. Where members are away and would miss it, it goes round
-by the numbers of nodes, which all ask one after the other, and ends at the first who has a taker. Where there is no
-member any more, another node is chosen there, once by each attempt; if nobody has members, the issuer is to try again.
-It is never dropped by a node on its way: only the issuer knows whether anybody has got it.
+Members may be away when it comes to the node that was chosen, and would miss it, or have left. Then it goes round by
+the numbers of nodes, which are all asked one after the other, and ends at the first who has a taker. A node whose last
+member has left passes it on once by each attempt; if it comes back there, nobody has members, and the issuer is to try
+again. It is never dropped by a node on its way: only the issuer knows whether anybody has got it.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from weft.node.debt import Debt
 from weft.node.message import for_group, key_of, origin_of, publication_of
 from weft.protocol.custody import Custody
 from weft.wire import content
-from weft.wire.frame import Holder, Message
+from weft.wire.frame import Message
 
 
 class Groups:
@@ -70,22 +70,20 @@ class Groups:
     def take(self, message: Message, now: float) -> None:
         """Give a message of another node's to a member here, or to another node."""
         publication = publication_of(content.decode(message.content), origin_of(message), now)
-        group = self._atlas.group(message.group)
         if self._broker.has_taker(message.group, publication.topic, publication.qos):
             self._happen(ArrivedForGroup(publication, message.group), now)
         elif self._has_member(message.group, publication):
-            self._pass_on(message, group.next_to(self._atlas.node) if group is not None else None)
-        elif self._carrier.is_to_pass(message, now):
-            chosen = group.choose(but=self._atlas.node) if group is not None else None
-            self._pass_on(message, chosen)
-            if chosen is None:
-                self._carrier.give_up(message)
-        else:
-            self._carrier.give_up(message)  # it has come back: nobody on its way had a member
+            self._pass_on(message)
+        elif not self._carrier.is_to_pass(message, now) or not self._pass_on(message):
+            self._carrier.give_up(message)  # it has come back, or there is nobody else: nobody had a member
 
-    def _pass_on(self, message: Message, chosen: Holder | None) -> None:
-        if chosen is not None:
-            self._carrier.send_to(chosen.ring_id, message, message.group)
+    def _pass_on(self, message: Message) -> bool:
+        """Send it to the next node with members. Whether there is one."""
+        group = self._atlas.group(message.group)
+        following = group.next_to(self._atlas.node) if group is not None else None
+        if following is not None:
+            self._carrier.send_to(following.ring_id, message, message.group)
+        return following is not None
 
     def _absent(self, filter_: str, publication: Publication) -> list[int]:
         """Nodes that are down and have members, where no others have."""
