@@ -13,6 +13,7 @@ from weft.node.record import Fetched, Fetching
 from weft.wire.frame import FetchSession, Frame, SessionMoved
 
 PATIENCE = 2.0
+MOVING = 7.0
 
 
 class FakeBroker:
@@ -31,8 +32,8 @@ class Surroundings:
         self.kept: list[Fetching | Fetched] = []
         self.here: set[str] = set()
         self.fetches = Fetches(
-            *(self.broker, self.atlas, self.deadlines, PATIENCE, count(1), {"c": 7}.__getitem__),  # type: ignore[arg-type]
-            *(self.here.__contains__, lambda *said: self.sent.append(said), self.kept.append),
+            *(self.broker, self.atlas, self.deadlines, PATIENCE, MOVING, count(1)),  # type: ignore[arg-type]
+            *({"c": 7}.__getitem__, self.here.__contains__, lambda *said: self.sent.append(said), self.kept.append),
         )
 
     def begin(self, node: int = 4, known: frozenset[str] | None = frozenset()) -> Fetch:
@@ -200,3 +201,14 @@ def test_fetches_outlive_a_crash(around: Surroundings) -> None:
     assert again.fetches.get("c", 4) == around.fetches.get("c", 4)
     assert again.fetches.get("c", 5) is None
     assert again.fetches.of("d") == []
+
+
+def test_a_client_waits_for_a_session_from_when_it_could_be_asked_for(around: Surroundings) -> None:
+    fetch = around.begin()
+    fetch.is_held_up = True
+    around.fetches.ask(fetch, 1.0)
+    assert fetch.awaited == 0.0
+    around.fetches.put_in_place([fetch], 4.0)
+    assert fetch.awaited == 4.0 + MOVING
+    around.fetches.retry(6.0)
+    assert fetch.awaited == 4.0 + MOVING, "it is asked again, and awaited no longer"

@@ -120,6 +120,7 @@ class Assembly:
             atlas,
             deadlines,
             network.patience,
+            network.moving,
             tokens,
             lambda client: directory.claims.get(client, 0),
             lambda client: admissions.is_here(client),

@@ -61,6 +61,7 @@ class Fetches:
         atlas: Atlas,
         deadlines: Deadlines,
         patience: float,  # seconds until a node that does not answer is asked again
+        moving: float,  # seconds that a client waits for its session, from when that could be asked for
         tokens: Iterator[int],
         claim_of: Callable[[str], int],  # number of the claim by which this node has a client's session
         is_here: Callable[[str], bool],  # whether the client is in, or waits to be let in
@@ -71,6 +72,7 @@ class Fetches:
         self._atlas = atlas
         self._deadlines = deadlines
         self._patience = patience
+        self._moving = moving
         self._tokens = tokens
         self._claim_of = claim_of
         self._is_here = is_here
@@ -155,7 +157,7 @@ class Fetches:
             self._unwritten[fetch.client, fetch.node] = fetch
             return
         if not fetch.token:
-            fetch.awaited = max(fetch.awaited, now + 2 * self._patience)
+            fetch.awaited = max(fetch.awaited, now + self._moving)
         fetch.token = next(self._tokens)
         fetch.first = fetch.first or fetch.token
         claim, is_here = self._claim_of(fetch.client), self._is_here(fetch.client)
