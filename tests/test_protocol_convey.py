@@ -8,7 +8,7 @@ import pytest
 
 from weft.protocol.convey import Pal, Pie, Po, Ranged
 from weft.protocol.finger import Finger, FingerTable
-from weft.protocol.router import Deliver, Publication, Published, Received, Send, Subscribed
+from weft.protocol.router import Deliver, Publication, Published, Received, Send, Subscribed, Undelivered
 
 SAID = Publication(issuer=1, number=0, topic=0)
 
@@ -132,3 +132,12 @@ def test_a_message_for_an_identifier_in_a_gap_is_not_taken_for_ones_own():
 
 def test_subscriptions_are_the_concern_of_the_membership():
     assert node(Po, 1, [2, 3, 7, 9], FIG2_SUBSCRIBERS).handle(Subscribed(0), 0.0) == []
+
+
+def test_what_comes_back_for_an_identifier_that_is_ones_own_by_now_has_arrived():
+    """A re-design has moved the node to where it had sent the message."""
+    moved = node(Po, 1, [2, 3, 7, 9], FIG2_SUBSCRIBERS)
+    effects = moved.handle(Undelivered(9, Ranged(SAID, 4, 1, 8)), 0.0)
+    assert effects == receive(moved, 1, 8, hops=3)
+    assert deliveries(effects) == [Deliver(SAID, 3)]
+    assert moved.handle(Undelivered(9, Ranged(SAID, 4, 2, 8)), 0.0) == [Send(2, Ranged(SAID, 4, 2, 8))]

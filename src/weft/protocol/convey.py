@@ -62,8 +62,10 @@ class Po(Router):
                 return [*self._deliver(message), *self._spread(message)]
             case Received(_, Ranged() as message):
                 return self._send(message)
-            case Undelivered(_, Ranged() as message):
-                return self._send(replace(message, hops=message.hops - 1))
+            case Undelivered(peer, Ranged() as message):
+                back = replace(message, hops=message.hops - 1)
+                is_here = message.low == self.fingers.ring_id  # this node has moved since
+                return self.handle(Received(peer, back), now) if is_here else self._send(back)
             case Rewired(fingers):
                 self.fingers = fingers
         return []
