@@ -205,7 +205,7 @@ class Attempts:
             debt.due = now + self._parameters.retry
             self._tick(now)
             return
-        if not is_new and not debt.group:
+        if not (is_new or debt.group or debt.targets):
             self._offer(publication, now)
         destination = self._destinations.of(publication.topic)
         if not debt.targets <= self._atlas.places.keys():  # of one that is gone for good a session may be anywhere
