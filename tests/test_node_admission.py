@@ -100,6 +100,22 @@ def test_filters_that_a_client_was_first_let_in_with_count_until_the_master_has_
     assert claim.base == {"a"}
 
 
+def test_filters_that_a_client_asks_for_again_where_it_was_let_in_alone_are_not_old() -> None:
+    around = Surroundings(linked=False)
+    around.sessions["c"] = SimpleNamespace(alone=False, connection=None, subscriptions={"a": 1, "b": 1})
+    around.admissions.connect(11, "c", False, 0.0)
+    around.kept.clear()
+    around.admissions.note_subscription("c", "a", is_made=True)
+    around.admissions.note_subscription("c", "new", is_made=True)
+    around.admissions.note_subscription("d", "b", is_made=True)
+    assert around.kept == [Fetching("c", NOBODY, 0, ("b",))]
+    around.admissions.note_subscription("c", "a", is_made=False)
+    assert around.admissions.records() == [Fetching("c", NOBODY, 0, ("a", "b"))], "given up here, it does not come back"
+    around.sessions["c"].alone = False
+    around.admissions.note_subscription("c", "a", is_made=True)
+    assert len(around.kept) == 2
+
+
 def test_who_comes_before_the_node_has_found_the_master_waits_for_a_moment() -> None:
     around = Surroundings(joined=False, linked=False)
     around.admissions.connect(11, "c", False, 0.0)

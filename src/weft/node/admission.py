@@ -40,7 +40,7 @@ class PendingClaim:
     connection: int | None  # that waits to be let in; None where the client is in
     is_sent: bool = False  # the master may have been asked
     is_kept: bool = False  # in the journal: the client is in
-    base: frozenset[str] = frozenset()  # filters that it was let in with, which it may have given up elsewhere before
+    base: frozenset[str] = frozenset()  # filters that it was let in with, or has given up since: not those made here
 
 
 class Admissions:
@@ -104,6 +104,19 @@ class Admissions:
         self._keep(record.Fetching(client, NOBODY, 0, ()))
         if self._has_joined:
             self._ask(token, self._pending[token])
+
+    def note_subscription(self, client: str, filter_: str, is_made: bool) -> None:
+        """A client has subscribed, or given that up. Where it was let in alone, that counts for more than elsewhere.
+
+        A filter that it was let in with, and has given up elsewhere before, it may have wanted again since.
+        """
+        session = self._broker.session(client)
+        if session is None or not session.alone:
+            return
+        for claim in self._pending.values():
+            if claim.client == client and claim.is_kept and (filter_ in claim.base) == is_made:
+                claim.base ^= {filter_}
+                self._keep(_record_of(claim))
 
     def take_answered(self, token: int) -> PendingClaim | None:
         """What the master has answered."""

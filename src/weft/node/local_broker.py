@@ -109,7 +109,7 @@ class LocalBroker:
             elif kind is e.FilterHeld:
                 self._note_filter(effect, now)  # type: ignore[arg-type]
             elif kind is e.SessionSubscribed:
-                self._directory.note_subscription(effect)  # type: ignore[arg-type]
+                self._note_subscription(effect)  # type: ignore[arg-type]
                 is_to_wait |= effect.subscription is not None  # type: ignore[attr-defined]
             elif kind is e.FilterAsked:
                 is_to_wait |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
@@ -138,6 +138,11 @@ class LocalBroker:
                 self._outbox.add(effect)
 
     # Filters
+
+    def _note_subscription(self, effect: e.SessionSubscribed) -> None:
+        self._directory.note_subscription(effect)
+        if self.source is not None:  # its client's doing, and not what came with a session
+            self._admissions.note_subscription(effect.client, effect.filter, effect.subscription is not None)
 
     def _note_filter(self, effect: e.FilterHeld, now: float) -> None:
         self._directory.note_filter(effect)
