@@ -60,6 +60,7 @@ TAUGHT_BESIDES = {
     8461: "what was owed to a node that has lost its disk",
     9621: "the last member of a shared subscription has just left",
     9629: "two nodes that give a client publications of QoS 2 under the same identifier",
+    9682: "a member of a shared subscription that has left two nodes",
     10342: "what was owed to members at two nodes, one of which is gone for good",
     11059: "what waits for a session whose client has just been let in without it",
     12090: "a session claimed late for a client that has gone",
@@ -72,6 +73,12 @@ TAUGHT_BESIDES = {
     27535: "a member of a shared subscription leaves what it was given, and its issuer gives it again",
     31375: "what a client gave up elsewhere, where it is let in without the master",
     34526: "a session claimed late by a node that had let its client in without the master",
+    35585: "a shared subscription just before its session is given to another node",
+    44767: "a node that is slow to hear that it is asked for a session",
+    45914: "what is owed to a node that was away, at a node that was restarted",
+    50057: "what is for a session comes to a node that has the place of one that is down, before the session does",
+    51973: "what a client gave up elsewhere, and wants again where it is let in without the master",
+    53802: "what comes back to a node that a re-design has moved, and has no link yet",
 }
 
 

@@ -757,6 +757,25 @@ def test_what_a_node_is_owed_is_not_taken_by_another_that_has_its_place_on_the_r
     assert payloads(reader) == [b"hi"]
 
 
+def test_what_came_for_a_session_before_it_reaches_it_when_it_comes_again(world):
+    """A node that has the place on the ring of one that is down got it first, and again when that is back."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.connect(reader, 1)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(1.0)
+    _, down, other = (node.number for node in world.nodes)
+    places = world.nodes[0].node.atlas.places
+    places[down] = places[other]
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.connect(reader, 2)
+    world.nodes[1].start()
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+
+
 def test_an_identifier_is_free_where_a_node_has_not_heard_that_its_client_has_released_it_elsewhere(world):
     """The node was cut off: a publication under the identifier would be acknowledged, and go nowhere."""
     mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
@@ -1066,13 +1085,17 @@ def test_a_node_is_told_that_a_session_is_anothers_until_it_is_asked_for_it(worl
 
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_what_a_client_gave_up_elsewhere_is_given_up_where_it_is_let_in_without_the_master(world, is_restarted):
-    """What it subscribes to and gives up there counts too, and what it held there without the master before."""
+    """What it subscribes to and gives up there counts too, and what it held there without the master before.
+
+    So does what it had given up elsewhere, and wants again, and what it subscribes to again before it gives it up.
+    """
     reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
-    for filter_ in ("elsewhere", "here", "kept"):
+    for filter_ in ("again", "elsewhere", "here", "kept", "no more"):
         world.subscribe(reader, filter_, 1)
     world.nodes[0].crash()
     world.wait(4.0)
     world.connect(reader, 1)
+    reader.unsubscribe("again")
     reader.unsubscribe("elsewhere")
     world.wait(1.0)
     world.direction.crash()
@@ -1080,7 +1103,10 @@ def test_what_a_client_gave_up_elsewhere_is_given_up_where_it_is_let_in_without_
     world.wait(2.0)
     world.connect(reader, 0)
     reader.unsubscribe("here")
-    world.subscribe(reader, "new", 1)
+    for filter_ in ("again", "new", "no more"):
+        world.subscribe(reader, filter_, 1)
+    reader.unsubscribe("no more")
+    world.wait(1.0)
     if is_restarted:
         world.nodes[0].crash()
         world.wait(1.0)
@@ -1091,11 +1117,11 @@ def test_what_a_client_gave_up_elsewhere_is_given_up_where_it_is_let_in_without_
     world.wait(5.0)
     world.settle()
     world.wait(6.0)
-    for filter_ in ("elsewhere", "here", "kept", "new"):
+    for filter_ in ("again", "elsewhere", "here", "kept", "new", "no more"):
         writer.publish(filter_, filter_.encode(), 1)
     world.wait(8.0)
-    assert sorted(payloads(reader)) == [b"kept", b"new"]
-    assert sorted(world.nodes[0].node.broker.session("reader").subscriptions) == ["kept", "new"]
+    assert sorted(payloads(reader)) == [b"again", b"kept", b"new"]
+    assert sorted(world.nodes[0].node.broker.session("reader").subscriptions) == ["again", "kept", "new"]
 
 
 @pytest.mark.parametrize(
@@ -1111,3 +1137,36 @@ def test_a_session_is_claimed_again_where_its_client_is_from_a_node_where_it_is_
     said = [one.frame for one in effects if isinstance(one, Tell) and isinstance(one.frame, w.FindSession)]
     assert [(one.client, one.is_in, one.is_there) for one in said] == [("reader", True, True)] * is_claimed
     assert node.broker.session("reader").unsure is not is_in
+
+
+def test_what_is_owed_to_a_node_that_was_away_for_long_comes_once_to_a_session_of_before_a_restart(world):
+    """Everybody else has had it, and may have forgotten that by then."""
+    reader, other = world.client("reader", 0, clean=False), world.client("other", 1, clean=False)
+    for one in (reader, other):
+        world.subscribe(one, "t", 2)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    reader.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[0].crash(power=False)
+    world.nodes[0].start()
+    world.wait(2.0)
+    world.connect(reader, 0)
+    world.wait(200.0)
+    world.nodes[1].start()
+    world.wait(5.0)
+    world.connect(other, 1)
+    world.wait(2.0)
+    assert payloads(reader) == payloads(other) == [b"hi"]
+
+
+def test_what_is_for_a_member_that_has_left_two_nodes_reaches_it_at_the_third(world):
+    """Both still hold the filter for some seconds, and have no member."""
+    member, writer = world.client("member", 0, clean=False), world.client("writer", 1)
+    world.subscribe(member, "$share/g/t", 1)
+    for node in (1, 2):
+        world.connect(member, node)
+    for number in range(6):
+        writer.publish("t", b"%d" % number, 0)
+    world.wait(1.0)
+    assert sorted(payloads(member)) == [b"%d" % number for number in range(6)]

@@ -129,6 +129,8 @@ class Arrivals:
         trail = self._trails.get(client) if self._trails.leads_on(client) else None
         if trail is not None and origin not in trail.had and self._carrier.is_to_pass(message, now):
             self._trails.send_after(message, trail)
+        if session is None and trail is None:
+            self._carrier.forget(message)  # sent to who was at this place on the ring before; its session may come yet
 
 
 def _publication(message: Message, now: float) -> Publication:

@@ -266,8 +266,9 @@ class Carrier:
     def _leads_nowhere(self, event: Event) -> bool:
         """Whether it is on its way over a ring that this node has no link of."""
         message = event.message if isinstance(event, Received | Undelivered) else None
-        passes = isinstance(message, Ranged) and message.low != self._atlas.ring_id
-        return passes and not self._atlas.fingers.fingers
+        if not isinstance(message, Ranged) or self._atlas.fingers.fingers:
+            return False
+        return isinstance(event, Undelivered) or message.low != self._atlas.ring_id
 
     def _put(self, peer: int, publication: Carried, message: Packet, group: str = "") -> None:
         if peer in self.stuck and not publication.kept:
@@ -292,6 +293,10 @@ class Carrier:
         origin = origin_of(message)
         self._seen.forget(origin)
         return self._seen.is_first(ORIGIN.pack(*origin) + message.attempt.to_bytes(2), now)
+
+    def forget(self, message: Message) -> None:
+        """Take a message for new when it comes again."""
+        self._seen.forget(origin_of(message))
 
     def _is_first(self, message: Message, now: float) -> bool:
         is_own = message.incarnation == self.own[1]  # the number may be another than before this node had one
