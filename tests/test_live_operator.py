@@ -69,8 +69,11 @@ def service(answer: bytes | None) -> Iterator[Address]:
                 continue
             held.append(connection)
             if answer is not None:
-                connection.recv(65_536)
+                connection.settimeout(5)
                 connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65_536):  # to the end of the request: a close before it resets the connection
+                    pass
                 connection.close()
 
     held: list[socket.socket] = []
