@@ -1,9 +1,10 @@
 """Coincidences: what happens shortly before or after something else, and is rare where all times are drawn alone.
 
-Each seed draws which kinds it has. They come on top of a case (case.py), out of a generator of their own.
+Each seed draws which kinds it has. They come on top of a case (case.py), out of a generator of their own. Some are seen
+only where nothing else is in their way: these have seeds of their own, without other faults (`SCENES`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -14,15 +15,29 @@ from weft.wire.mqtt.topic import is_shared, split_shared
 MASTER = "master"
 OWN = "own"  # a name that only who is named for it subscribes to by name
 UNNOTICED = 2  # of a crash: others hear of it late
+SCENIC = 0.15  # of all seeds, those with a scene
 
 
 def drawn(seed: int) -> Case:
     """What happens in a run."""
-    case, random = varied(plain(seed), Random(f"varieties of {seed}")), Random(f"coincidences of {seed}")
+    case, random = varied(plain(seed), Random(f"varieties of {seed}")), Random(f"scene of {seed}")
+    if random.random() < SCENIC:
+        return _scene(case, random)
+    random = Random(f"coincidences of {seed}")
     kinds = [kind for kind in KINDS if random.random() < 0.4]
     more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
     more += _vacancy(case, Random(f"vacancy of {seed}"))
     more += _returns(case, Random(f"returns of {seed}"))
+    return _with(case, more)
+
+
+def _scene(case: Case, random: Random) -> Case:
+    """A case in which nothing fails but what belongs to one scene, and nobody gives up what is owed in the end."""
+    calm = replace(case, acts=tuple(act for act in case.acts if act.kind in ("subscribe", "publish")), tree=False)
+    return _with(calm, random.choice(SCENES)(calm, random))
+
+
+def _with(case: Case, more: Iterable[Act]) -> Case:
     first = 1 + max(act.number for act in case.acts)
     acts = [*case.acts, *(replace(act, number=first + place) for place, act in enumerate(more))]
     return replace(case, acts=tuple(sorted(acts, key=lambda act: act.at)))
@@ -197,7 +212,49 @@ def _returns(case: Case, random: Random) -> Iterator[Act]:
         yield Act(0, at + seconds + random.uniform(0.2, 1.2), "home", who)
 
 
+def _heirs(case: Case, random: Random) -> Iterator[Act]:
+    """Members of a shared subscription at one node are all away; some come back elsewhere, and what waits for them."""
+    homes = [[who for who in sorted(case.kept) if who % case.nodes == home] for home in range(case.nodes)]
+    groups = [group for group in homes if len(group) > 1]
+    if not groups:
+        return
+    members, at, name = random.choice(groups), random.uniform(2.0, 14.0), _own(random)
+    for who in members:
+        yield Act(0, at, "subscribe", who, text=f"$share/heirs/{name}", qos=random.randint(1, 2))
+        yield Act(0, at + 1.0, "vanish", who, seconds=random.uniform(2.0, 5.0), flag=random.random() < 0.5)
+    for _ in range(3):
+        late = random.uniform(1.5, 2.5)
+        yield Act(0, at + late, "publish", random.randrange(case.clients), text=name, qos=random.randint(1, 2))
+
+
+def _repetitions(case: Case, random: Random) -> Iterator[Act]:
+    """A node that others lost sight of misses something, whose issuer ends, and says it again when all are back.
+
+    The master sees all of them. What others have passed on to the rest of the tree they are to pass on once more.
+    """
+    if case.nodes < 3:
+        return
+    at, seconds, name = random.uniform(2.0, 9.0), random.uniform(7.0, 9.0), _own(random)
+    writer, unseen, *others = random.sample(range(min(case.nodes, case.clients)), 3)
+    for who in (unseen, *others):
+        yield Act(0, at - random.uniform(1.0, 1.5), "subscribe", who, text=name, qos=2)
+    for other in range(case.nodes):
+        if other != unseen:
+            yield Act(0, at, "cut", seconds=seconds, text=f"n{unseen} n{other}", flag=True)
+    said = random.uniform(3.0, 4.0)
+    ends = said + random.uniform(0.5, 3.0)
+    yield Act(0, at - random.uniform(0.1, 0.5), "publish", writer, text=name, qos=1)
+    yield Act(0, at + said, "publish", writer, text=name, qos=random.randint(1, 2))
+    yield Act(0, at + ends, "crash", writer, 0, seconds - ends + random.uniform(2.5, 5.0))
+
+
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _relapses, _absences, _losses)
+SCENES = (_heirs, _repetitions)
+
+
+def _own(random: Random) -> str:
+    """A name that hardly anybody else subscribes to."""
+    return "/".join([OWN, random.choice(LEVELS), random.choice(LEVELS)])
 
 
 def _some(case: Case, random: Random, such: Callable[[Act], bool], share: float) -> list[Act]:
