@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
-from weft.sim.chaos.case import LEVELS, QUIET, SPAN, Act, Case, plain
+from weft.sim.chaos.case import LEVELS, QUIET, SPAN, TROUBLES, Act, Case, plain
 from weft.sim.chaos.variety import varied
 from weft.wire.mqtt.topic import is_shared, split_shared
 
@@ -19,11 +19,17 @@ SCENIC = 0.15  # of all seeds, those with a scene
 
 
 def drawn(seed: int) -> Case:
-    """What happens in a run."""
-    case, random = varied(plain(seed), Random(f"varieties of {seed}")), Random(f"scene of {seed}")
+    """What happens in a run: a scene, or a mixture."""
+    random = Random(f"scene of {seed}")
     if random.random() < SCENIC:
-        return _scene(case, random)
-    random = Random(f"coincidences of {seed}")
+        return _scene(varied(plain(seed), Random(f"varieties of {seed}")), random)
+    case = mixed(seed)
+    return case if random.random() < 0.5 else _faithful(case)
+
+
+def mixed(seed: int) -> Case:
+    """A case with coincidences of all kinds that its seed draws."""
+    case, random = varied(plain(seed), Random(f"varieties of {seed}")), Random(f"coincidences of {seed}")
     kinds = [kind for kind in KINDS if random.random() < 0.4]
     more = [act for kind in kinds for act in kind(case, random) if 0 <= act.at <= SPAN]
     more += _vacancy(case, Random(f"vacancy of {seed}"))
@@ -32,9 +38,14 @@ def drawn(seed: int) -> Case:
 
 
 def _scene(case: Case, random: Random) -> Case:
-    """A case in which nothing fails but what belongs to one scene, and nobody gives up what is owed in the end."""
-    calm = replace(case, acts=tuple(act for act in case.acts if act.kind in ("subscribe", "publish")), tree=False)
-    return _with(calm, random.choice(SCENES)(calm, random))
+    """A case in which nothing fails but what belongs to one scene."""
+    calm = replace(case, acts=tuple(act for act in case.acts if act.kind not in TROUBLES), tree=False)
+    return _with(_faithful(calm), random.choice(SCENES)(calm, random))
+
+
+def _faithful(case: Case) -> Case:
+    """A case in which nobody unsubscribes: what somebody is owed while something fails is owed in the end."""
+    return replace(case, acts=tuple(act for act in case.acts if act.kind != "unsubscribe"))
 
 
 def _with(case: Case, more: Iterable[Act]) -> Case:
