@@ -162,7 +162,38 @@ def test_the_oracle_notices():
     assert problems(life.world.clients) == [f"Nobody of $share/g/y has got b'2' of {third.name}."]
     one.got.append(replace(got, topic="y", payload=b"2"))
     other.got.append(replace(got, topic="y", payload=b"2"))
-    assert problems(life.world.clients) == [f"2 members of $share/g/y have got b'2' of {third.name}."]
+    assert problems(life.world.clients) == [f"Members of $share/g/y have got b'2' of {third.name} 2 times."]
+
+
+def test_the_oracle_tells_what_is_sent_again_from_a_second_delivery():
+    """A node leaves before it has read PUBACK, and sends it again when it is back: to the same client and with DUP."""
+    world = Cluster(3, seed=5)
+    world.start()
+    member, other, writer = (world.client(f"c{node}", node, clean=False) for node in range(3))
+    world.subscribe(member, "$share/g/x", 1)
+    world.subscribe(member, "y", 1)
+    world.wires.delays["c0", "n0"] = 2.0
+    writer.publish("x", b"1", 1)
+    writer.publish("y", b"2", 1)
+    world.wait(1.0)
+    world.nodes[0].stop()
+    world.wait(1.0)
+    world.wires.delays.clear()
+    world.nodes[0].start()
+    world.settle()
+    world.connect(member, 0)
+    world.wait(3.0)
+    assert [(got.payload, got.dup) for got in member.got] == [(b"1", False), (b"2", False), (b"1", True), (b"2", True)]
+    assert problems(world.clients) == []
+    x, y = member.got[2:]
+    member.got[2:] = [replace(x, packet_id=9), y]
+    assert problems(world.clients) == ["Members of $share/g/x have got b'1' of c2 2 times."]
+    member.got[2:] = [x, replace(y, packet_id=9)]
+    assert problems(world.clients) == ["c0 got b'2' 2 times with QoS 1."]
+    member.got[2:] = [y]
+    world.subscribe(other, "$share/g/x", 1)
+    other.got.append(replace(x, at=world.agenda.now))
+    assert problems(world.clients) == ["Members of $share/g/x have got b'1' of c2 2 times."]
 
 
 def test_the_oracle_notices_what_comes_late_while_the_master_is_gone():

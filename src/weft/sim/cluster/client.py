@@ -55,6 +55,7 @@ class Got:
     dup: bool
     at: float
     alone: bool = False  # its node has let it in without the master, and may not know what it did elsewhere
+    packet_id: int = 0  # none with QoS 0
     properties: Properties = field(default_factory=dict, compare=False)
 
 
@@ -320,10 +321,8 @@ class Client:
             return
         assert self.process is not None
         alone = self.process.is_alone_with(self.name)
-        got = Got(
-            packet.topic, packet.payload, packet.qos, packet.retain, packet.dup, self.now, alone, packet.properties
-        )
-        self.got.append(got)
+        what = packet.topic, packet.payload, packet.qos, packet.retain, packet.dup
+        self.got.append(Got(*what, self.now, alone, packet.packet_id, packet.properties))
         if packet.qos == 1:
             self._answer(p.Puback(packet.packet_id))
         elif packet.qos == 2:

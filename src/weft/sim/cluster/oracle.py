@@ -6,15 +6,16 @@ connected all that time or has a session that is kept. It may come to who held t
 before, where its node has let it in without the master and may not have heard; and to nobody else. It is due after a
 short time where nothing failed, else some time after all is mended.
 
-How often: once to a session, but with QoS 1 again where it says so (DUP). Where something failed QoS 0 may be lost, and
-what comes with less than QoS 2 may come again: a node may have lost with its power that it had sent it. A session that
-a client has left at a node out of reach and taken up at another counts as two: nobody can ask the first what the client
-has had.
+How often: once to a session, but with QoS 1 again where it says so (DUP), under the same packet identifier: PUBACK may
+be lost with a connection. Where something failed QoS 0 may be lost, and what comes with less than QoS 2 may come again:
+a node may have lost with its power that it had sent it. A session that a client has left at a node out of reach and
+taken up at another counts as two: nobody can ask the first what the client has had.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
-Where nothing failed no two may. Where something did, a member may get it again: one who left before it took it hands
-it on as another publication, and its issuer may not know that anybody was given it.
+Where nothing failed no two may, nor one twice but with DUP as above. Where something did, a member may get it again:
+one who left before it took it hands it on as another publication, and its issuer may not know that anybody was given
+it.
 
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
@@ -33,7 +34,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from weft.sim.cluster.client import Client, Held, Said
+from weft.sim.cluster.client import Client, Got, Held, Said
 from weft.wire.mqtt.topic import is_shared, matches, split_shared
 
 SHORTLY = 0.5  # seconds from an answer to what comes behind it
@@ -108,7 +109,7 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
             yield f"{client.name} got {got.payload!r} on {got.topic}, which had expired."
         if not any(_may(held, one, got.at, terms) or (got.alone and _matches(held, one)) for held in client.held):
             yield f"{client.name} got {got.payload!r} on {got.topic} and does not hold a filter that matches."
-        if not got.retain and not (got.dup and got.qos == 1) and (got.qos == 2 or terms.allows(one)):
+        if not got.retain and not _is_again(got, client) and (got.qos == 2 or terms.allows(one)):
             key = got.payload, client.session_at(got.at)
             counts[key] += 1
             best[key] = max(got.qos, best.get(key, 0))
@@ -117,6 +118,13 @@ def _wrongs(client: Client, said: dict[bytes, Said], terms: Terms) -> Iterator[s
         shared = groups * (1 if terms.allows(said[payload]) else 2)
         if count > 1 + shared and not _may_repeat(said[payload], terms):
             yield f"{client.name} got {payload!r} {count} times with QoS {best[payload, session]}."
+
+
+def _is_again(got: Got, client: Client) -> bool:
+    """Whether it is sent again as the standard asks: its PUBACK may not have come to the node."""
+    what = got.packet_id, got.payload
+    is_marked = got.dup and got.qos == 1
+    return is_marked and any((one.packet_id, one.payload) == what and one.at < got.at for one in client.got)
 
 
 def _had_expired(one: Said, at: float, terms: Terms) -> bool:
@@ -189,10 +197,11 @@ def _shared_misses(one: Said, clients: list[Client], terms: Terms) -> Iterator[s
         plain = sum(
             any(not is_shared(held.filter) and _may(held, one, None, terms) for held in client.held) for client in able
         )
-        calm = [got for client in able for got in client.got if terms.is_calm(one.at, got.at)]
-        often = sum(got.payload == one.payload and not got.retain for got in calm)
+        found = [(got, client) for client in able for got in client.got if got.payload == one.payload]
+        calm = [(got, client) for got, client in found if terms.is_calm(one.at, got.at)]
+        often = sum(not got.retain and not _is_again(got, client) for got, client in calm)
         if often > _groups_of(one, able) + plain and not one.repeated and terms.allows(one):
-            yield f"{often} members of {group} have got {one.payload!r} of {one.client}."
+            yield f"Members of {group} have got {one.payload!r} of {one.client} {often} times."
 
 
 def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
