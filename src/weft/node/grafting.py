@@ -14,9 +14,12 @@ place everywhere. A link more than the tree needs keeps no publication from anyb
 what comes again. So custody, and what weave.py says of tables that change, hold as before.
 
 Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own.
-Who has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody
-waits in a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else
-but these. A refusal is not the end of a graft: of two that ask each other, one may say both.
+Who is in the tree looks no further: it might become the guest of its guest. So of two nodes one at most is the other's
+guest, and Ungrafted need not say which. Who has lost both table and host sends its guests away, and looks for a host
+itself, if it holds the filter; so do they. And nobody waits in a circle: who is asked first, since it holds the filter,
+answers at once; who is asked then asks nobody else but these.
+
+A refusal is not the end of a graft: of two that ask each other, one may say both.
 """
 
 from collections.abc import Callable, Set
@@ -92,6 +95,8 @@ class Grafting:
             return
         branch.table = table
         self._put_in_place(topic, branch, safe, now)
+        if table is not None:
+            self._arrive(topic, branch, now)
         self._review(topic, branch, now)
 
     # This node holds a filter
@@ -173,10 +178,16 @@ class Grafting:
         return any(one != peer for one in self._holders(topic, branch))
 
     def _settle_at(self, host: int, topic: int, branch: _Branch, now: float) -> None:
-        branch.asked, branch.near, branch.far, branch.host = None, [], [], host
+        branch.host = host
+        branch.waiting.discard(host)
+        self._arrive(topic, branch, now)
+        self._review(topic, branch, now)
+
+    def _arrive(self, topic: int, branch: _Branch, now: float) -> None:
+        """Look no further: this node is in the tree, and so are those that waited for it."""
+        branch.asked, branch.near, branch.far = None, [], []
         waiting, branch.waiting = branch.waiting, set()
         self._welcome(waiting, topic, branch, now)
-        self._review(topic, branch, now)
 
     def _welcome(self, peers: set[int], topic: int, branch: _Branch, now: float) -> None:
         branch.guests |= peers
