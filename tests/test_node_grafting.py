@@ -277,6 +277,24 @@ def test_a_refusal_is_not_taken_for_the_end_of_a_graft():
     assert peers.tables() == {1: {2}, 2: {1, 3}, 3: {2}}
 
 
+def test_a_host_that_refuses_is_a_host_no_more():
+    """A yes to what was asked before comes when it is asked again, and it has lost the tree when it hears that."""
+    peers = Peers([(1, 2)], tree=[1], holders=[1])
+    peers.seek(2)
+    peers.wait(1.0)
+    peers.wait(1.0)  # 1 was asked twice, and is not waited for any more
+    peers.deliver(2, 1)
+    peers.deliver(1, 2)  # so 2 says that it is gone,
+    peers.seek(2)  # and asks again
+    peers.deliver(2, 1)
+    peers.deliver(1, 2)
+    assert peers.tables() == {1: {2}, 2: {1}}
+    peers.deliver(2, 1)
+    peers.assign(1, None)
+    peers.drain()
+    assert peers.tables() == {}
+
+
 def test_a_peer_whose_link_is_lost_is_not_waited_for():
     peers = Peers([(0, 1), (1, 2)], tree=[0], holders=[0])
     peers.seek(2)

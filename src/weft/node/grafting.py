@@ -19,7 +19,8 @@ guest, and Ungrafted need not say which. Who has lost both table and host sends 
 itself, if it holds the filter; so do they. And nobody waits in a circle: who is asked first, since it holds the filter,
 answers at once; who is asked then asks nobody else but these.
 
-A refusal is not the end of a graft: of two that ask each other, one may say both.
+A refusal by a guest ends no graft: of two that ask each other, one may say both. One by a host does: it says no only
+where it has lost the tree since it said yes, and it sent no Ungrafted if it had heard that this node was gone.
 """
 
 from collections.abc import Callable, Set
@@ -152,6 +153,8 @@ class Grafting:
             self._tidy(topic, branch)
         elif frame.is_taken and (branch is None or branch.host != peer):
             self._outbox.tell(peer, Ungrafted(topic))
+        elif branch is not None and branch.host == peer and not frame.is_taken:
+            self._lose(peer, topic, branch, True, now)
 
     def end(self, peer: int, frame: Ungrafted, now: float) -> None:
         """A peer is no neighbour in a tree any more."""
