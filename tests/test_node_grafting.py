@@ -80,6 +80,10 @@ class Peers:
         self.places[node].grafting.release(TOPIC, self.now)
         self.collect()
 
+    def assign(self, node, table):
+        self.places[node].grafting.assign(TOPIC, table, True, self.now)
+        self.collect()
+
     def collect(self):
         for node, place in self.places.items():
             for told in place.outbox.flush():
@@ -273,6 +277,24 @@ def test_a_refusal_is_not_taken_for_the_end_of_a_graft():
     assert peers.tables() == {1: {2}, 2: {1, 3}, 3: {2}}
 
 
+def test_a_host_that_refuses_is_a_host_no_more():
+    """A yes to what was asked before comes when it is asked again, and it has lost the tree when it hears that."""
+    peers = Peers([(1, 2)], tree=[1], holders=[1])
+    peers.seek(2)
+    peers.wait(1.0)
+    peers.wait(1.0)  # 1 was asked twice, and is not waited for any more
+    peers.deliver(2, 1)
+    peers.deliver(1, 2)  # so 2 says that it is gone,
+    peers.seek(2)  # and asks again
+    peers.deliver(2, 1)
+    peers.deliver(1, 2)
+    assert peers.tables() == {1: {2}, 2: {1}}
+    peers.deliver(2, 1)
+    peers.assign(1, None)
+    peers.drain()
+    assert peers.tables() == {}
+
+
 def test_a_peer_whose_link_is_lost_is_not_waited_for():
     peers = Peers([(0, 1), (1, 2)], tree=[0], holders=[0])
     peers.seek(2)
@@ -282,15 +304,53 @@ def test_a_peer_whose_link_is_lost_is_not_waited_for():
     assert peers.tables() == {0: set()}
 
 
+def test_who_is_given_a_table_asks_nobody_else_and_is_no_guest_of_its_guest():
+    peers = Peers([(1, 2), (1, 3)], holders=[1])
+    peers.seek(1)
+    peers.wires[1, 2].clear()  # 2 does not answer, and 3 would be next
+    peers.assign(1, frozenset())
+    peers.seek(3)
+    peers.rest()
+    peers.check()
+    assert peers.tables() == {1: {3}, 3: {1}}
+    peers.release(3)
+    peers.release(1)
+    peers.drain()
+    assert all(len(place.grafting) == 0 for place in peers.places.values())
+
+
+def test_who_is_given_a_table_takes_in_those_who_wait():
+    peers = Peers([(0, 1), (1, 2)], holders=[0])
+    peers.seek(2)
+    peers.deliver(2, 1)
+    peers.assign(1, frozenset())
+    peers.drain()
+    peers.check()
+    assert peers.tables() == {1: {2}, 2: {1}}
+
+
+def test_a_host_that_waited_to_be_a_guest_does_not_become_one():
+    """It got into the tree while it waited."""
+    peers = Peers([(0, 2), (1, 2)], holders=[0, 1])
+    peers.seek(2)
+    peers.seek(1)
+    peers.deliver(1, 2)
+    peers.assign(1, frozenset())
+    peers.drain()
+    peers.check()
+    assert peers.tables() == {1: {2}, 2: {1}}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_grafts_hold_together_whatever_happens(seed):
-    """Nodes seek and release, links come and go, frames are slow; then all rests."""
+    """Nodes seek and release, links and tables come and go, frames are slow; then all rests."""
     random = Random(seed)
     nodes = random.randint(4, 8)
     links = [(one, other) for one in range(nodes) for other in range(one) if random.random() < 0.5]
     row = [(node, node + 1) for node in range(nodes - 1)]
     tree = list(range(random.randint(1, 3)))
-    peers = Peers(row + [each for each in links if each[0] - each[1] > 1], tree, holders=tree[::2])
+    holders = tree[::2] + [node for node in range(len(tree), nodes) if random.random() < 0.5]
+    peers = Peers(row + [each for each in links if each[0] - each[1] > 1], tree, holders)
     for _ in range(150):
         one, other = sorted(random.sample(range(nodes), 2))
         does = random.random()
@@ -300,10 +360,16 @@ def test_grafts_hold_together_whatever_happens(seed):
             peers.release(one)
         elif does < 0.25:
             (peers.unlink if (one, other) in peers.wires else peers.link)(one, other)
-        elif does < 0.35:
+        elif does < 0.3:
+            peers.assign(random.randrange(len(tree), nodes), random.choice([None, frozenset()]))
+        elif does < 0.4:
             peers.wait(random.uniform(0.0, 1.0))
         elif busy := peers.busy():
             peers.deliver(*random.choice(busy))
+    peers.rest()
+    peers.check()
+    for node in range(len(tree), nodes):
+        peers.assign(node, None)
     peers.rest()
     peers.check()
     for node in range(nodes):

@@ -14,9 +14,13 @@ place everywhere. A link more than the tree needs keeps no publication from anyb
 what comes again. So custody, and what weave.py says of tables that change, hold as before.
 
 Nobody hangs from itself. Only who is in the tree takes a guest: by a table of the master's, or by a host of its own.
-Who has lost both sends its guests away, and looks for a host itself, if it holds the filter; so do they. And nobody
-waits in a circle: who is asked first, since it holds the filter, answers at once; who is asked then asks nobody else
-but these. A refusal is not the end of a graft: of two that ask each other, one may say both.
+Who is in the tree looks no further: it might become the guest of its guest. So of two nodes one at most is the other's
+guest, and Ungrafted need not say which. Who has lost both table and host sends its guests away, and looks for a host
+itself, if it holds the filter; so do they. And nobody waits in a circle: who is asked first, since it holds the filter,
+answers at once; who is asked then asks nobody else but these.
+
+A refusal by a guest ends no graft: of two that ask each other, one may say both. One by a host does: it says no only
+where it has lost the tree since it said yes, and it sent no Ungrafted if it had heard that this node was gone.
 """
 
 from collections.abc import Callable, Set
@@ -92,6 +96,8 @@ class Grafting:
             return
         branch.table = table
         self._put_in_place(topic, branch, safe, now)
+        if table is not None:
+            self._arrive(topic, branch, now)
         self._review(topic, branch, now)
 
     # This node holds a filter
@@ -147,6 +153,8 @@ class Grafting:
             self._tidy(topic, branch)
         elif frame.is_taken and (branch is None or branch.host != peer):
             self._outbox.tell(peer, Ungrafted(topic))
+        elif branch is not None and branch.host == peer and not frame.is_taken:
+            self._lose(peer, topic, branch, True, now)
 
     def end(self, peer: int, frame: Ungrafted, now: float) -> None:
         """A peer is no neighbour in a tree any more."""
@@ -173,10 +181,16 @@ class Grafting:
         return any(one != peer for one in self._holders(topic, branch))
 
     def _settle_at(self, host: int, topic: int, branch: _Branch, now: float) -> None:
-        branch.asked, branch.near, branch.far, branch.host = None, [], [], host
+        branch.host = host
+        branch.waiting.discard(host)
+        self._arrive(topic, branch, now)
+        self._review(topic, branch, now)
+
+    def _arrive(self, topic: int, branch: _Branch, now: float) -> None:
+        """Look no further: this node is in the tree, and so are those that waited for it."""
+        branch.asked, branch.near, branch.far = None, [], []
         waiting, branch.waiting = branch.waiting, set()
         self._welcome(waiting, topic, branch, now)
-        self._review(topic, branch, now)
 
     def _welcome(self, peers: set[int], topic: int, branch: _Branch, now: float) -> None:
         branch.guests |= peers
