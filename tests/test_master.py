@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
-from weft.master.applying import LEASE, Applying
+from weft.master.applying import LEASE, VERSIONED, Applying
 from weft.master.bulletin import Bulletin
 from weft.master.changes import Changes as ChangesToTell
 from weft.master.effect import Asked, ClockRead, Closed, Proved
@@ -240,6 +240,20 @@ def test_what_others_have_asked_stays_when_a_node_is_forgotten():
     applying.forget(1, 0.0, in_order=True)
     applying.told({}, 1, {1, 2})
     assert applying.in_place({1, 2}, 0.0) == [(2, 5)]
+
+
+def test_everybody_answers_that_a_node_is_down():
+    """Also where no table has changed: who has not heard of it owes it nothing."""
+    world = network(40)
+    lost = world.nodes["n3"]
+    world.subscribe(lost, "a", persistent=True)
+    for node in world.nodes.values():
+        node.told.clear()
+    world.fail(lost)
+    world.run(2.0)
+    for node in world.nodes.values():
+        kinds = [type(one) for one in node.told]
+        assert set(VERSIONED) & set(kinds[kinds.index(w.Down) :])
 
 
 def test_a_master_that_is_restored_late_waits_from_then_on():
