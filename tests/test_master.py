@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from master_world import CLUSTER, MasterWorld
-from weft.master.applying import LEASE, Applying
+from weft.master.applying import LEASE, VERSIONED, Applying
 from weft.master.bulletin import Bulletin
 from weft.master.changes import Changes as ChangesToTell
 from weft.master.effect import Asked, ClockRead, Closed, Proved
@@ -240,6 +240,63 @@ def test_what_others_have_asked_stays_when_a_node_is_forgotten():
     applying.forget(1, 0.0, in_order=True)
     applying.told({}, 1, {1, 2})
     assert applying.in_place({1, 2}, 0.0) == [(2, 5)]
+
+
+def test_a_node_may_return_when_all_others_have_applied_that_it_was_gone():
+    applying = Applying()
+    assert applying.may_return(1)
+    applying.told({2: [w.Tables(3, ())], 4: [w.Tables(3, ())]}, 3, {1, 2, 4})
+    applying.forget(1, 0.0, in_order=True)
+    assert not applying.may_return(1)
+    applying.told({2: [w.Tables(4, ())], 3: [w.Tables(4, ())]}, 4, {2, 3, 4})
+    applying.applied(2, 3)
+    applying.applied(3, 4)
+    applying.applied(4, 3)
+    assert not applying.may_return(1)
+    applying.told({3: [w.Tables(5, ())]}, 5, {2, 3, 4})
+    applying.applied(2, 4)
+    assert applying.may_return(1)
+
+
+def test_nobody_waits_to_return_for_a_node_that_is_gone_itself():
+    applying = Applying()
+    applying.forget(1, 0.0, in_order=True)
+    applying.told({2: [w.Tables(1, ())]}, 1, {2})
+    assert not applying.may_return(1)
+    applying.forget(2, 0.0, in_order=False)
+    assert applying.may_return(1)
+
+
+def test_a_node_that_was_gone_has_no_place_before_all_others_know():
+    world = network(6, "a")
+    lost, deaf, *_ = world.nodes.values()
+    world.subscribe(lost, "a", persistent=True)
+    world.deaf = {deaf.name}
+    world.fail(lost)
+    world.run(0.5)
+    again = world.join(lost.name, "a", incarnation=lost.incarnation, number=lost.number)
+    assert again.peers == {}
+    assert all(other.down == {lost.number: ("a",)} for other in world.nodes.values() if other is not again)
+    world.deaf = set()
+    world.say(deaf, w.Applied(deaf.versions[-1]))
+    world.run(1.0)
+    assert again.peers
+    assert all(other.down == {} for other in world.nodes.values())
+    world.check()
+
+
+def test_everybody_answers_that_a_node_is_down():
+    """Also where no table has changed: who has not heard of it owes it nothing."""
+    world = network(40)
+    lost = world.nodes["n3"]
+    world.subscribe(lost, "a", persistent=True)
+    for node in world.nodes.values():
+        node.told.clear()
+    world.fail(lost)
+    world.run(2.0)
+    for node in world.nodes.values():
+        kinds = [type(one) for one in node.told]
+        assert set(VERSIONED) & set(kinds[kinds.index(w.Down) :])
 
 
 def test_a_master_that_is_restored_late_waits_from_then_on():

@@ -79,6 +79,7 @@ TAUGHT_BESIDES = {
     50057: "what is for a session comes to a node that has the place of one that is down, before the session does",
     51973: "what a client gave up elsewhere, and wants again where it is let in without the master",
     53802: "what comes back to a node that a re-design has moved, and has no link yet",
+    57108: "a node that is back before all others have heard that it was gone",
     60778: "a node that is given a table while it looks for a tree, and becomes the guest of its guest",
     66230: "a node leaves before a member of a shared subscription can acknowledge what it was sent",
 }

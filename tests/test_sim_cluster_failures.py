@@ -1170,3 +1170,23 @@ def test_what_is_for_a_member_that_has_left_two_nodes_reaches_it_at_the_third(wo
         writer.publish("t", b"%d" % number, 0)
     world.wait(1.0)
     assert sorted(payloads(member)) == [b"%d" % number for number in range(6)]
+
+
+def test_a_node_that_is_back_gets_what_is_published_where_it_is_not_known_yet_that_it_was_gone(world):
+    """Its place in the tree is another: by the old table of one node and the new one of another nobody sends to it."""
+    readers = [world.client(f"reader {node}", node, clean=False) for node in range(3)]
+    writer = world.client("writer", 0)
+    for node in (0, 2, 1):
+        world.subscribe(readers[node], "t", 2)
+    world.wires.delays["master", "n0"] = 0.8
+    world.nodes[1].crash()
+    world.wait(0.1)
+    world.nodes[1].start()
+    world.wait(0.3)
+    assert world.nodes[0].node.atlas.down == {}
+    writer.publish("t", b"hi", 2)
+    world.wait(5.0)
+    world.wires.delays.clear()
+    world.connect(readers[1], 1)
+    world.settle()
+    assert [payloads(reader) for reader in readers] == [[b"hi"]] * 3

@@ -6,6 +6,10 @@ applied what they had been told by then; the node that it comes from need not an
 A node that is lost may go on by what it knew as long as its lease runs (node/lease.py): until then nothing that it has
 not applied is in place. And what is told because it is lost must be applied by the others: they may have sent to it,
 and it to nobody else.
+
+A node that was gone comes back when all others have applied that it was. From when they hear that it is down until they
+have tables with it they owe it what its sessions want, and one of them on a publication's way is enough. Tables of
+before it was gone and of after it is back, in a mixture, need not lead to it, and nobody would owe it anything.
 """
 
 from collections.abc import Mapping, Set
@@ -32,6 +36,7 @@ class Applying:
     _asked: dict[int, list[Asking]] = field(default_factory=dict)  # by node, in order
     _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
     _lost: dict[int, float] = field(default_factory=dict)  # the same of nodes that are lost
+    _gone: dict[int, dict[int, int] | None] = field(default_factory=dict)  # by node that is: who has yet to apply that
 
     def ask(self, node: int, sequence: int) -> None:
         asking = Asking(sequence)
@@ -52,6 +57,8 @@ class Applying:
                 asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
                 asking.until = max(asking.until, *self._lost.values(), -inf)
         self._new = [(node, asking) for node, asking in self._new if asking.waits_for is None]
+        for gone in [one for one, waits_for in self._gone.items() if waits_for is None]:
+            self._gone[gone] = dict(self._behind)
 
     def applied(self, node: int, version: int) -> None:
         if self._behind.get(node, version + 1) <= version:
@@ -60,6 +67,11 @@ class Applying:
             for asking in askings:
                 if asking.waits_for is not None and asking.waits_for.get(node, version + 1) <= version:
                     del asking.waits_for[node]
+        self._strike(node, version)
+
+    def may_return(self, node: int) -> bool:
+        """Whether all others have applied that a node was gone."""
+        return self._gone.get(node, {}) == {}
 
     def forget(self, node: int, now: float, *, in_order: bool) -> None:
         """A node is gone; where it did not say so, it may not know."""
@@ -69,6 +81,8 @@ class Applying:
             self._lost[node] = until
         self._behind.pop(node, None)
         self._asked.pop(node, None)
+        self._strike(node, inf)
+        self._gone[node] = None
         self._new = [each for each in self._new if each[0] != node]
         for other, askings in self._asked.items():
             for asking in askings:
@@ -93,3 +107,10 @@ class Applying:
             if not askings:
                 del self._asked[node]
         return done
+
+    def _strike(self, node: int, version: float) -> None:
+        """Others that were gone wait no more for a node, as to what it was told up to a version."""
+        for waits_for in self._gone.values():
+            if waits_for is not None and node in waits_for and waits_for[node] <= version:
+                del waits_for[node]
+        self._gone = {gone: waits_for for gone, waits_for in self._gone.items() if waits_for != {}}

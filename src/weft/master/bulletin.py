@@ -145,6 +145,9 @@ class Bulletin:
         for node, topics in changes.answered.items():
             for topic in topics & self._given.get(node, {}).keys():
                 tables.setdefault(node, {}).setdefault(topic, _table(topic, self._given[node][topic], True))
+        for node, frames in told.items():
+            if any(isinstance(frame, w.Down) for frame in frames):
+                tables.setdefault(node, {})  # which it answers, so that it is known who has heard (applying.py)
         for node in sorted(changes.woven_in & self._network.woven):
             whole = tuple(_table(topic, table, False) for topic, table in sorted(self._given.get(node, {}).items()))
             told.setdefault(node, []).append(w.Tables(self._network.version, whole, whole=True))

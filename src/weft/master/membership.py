@@ -2,7 +2,8 @@
 
 Nodes that join, and links that come up, are gathered for a moment, so that five hundred of them are one change of the
 plan. A node whose connection is gone has a moment to come back before it counts as failed, unless a neighbour has lost
-it too, a moment before or after. Who leaves in order is expected back if sessions are kept there.
+it too, a moment before or after. Who leaves in order is expected back if sessions are kept there. Who comes back gets
+its place when all others have applied that it was gone (applying.py).
 """
 
 import math
@@ -205,8 +206,11 @@ class Membership:
         network, self._gather_at = self._network, None
         self._memory.expected.clear()
         if self.redesign is None or self.redesign.stage is not Stage.MAKING:
-            pending, self.pending = self.pending, []
-            self._place([network.roster[node] for node in pending])
+            ready = [node for node in self.pending if self._applying.may_return(node)]
+            self.pending = [node for node in self.pending if not self._applying.may_return(node)]
+            self._place([network.roster[node] for node in ready])
+            if self.pending:
+                self.gather_soon()
         network.connect()
         network.rewire(self._turn.now)
         if not network.woven and len(network.placed) == 1:

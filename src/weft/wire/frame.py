@@ -11,7 +11,7 @@ done so, the master tells the node that the interest came from (InPlace), and th
 published anywhere after SUBACK reaches the subscriber.
 
 The order in which the master tells a node of others that fail and return keeps the debt to their sessions right: Down,
-then tables without the node; tables with it, then Back.
+then tables without the node, which all answer; when all have, tables with it, then Back.
 """
 
 from dataclasses import dataclass
