@@ -16,6 +16,7 @@ from weft.master.record import Record
 from weft.master.roster import State
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.turn import TurnReader
 
 CLUSTER = "test"
 
@@ -97,6 +98,7 @@ class MasterWorld:
         self.notes: list[e.Note] = []
         self.closed: list[int] = []
         self._next_connection = 0
+        self._turns: dict[int, TurnReader] = {}  # by connection
         self._todo: list[e.Event] = []
         self._busy = False
         self.delay = delay  # seconds until a link is up and told of
@@ -155,7 +157,9 @@ class MasterWorld:
             match effect:
                 case e.Tell(connection, frame):
                     (same,) = FrameReader().feed(encode(frame))
-                    self._tell(connection, same)
+                    turns = self._turns.setdefault(connection, TurnReader())
+                    for one in [same] if isinstance(same, w.Hello) else turns.take((same,)):
+                        self._tell(connection, one)
                 case e.Close(connection):
                     self.closed.append(connection)
                     self._todo.append(e.Closed(connection))

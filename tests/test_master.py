@@ -696,7 +696,7 @@ def test_two_nodes_with_the_same_name():
         ),
         (
             w.Hello(99, CLUSTER, w.Role.NODE, "x"),
-            "x speaks version 99 of the protocol and the master version 1: run the same version of Weft everywhere.",
+            "x speaks version 99 of the protocol and the master version 2: run the same version of Weft everywhere.",
         ),
     ],
 )

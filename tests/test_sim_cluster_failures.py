@@ -10,6 +10,7 @@ from weft.sim.chaos.stage import play
 from weft.sim.cluster.cluster import Cluster
 from weft.wire import content
 from weft.wire import frame as w
+from weft.wire.frame_codec import encode
 from weft.wire.mqtt.packet import Version
 
 
@@ -1190,3 +1191,17 @@ def test_a_node_that_is_back_gets_what_is_published_where_it_is_not_known_yet_th
     world.connect(readers[1], 1)
     world.settle()
     assert [payloads(reader) for reader in readers] == [[b"hi"]] * 3
+
+
+def test_a_node_confirms_what_it_is_told_when_it_has_all_of_it(world):
+    """Reads end anywhere: it would confirm the version of a filter, and not have the tables."""
+    node = world.nodes[0]
+    end, version = node.links[MASTER], node.node.atlas.version
+    told = [w.Filters(version + 1, (w.Listed("a/#"),)), w.Tables(version + 1, ()), w.EndOfTurn()]
+    data = b"".join(map(encode, told))
+    first = len(encode(told[0]))
+    for part in (data[:first], data[first:-1]):
+        end.received(end.wire, part)
+        assert node.node.atlas.version == version
+    end.received(end.wire, data[-1:])
+    assert node.node.atlas.version == version + 1

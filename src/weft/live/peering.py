@@ -24,6 +24,7 @@ from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
+from weft.wire.turn import TurnReader
 
 HANDSHAKE = 10.0  # seconds that who calls has to show its certificate
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
@@ -45,6 +46,7 @@ class Bond(Wire):
         super().__init__(peering, clock, kinds)
         self._pass_on = peering.pass_on
         self.early: list[Frame] = []  # what came before the link counts
+        self.turns = TurnReader()  # of the master
 
     def data_received(self, data: bytes) -> None:
         """A message that comes alone goes on as the bytes that it is, if the node can do that: most do."""
@@ -188,13 +190,19 @@ class Peering:
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         assert isinstance(wire, Bond)
-        number = wire.peer_number
-        if wire.linked and number is not None:
-            if number == MASTER:
-                self._listen_in(frames)
-            self._handle(Heard(number, tuple(frames)))
+        if wire.linked:
+            self._hear(wire, frames)
         elif wire.is_open:
             self._hear_early(wire, frames)
+
+    def _hear(self, bond: Bond, frames: Sequence[Frame]) -> None:
+        number = bond.peer_number
+        assert number is not None
+        if number == MASTER:
+            frames = bond.turns.take(frames)
+            self._listen_in(frames)
+        if frames:
+            self._handle(Heard(number, tuple(frames)))
 
     def _hear_early(self, bond: Bond, frames: Sequence[Frame]) -> None:
         if bond.hello is None:
@@ -202,10 +210,8 @@ class Peering:
             frames = frames[1:]
         if not bond.linked:
             bond.early += frames
-        elif frames and bond.peer_number is not None:
-            if bond.peer_number == MASTER:
-                self._listen_in(frames)
-            self._handle(Heard(bond.peer_number, tuple(frames)))
+        elif frames:
+            self._hear(bond, frames)
 
     def closed(self, wire: Wire, reason: str) -> None:
         bond = _bond(wire)
@@ -338,8 +344,8 @@ class Peering:
             self._dialers[number].succeeded()
         self._handle(Linked(number, round_trip))
         if bond.early:
-            early, bond.early = tuple(bond.early), []
-            self._handle(Heard(number, early))
+            early, bond.early = bond.early, []
+            self._hear(bond, early)
 
     def _lose(self, bond: Bond) -> None:
         if bond.linked and bond.peer_number is not None and self._bonds.get(bond.peer_number) is bond:

@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.master import effect as e
 from weft.master.record import Record
-from weft.wire.frame import Frame, Refused
+from weft.wire.frame import EndOfTurn, Frame, Refused
 
 
 class Turn:
@@ -40,12 +40,12 @@ class Turn:
     def finish(
         self, records: list[Record], told: Mapping[int, list[Frame]], connections: Mapping[int, int]
     ) -> list[e.Effect]:
-        """What is kept comes first; what is told, by connection, before what ends one."""
+        """What is kept comes first; what is told, by connection and to its end, before what ends one."""
         records = records + self._records
         effects: list[e.Effect] = [e.Keep(tuple(records))] if records else []
         for node, frames in told.items():
             if node in connections:
-                effects += [e.Tell(connections[node], frame) for frame in frames]
+                effects += [e.Tell(connections[node], frame) for frame in (*frames, EndOfTurn())]
         effects += self._effects
         self._effects, self._records = [], []
         return effects

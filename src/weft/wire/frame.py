@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
 
-VERSION = 1
+VERSION = 2
 NOBODY = -1  # where a node is named: none
 
 ALL_NODES = "$weft/all"  # stands for the topic that every node is in: retained messages travel on it
@@ -289,6 +289,11 @@ class Places(Frame):
 @dataclass(frozen=True, slots=True)
 class Parted(Frame):
     """The links that are up do not join all nodes: no lease runs any more, until Confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfTurn(Frame):
+    """All that the master had to tell this node at a time (turn.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     44: _frame(w.Parted),
     45: _frame(w.Places, many(together(COUNT, NUMBER)), FLAG),
     46: _frame(w.SessionClaimed, TEXT, FLAG),
+    47: _frame(w.EndOfTurn),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
     52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),

@@ -21,6 +21,7 @@ from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
 from weft.sim.cluster.oracle import Terms, problems
 from weft.sim.cluster.process import NodeProcess
+from weft.sim.cluster.wire import Weather
 from weft.wire.mqtt.packet import Version, Will
 
 LOOK = 0.25  # seconds between looks whether clients are to come back
@@ -28,6 +29,7 @@ SUPERVISION = 1.0  # seconds until a process that has given up is started again,
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
+WEATHER = Weather(parted=0.2)
 OF_NODES = frozenset({"leave", "join", "redesign"})  # trees change by these; nothing fails
 
 
@@ -46,7 +48,7 @@ class Stage:
     def __init__(self, case: Case) -> None:
         self.case = case
         network = Parameters(acknowledge="tree" if case.tree else "disk")
-        self.world = Cluster(case.nodes, case.seed, network=network, sync_seconds=case.sync)
+        self.world = Cluster(case.nodes, case.seed, network=network, weather=WEATHER, sync_seconds=case.sync)
         self._random = Random(case.seed)
         self._troubles: list[tuple[float, float]] = []
         self._headless: list[tuple[float, float]] = []  # of these, when the master was gone

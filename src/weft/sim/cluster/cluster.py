@@ -39,7 +39,7 @@ class Cluster:
     ) -> None:
         self.random = Random(seed)
         self.agenda = Agenda(START)
-        self.wires = Wires(self.agenda, self.random, weather)
+        self.wires = Wires(self.agenda, self.random, Random(f"parts of {seed}"), weather)
         self.direction = Direction(self, master)
         self.nodes: list[NodeProcess] = []
         self.clients: list[Client] = []

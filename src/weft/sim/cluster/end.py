@@ -12,6 +12,7 @@ from weft.node import effect as n
 from weft.sim.cluster.wire import Wire
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.turn import TurnReader
 
 if TYPE_CHECKING:
     from weft.sim.cluster.process import NodeProcess
@@ -74,6 +75,7 @@ class LinkEnd:
         self.wire: Wire | None = None
         self.is_up = False
         self._reader = FrameReader()
+        self._turns = TurnReader()
 
     def tell(self, frame: w.Frame) -> None:
         assert self.wire is not None
@@ -88,6 +90,8 @@ class LinkEnd:
             elif isinstance(first, w.Refused):
                 self.process.happen(n.Heard(n.MASTER, (first,)))
                 return
+        if self.is_up and self.peer == n.MASTER:
+            frames = self._turns.take(frames)
         if frames and self.is_up:
             assert self.peer is not None
             self.process.happen(n.Heard(self.peer, tuple(frames)))

@@ -1,5 +1,8 @@
 """Connections: bytes arrive in order, after a time that the seed draws, or the connection breaks.
 
+What is sent at a time may come in two parts, as reads of a socket do: the first earlier than the rest, which on a slow
+way is long.
+
 Ends are places: a process, wherever it is. Between two places the way may be cut, in one direction or both. What is on
 a cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than both ends are silent for,
 the connection breaks, as the drivers of links and clients would let it. When it breaks, what was under way is lost, and
@@ -32,13 +35,16 @@ class Weather:
     fastest: float = 0.0002  # one way
     slowest: float = 0.002
     silence: float = 3.0  # after which a connection counts as broken
+    parted: float = 0.0  # share of what is sent that comes in two parts
 
 
 class Wires:
-    def __init__(self, agenda: Agenda, random: Random, weather: Weather) -> None:
+    def __init__(self, agenda: Agenda, random: Random, parting: Random, weather: Weather) -> None:
+        """What comes in parts is drawn apart: times are what they would be if nothing did."""
         self.agenda = agenda
         self.weather = weather
         self._random = random
+        self._parting = parting
         self._cut: dict[tuple[Place, Place], int] = {}  # one way; how often
         self._open: dict[Wire, None] = {}
         self.delays: dict[tuple[Place, Place], float] = {}  # seconds more, where a way is slow
@@ -53,6 +59,14 @@ class Wires:
     def delay(self, here: Place, there: Place) -> float:
         drawn = self._random.uniform(self.weather.fastest, self.weather.slowest)
         return drawn + self.delays.get((here, there), 0.0)
+
+    def parts(self, data: bytes, earliest: float, latest: float) -> list[tuple[float, bytes]]:
+        """Bytes and when they arrive; all of them at the latest."""
+        earliest = max(earliest, self.agenda.now + self.weather.fastest)
+        if len(data) < 2 or earliest > latest or self._parting.random() >= self.weather.parted:
+            return [(latest, data)]
+        middle = self._parting.randrange(1, len(data))
+        return [(self._parting.uniform(earliest, latest), data[:middle]), (latest, data[middle:])]
 
     def is_cut(self, here: Place, there: Place) -> bool:
         return (here, there) in self._cut
@@ -119,9 +133,10 @@ class Wire:
             return
         to = 1 if sender is self._ends[0] else 0
         delay = self._wires.delay(self.places[1 - to], self.places[to])
-        self._arrivals[to] = max(self._arrivals[to], self._wires.agenda.now + delay)
-        self._waiting[to].append((self._arrivals[to], data))
-        self._wires.agenda.at(self._arrivals[to], lambda: self._arrive(to))
+        before, self._arrivals[to] = self._arrivals[to], max(self._arrivals[to], self._wires.agenda.now + delay)
+        for at, part in self._wires.parts(data, before, self._arrivals[to]):
+            self._waiting[to].append((at, part))
+            self._wires.agenda.at(at, lambda: self._arrive(to))
 
     def close(self, closer: End) -> None:
         """What was sent before still arrives."""
