@@ -196,6 +196,81 @@ def test_the_oracle_tells_what_is_sent_again_from_a_second_delivery():
     assert problems(world.clients) == ["Members of $share/g/x have got b'1' of c2 2 times."]
 
 
+@pytest.mark.parametrize("way", ["drop", "vanish", "renew"])
+def test_the_oracle_lets_a_session_that_ends_take_along_what_it_was_sent_with_qos_2(way):
+    """Nobody else gets that of a shared subscription, and nobody comes back for it."""
+    world, member, other = group_with_a_slow_member(2, clean=way != "renew")
+    leave(member, way)
+    assert (member.got, len(other.got)) == ([], 1)
+    assert problems(world.clients) == []
+
+
+def test_the_oracle_lets_a_client_that_nobody_misses_take_along_what_it_is_sent_with_qos_2():
+    """The client went before that was published, and so that its node did not hear of it."""
+    world, member, other = group_with_a_slow_member(2, clean=True)
+    member.vanish()
+    world.wait(3.0)
+    for payload in (b"3", b"4"):
+        world.clients[1].publish("x", payload, 2)
+    world.wait(3.0)
+    world.connect(member, 0)
+    world.wait(3.0)
+    assert (member.got, len(other.got)) == ([], 2)
+    assert problems(world.clients) == []
+
+
+LEAVING = [(1, "drop", True), (1, "renew", False), (2, "drop", False), (2, "unsubscribe", True), (2, "twice", False)]
+
+
+@pytest.mark.parametrize(("qos", "way", "clean"), LEAVING)
+def test_the_oracle_notices_what_a_member_of_a_shared_subscription_leaves(qos, way, clean):
+    """Another gets what was sent with QoS 1 when the session ends.
+
+    Who comes back to a session gets it itself, and so does who unsubscribes, and stays until that is answered.
+    """
+    world, member, other = group_with_a_slow_member(qos, clean)
+    leave(member, way)
+    assert len(member.got) + len(other.got) == 2
+    assert problems(world.clients) == []
+    lost = next(one for one in (*member.got, *other.got[1:]))
+    member.got, other.got = [], other.got[:1]
+    assert problems(world.clients) == [f"Nobody of $share/g/x has got {lost.payload!r} of writer."]
+
+
+def group_with_a_slow_member(qos, clean):
+    """Two members at one node, each of which was sent one of two publications; one has not got it yet."""
+    world = Cluster(3, seed=5)
+    world.start()
+    other, writer = world.client("other", 0), world.client("writer", 1)
+    member = world.client("member", 0, clean=clean, version=Version.V5)
+    for client in (member, other):
+        world.subscribe(client, "$share/g/x", qos)
+    world.wires.delays["n0", "member"] = 1.0
+    for payload in (b"1", b"2"):
+        writer.publish("x", payload, 2)
+    world.wait(0.5)
+    assert (member.got, len(other.got)) == ([], 1)
+    return world, member, other
+
+
+def leave(member, way):
+    """Go, and come back, to another session where that is the way."""
+    world = member.process.cluster
+    if way == "renew":
+        member.renew()
+    elif way == "unsubscribe":
+        member.unsubscribe("$share/g/x")
+        world.wait(1.2)
+        assert member.held[0].gone
+    (member.vanish if way == "vanish" else member.drop)()
+    world.wires.delays.clear()
+    world.wait(1.0)
+    world.connect(member, 0)
+    world.wait(3.0)
+    if way == "twice":
+        leave(member, "renew")
+
+
 def test_the_oracle_notices_what_comes_late_while_the_master_is_gone():
     """Clients that have subscribed since get it at once where another holds the filter, else when all is mended."""
     world = Cluster(3, seed=5)

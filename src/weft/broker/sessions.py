@@ -124,7 +124,10 @@ class Sessions:
             self.end(session, now)
 
     def _bequeath(self, session: Session, now: float) -> None:
-        """What it should have had of a shared subscription, and has not seen, is another member's."""
+        """What it should have had of a shared subscription, and has not seen, is another member's.
+
+        Not what it was sent with QoS 2: it may have seen that, and nobody else may then (MQTT-4.8.2-5).
+        """
         unseen = [one for one in session.inflight.values() if one.qos == 1]
         for delivery in [*unseen, *session.queue]:
             if delivery.group is not None:

@@ -13,9 +13,10 @@ taken up at another counts as two: nobody can ask the first what the client has 
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
-Where nothing failed no two may, nor one twice but with DUP as above. Where something did, a member may get it again:
-one who left before it took it hands it on as another publication, and its issuer may not know that anybody was given
-it.
+So is, where nothing failed too, what a member was sent with QoS 2, and had not got when its session ended: by the
+standard nobody else gets it (MQTT-4.8.2-5). Where nothing failed no two may, nor one twice but with DUP as above. Where
+something did, a member may get it again: one who left before it took it hands it on as another publication, and its
+issuer may not know that anybody was given it.
 
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
@@ -210,21 +211,31 @@ def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
     sure = [(client, held) for client, held in sure if _must(held, one, client, terms)]
     members = [(client, held) for client in able for held in client.held if held.filter == group]
     if terms.allows(one):
-        is_lost = any(_takes_along(one, client, min(one.qos, held.qos), terms) for client, held in members)
+        is_lost = any(_takes_along(one, client, held, terms) for client, held in members)
         return not is_lost and any(_was_connected(client, one, terms) for client, _ in sure)
     kept = all(client.expiry and not client.losses for client in able)
     is_sure = all(held.dropped is None and min(one.qos, held.qos) for _, held in members)
     return kept and is_sure and bool(sure)
 
 
-def _takes_along(one: Said, client: Client, qos: int, terms: Terms) -> bool:
-    """Whether a member may have been given it and lost it: with the disk of its session, or of QoS 0 as it left."""
+def _takes_along(one: Said, client: Client, held: Held, terms: Terms) -> bool:
+    """Whether a member may have been given it and lost it.
+
+    With the disk of its session; of QoS 0 as it left; of QoS 2 as it left and its session ended.
+    """
     if any(one.at <= loss for loss in client.losses):
         return True
     due = terms.due_of(one)
     is_leaving = any(end is not None and one.at <= end < due for _, end in client.connected)
     is_unheard = any(start <= due and (end is None or one.at <= end) for start, end in client.unheard)
-    return not qos and (is_leaving or is_unheard)
+    qos = min(one.qos, held.qos)
+    is_lost = qos == 0 or (qos == 2 and _ends_with_session(held, -inf if is_unheard else one.at, due))
+    return is_lost and (is_leaving or is_unheard)
+
+
+def _ends_with_session(held: Held, start: float, end: float) -> bool:
+    """Whether a client had a filter until its session ended, in a time, and did not give it up before."""
+    return held.dropped is not None and start <= held.dropped < end and held.gone is None
 
 
 def _groups_of(one: Said, clients: list[Client]) -> int:
