@@ -286,7 +286,7 @@ def test_a_node_that_was_gone_has_no_place_before_all_others_know():
 
 
 def test_everybody_answers_that_a_node_is_down():
-    """Also where no table has changed: who has not heard of it owes it nothing."""
+    """Nodes do so where no table has changed, too: who has not heard of it owes it nothing."""
     world = network(40)
     lost = world.nodes["n3"]
     world.subscribe(lost, "a", persistent=True)

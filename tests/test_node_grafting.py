@@ -330,7 +330,7 @@ def test_who_is_given_a_table_takes_in_those_who_wait():
 
 
 def test_a_host_that_waited_to_be_a_guest_does_not_become_one():
-    """It got into the tree while it waited."""
+    """The host got into the tree while it waited."""
     peers = Peers([(0, 2), (1, 2)], holders=[0, 1])
     peers.seek(2)
     peers.seek(1)

@@ -1174,7 +1174,7 @@ def test_what_is_for_a_member_that_has_left_two_nodes_reaches_it_at_the_third(wo
 
 
 def test_a_node_that_is_back_gets_what_is_published_where_it_is_not_known_yet_that_it_was_gone(world):
-    """Its place in the tree is another: by the old table of one node and the new one of another nobody sends to it."""
+    """The tree has another place for it: by the old table of one node and the new one of another nobody sends to it."""
     readers = [world.client(f"reader {node}", node, clean=False) for node in range(3)]
     writer = world.client("writer", 0)
     for node in (0, 2, 1):
