@@ -15,7 +15,7 @@ from weft.wire.mqtt.topic import is_shared, split_shared
 MASTER = "master"
 OWN = "own"  # a name that only who is named for it subscribes to by name
 UNNOTICED = 2  # of a crash: others hear of it late
-SCENIC = 0.15  # of all seeds, those with a scene
+SCENIC = 0.25  # of all seeds, those with a scene
 
 
 def drawn(seed: int) -> Case:
@@ -233,9 +233,7 @@ def _heirs(case: Case, random: Random) -> Iterator[Act]:
     for who in members:
         yield Act(0, at, "subscribe", who, text=f"$share/heirs/{name}", qos=random.randint(1, 2))
         yield Act(0, at + 1.0, "vanish", who, seconds=random.uniform(2.0, 5.0), flag=random.random() < 0.5)
-    for _ in range(3):
-        late = random.uniform(1.5, 2.5)
-        yield Act(0, at + late, "publish", random.randrange(case.clients), text=name, qos=random.randint(1, 2))
+    yield from _publications(case, random, name, at + 1.5, at + 2.5, 3)
 
 
 def _repetitions(case: Case, random: Random) -> Iterator[Act]:
@@ -259,8 +257,55 @@ def _repetitions(case: Case, random: Random) -> Iterator[Act]:
     yield Act(0, at + ends, "crash", writer, 0, seconds - ends + random.uniform(2.5, 5.0))
 
 
+def _handovers(case: Case, random: Random) -> Iterator[Act]:
+    """Clients come back elsewhere for what waits for them, and their node ends while it gives that away slowly."""
+    for who in sorted(case.kept):
+        at, name, seconds = random.uniform(1.5, 12.0), _own(random), random.uniform(1.5, 3.0)
+        yield Act(0, at, "subscribe", who, text=name, qos=2)
+        yield Act(0, at + 1.0, "vanish", who, seconds=seconds, flag=True)
+        yield from _publications(case, random, name, at + 1.2, at + 1.0 + seconds, 3)
+        back = at + 1.0 + seconds
+        for node in range(case.nodes):
+            if node != who % case.nodes:
+                yield Act(0, back - 0.1, "slow_disk", node, random.randrange(10**6), seconds=3.0)
+        late = random.uniform(0.2, 2.5)
+        yield Act(0, back + late, "crash", who, 0, random.uniform(0.3, 3.0), flag=random.random() < 0.7)
+
+
+def _wanderings(case: Case, random: Random) -> Iterator[Act]:
+    """Clients go from node to node, away for a while each time, and nodes that have something for them are down."""
+    others = random.sample(range(case.nodes), case.nodes)
+    for who in sorted(case.kept):
+        at, name = random.uniform(1.5, 6.0), _own(random)
+        yield Act(0, at, "subscribe", who, text=name, qos=2)
+        for step, node in enumerate((who % case.nodes, *others[:2])):
+            gone = at + 1.0 + 4.0 * step
+            yield Act(0, gone, "vanish", who, seconds=2.0, flag=True)
+            yield from _publications(case, random, name, gone + 0.2, gone + 1.0, 2)
+            yield Act(0, gone + 1.5, "crash", node, 0, random.uniform(5.0, 9.0), flag=random.random() < 0.3)
+
+
+def _blackouts(case: Case, random: Random) -> Iterator[Act]:
+    """All nodes lose their power at once, while disks are slow and much comes in."""
+    at, name = random.uniform(3.0, 14.0), _own(random)
+    for who in range(case.clients):
+        if random.random() < 0.5:
+            yield Act(0, at - random.uniform(1.0, 2.0), "subscribe", who, text=name, qos=random.randint(1, 2))
+    yield from _publications(case, random, name, at, at + 1.5, 15)
+    for node in range(case.nodes):
+        yield Act(0, at - 0.1, "slow_disk", node, random.randrange(10**6), seconds=3.0)
+        dark = at + random.uniform(0.5, 1.5)
+        yield Act(0, dark, "crash", node, random.randrange(3), random.uniform(0.3, 3.0), flag=True)
+
+
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _relapses, _absences, _losses)
-SCENES = (_heirs, _repetitions)
+SCENES = (_heirs, _repetitions, _handovers, _wanderings, _blackouts)
+
+
+def _publications(case: Case, random: Random, name: str, start: float, end: float, count: int) -> list[Act]:
+    """What clients publish within a time."""
+    times = [random.uniform(start, end) for _ in range(count)]
+    return [Act(0, at, "publish", random.randrange(case.clients), text=name, qos=random.randint(1, 2)) for at in times]
 
 
 def _own(random: Random) -> str:

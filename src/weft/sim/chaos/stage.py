@@ -29,7 +29,7 @@ SUPERVISION = 1.0  # seconds until a process that has given up is started again,
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
-WEATHER = Weather(parted=0.2)
+WEATHER = Weather(parted=0.2, apart=2.0)
 OF_NODES = frozenset({"leave", "join", "redesign"})  # trees change by these; nothing fails
 
 

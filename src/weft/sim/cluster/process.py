@@ -283,19 +283,19 @@ class NodeProcess:
     # Journal
 
     def _write(self) -> None:
-        """Group commit: what comes while the disk is at work is written next."""
-        if not self._durable:
-            self._records = []
+        """Group commit: the disk has what is written when it is synced, with all that was written until then."""
+        records, self._records = self._records, []
+        if self._log is None:
             return
+        self._log.write(records)
         if not self._is_writing:
             self._is_writing = True
             self.after(self.sync_seconds, self._commit)
 
     def _commit(self) -> None:
         assert self._log is not None
-        records, self._records = self._records, []
         self._is_writing = False
-        for event in self._log.commit(records, Sync.DISK):
+        for event in self._log.commit((), Sync.DISK):
             if isinstance(event, JournalSynced):
                 self._release(event.position)
             elif isinstance(event, AppendFailed) and not self._is_full:
@@ -318,7 +318,7 @@ class NodeProcess:
     def _compact(self) -> None:
         assert self._log is not None
         assert self.node is not None
-        if self._records or self._log.begin_snapshot() is not None:
+        if self._log.begin_snapshot() is not None:
             return
         if self._log.extend_snapshot(list(self.node.records())) is None:
             self._log.finish_snapshot()

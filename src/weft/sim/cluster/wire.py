@@ -36,6 +36,7 @@ class Weather:
     slowest: float = 0.002
     silence: float = 3.0  # after which a connection counts as broken
     parted: float = 0.0  # share of what is sent that comes in two parts
+    apart: float = 0.0  # between the ends of a connection that breaks in silence, at most, when they notice
 
 
 class Wires:
@@ -99,7 +100,7 @@ class Wires:
             return
         for wire in list(self._open):
             if set(wire.places) == {here, there}:
-                wire.lose(None, 0.0)
+                wire.lose(None, 0.0, self._parting.uniform(-1, 1) * self.weather.apart)
 
 
 class Wire:
@@ -151,15 +152,15 @@ class Wire:
         for to in (0, 1):
             self._wires.agenda.after(0.0, lambda to=to: self._drain(to))  # type: ignore[misc]
 
-    def lose(self, place: Place | None, notice: float) -> None:
-        """Break the wire: an end that is left hears of it."""
+    def lose(self, place: Place | None, notice: float, apart: float = 0.0) -> None:
+        """Break the wire: an end that is left hears of it, and the opener later than the taker, or sooner."""
         if not self.is_open:
             return
         self.is_open = False
         self._wires.forget(self)
-        for end, at in zip(self._ends, self.places, strict=True):
+        for end, at, more in zip(self._ends, self.places, (apart, -apart), strict=True):
             if end is not None and at != place:
-                self._wires.agenda.after(notice, lambda end=end: end.broken(self))  # type: ignore[misc]
+                self._wires.agenda.after(notice + max(0.0, more), lambda end=end: end.broken(self))  # type: ignore[misc]
 
     def _end(self) -> None:
         self.lose(None, 0.0)
