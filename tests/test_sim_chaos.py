@@ -87,6 +87,7 @@ TAUGHT_BESIDES = {
 # With scenes, and seeds in which nobody unsubscribes.
 TAUGHT_AGAIN = {
     6091: "a member of a shared subscription whose session ends before it has got what it was sent with QoS 2",
+    100554: "a session begun anew in the place of another, whose node restarts, and a node that had claimed it before",
 }
 
 

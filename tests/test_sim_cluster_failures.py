@@ -1205,3 +1205,27 @@ def test_a_node_confirms_what_it_is_told_when_it_has_all_of_it(world):
         assert node.node.atlas.version == version
     end.received(end.wire, data[-1:])
     assert node.node.atlas.version == version + 1
+
+
+def test_a_session_that_is_begun_anew_has_its_claim_after_a_restart_too(world):
+    """Else a node that claimed the one before, and went down, asks for it when it is back, and is given the new one."""
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    world.nodes[0].crash()
+    world.nodes[1].start()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.renew()
+    world.connect(reader, 1)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 1)
+    for node in (0, 1):
+        world.nodes[node].start()
+        world.wait(4.0)
+    world.connect(reader, 1)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]

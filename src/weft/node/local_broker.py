@@ -128,14 +128,21 @@ class LocalBroker:
                 self._directory.note_session(client, self._broker.session(client))
                 self._moving.doubt_session(client)
             case e.SessionGone(client):
-                self._fetches.end_session(client)
-                self._directory.note_session(client, self._broker.session(client))
+                self._end_session(client)
             case e.Repeated(connection, client):
                 self._await_tree_again(connection, client)
             case e.Declined(publication, filter_):
                 self._issue_for_group(filter_, publication, now)
             case _:
                 self._outbox.add(effect)
+
+    def _end_session(self, client: str) -> None:
+        """End a session with its claim, unless its client has begun another in its place: that has the same claim."""
+        self._fetches.end_session(client)
+        self._directory.note_session(client, self._broker.session(client))
+        claim = self._directory.claims.get(client)
+        if claim is not None:
+            self.keep(record.Claimed(client, claim))  # the journal has ended it
 
     # Filters
 
