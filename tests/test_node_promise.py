@@ -83,7 +83,7 @@ def test_records_of_a_node_are_read_as_they_were_written() -> None:
         record.Fetched("c", 4),
         record.Given("c", 4, 5, (b"x", b""), ((1, 2, 3),), ((4, 5, ("a",)),), ("a",), 9),
         record.GivenUp("c"),
-        record.Owing(7, ((1, 2),), ("$share/g/a",)),
+        record.Owing(7, (1, 2), ("$share/g/a",)),
         record.Had("c", ((1, 2, 3), (4, 5, 6))),
         record.Claimed("c", 8),
         record.Forgotten("c", ((1, 2, 3),)),

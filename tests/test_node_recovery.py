@@ -32,7 +32,7 @@ def test_own_publications_are_owed_until_they_are_settled():
     assert sorted(recovered(*made, record.Settled(((2, 3),))).owed) == [1, 4]
     assert sorted(recovered(*made, record.Settled(((1, 1), (4, 4)))).owed) == [2, 3]
     assert sorted(recovered(*made, record.Settled(((3, 10**12),))).owed) == [1, 2]
-    owing = [record.Owing(count, ((5, 50),), ()) for count in (2, 3)]
+    owing = [record.Owing(count, (5,), ()) for count in (2, 3)]
     assert recovered(*made, *owing, record.Settled(((2, 2),))).owing == {3: owing[1]}
 
 

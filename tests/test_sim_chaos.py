@@ -82,6 +82,7 @@ TAUGHT_BESIDES = {
     57108: "a node that is back before all others have heard that it was gone",
     60778: "a node that is given a table while it looks for a tree, and becomes the guest of its guest",
     66230: "a node leaves before a member of a shared subscription can acknowledge what it was sent",
+    101445: "what is owed to a node that has left for good, is back, and has no place yet",
 }
 
 # With scenes, and seeds in which nobody unsubscribes.

@@ -1229,3 +1229,53 @@ def test_a_session_that_is_begun_anew_has_its_claim_after_a_restart_too(world):
     world.connect(reader, 1)
     world.wait(2.0)
     assert payloads(reader) == [b"hi"]
+
+
+def test_a_node_may_be_owed_something_before_it_has_a_place_again(world):
+    """It has left for good, comes again, and waits; who owes it something is told meanwhile that it is down."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    world.wait(1.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[2].crash()
+    world.connect(reader, 0)
+    world.nodes[1].start()
+    world.wait(10.0)
+    mend = world.part(["n1"], ["n2"])
+    world.wires.delays["master", "n0"] = 1.0
+    world.nodes[2].start()
+    world.wait(0.2)
+    world.nodes[1].stop()
+    world.wait(0.2)
+    world.nodes[1].start()
+    number, owing = world.nodes[1].number, world.nodes[2].node
+    world.wait_until(lambda: number in owing.atlas.down)
+    assert number not in owing.atlas.places
+    world.wait_until(lambda: owing.debts.owed == {number: 1})
+    world.wires.delays.clear()
+    mend()
+    world.settle()
+    assert len(owing.debts) == 0
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_journal_is_compacted_while_something_is_owed_to_a_node_that_was_forgotten(world):
+    """Where that node was nobody knows any more."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    world.wait(1.0)
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[2].crash()
+    world.wait(1.0)
+    world.direction.ask("leave", node="n1", forget=True)
+    world.nodes[2].start()
+    owing = world.nodes[2].node
+    world.wait_until(lambda: owing.parts.reliance.is_informed)
+    assert [debt.targets for debt in owing.debts] == [{world.nodes[1].number}]
+    assert len(list(owing.records())) >= 2
+    world.settle()
+    assert len(owing.debts) == 0

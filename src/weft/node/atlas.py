@@ -85,7 +85,7 @@ class Atlas(Membership):
         self.wild: FilterIndex[str] = FilterIndex()  # wildcard filters of all nodes
         self.groups: FilterIndex[dict[str, SharedGroup]] = FilterIndex()  # shared ones, by what they match
         self.down: dict[int, Absence] = {}
-        self.places: dict[int, int] = {}  # ring ids of nodes, those that are down included
+        self.places: dict[int, int] = {}  # ring ids of nodes that have one, those that are down included
         self._interests: dict[int, set[int]] = {}  # of peers
 
     # Membership

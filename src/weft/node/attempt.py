@@ -126,16 +126,17 @@ class Attempts:
         debt.due = now
         debt.attempt = debt.first = run * ATTEMPTS % MOST_ATTEMPTS
         if owing is not None:
-            debt.targets, debt.left = {node for node, _ in owing.nodes}, owing.groups
-            for node, ring_id in owing.nodes:
-                self._atlas.places.setdefault(node, ring_id)
+            debt.targets, debt.left = set(owing.nodes), owing.groups
         self._tick(now)
 
     def owing(self, debt: Debt) -> record.Owing:
-        """What the journal is to know of a debt to some."""
+        """What the journal is to know of a debt to some.
+
+        Not where these are: the master says it to a node that starts, and nobody knows it of one that is gone for good,
+        or is back after that and has no place yet.
+        """
         groups = tuple(group for group, count in debt.groups.items() if self._debts.kept(count) is not None)
-        nodes = sorted(debt.owed | debt.targets)
-        return record.Owing(debt.count, tuple((node, self._atlas.places[node]) for node in nodes), groups)
+        return record.Owing(debt.count, tuple(sorted(debt.owed | debt.targets)), groups)
 
     # When to try
 

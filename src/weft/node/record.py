@@ -73,7 +73,7 @@ class Owing(Record):
     """Everybody has an own publication but these nodes, and members of these shared subscriptions."""
 
     count: int
-    nodes: tuple[tuple[int, int], ...]  # with their places on the ring
+    nodes: tuple[int, ...]
     groups: tuple[str, ...]
 
 
@@ -110,7 +110,6 @@ class Claimed(Record):
 
 
 _ORIGIN = together(COUNT, NUMBER, NUMBER)
-_PLACE = together(COUNT, NUMBER)
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
@@ -125,7 +124,7 @@ KINDS: dict[int, tuple[type[Record], Kind]] = {
         ),
     ),
     134: (GivenUp, record_of(GivenUp, TEXT)),
-    135: (Owing, record_of(Owing, NUMBER, many(_PLACE), many(TEXT))),
+    135: (Owing, record_of(Owing, NUMBER, many(COUNT), many(TEXT))),
     136: (Had, record_of(Had, TEXT, many(_ORIGIN))),
     137: (Claimed, record_of(Claimed, TEXT, NUMBER)),
     138: (Forgotten, record_of(Forgotten, TEXT, many(_ORIGIN))),
