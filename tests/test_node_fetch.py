@@ -163,6 +163,7 @@ def test_a_session_that_has_ended_here_ends_wherever_more_of_it_waits(around: Su
     assert around.fetches.missing("c") == [other]
     around.fetches.end_session("c")
     assert list(around.fetches) == [other]
+    assert around.kept[-1] == Fetching("c", 5, 40, (), clean=True)
     around.fetches.ask(other, 0.0)
     assert around.sent[0][2] == FetchSession("c", 1, 7, True, False)
 

@@ -1279,3 +1279,32 @@ def test_a_journal_is_compacted_while_something_is_owed_to_a_node_that_was_forgo
     assert len(list(owing.records())) >= 2
     world.settle()
     assert len(owing.debts) == 0
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_waits_in_a_session_that_was_given_up_is_not_sent_to_the_next(world, is_restarted):
+    reader, writer = world.client("reader", 0, version=Version.V5, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    writer.publish("t", b"old", 1)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.renew()
+    reader.drop()
+    world.wait(1.0)
+    world.connect(reader, 1)
+    world.subscribe(reader, "t", 1)
+    if is_restarted:
+        world.nodes[1].crash(power=False)
+        world.wait(1.0)
+        world.nodes[1].start()
+        world.wait(2.0)
+        world.connect(reader, 1)
+    world.nodes[0].start()
+    world.wait(5.0)
+    assert payloads(reader) == []
+    writer.publish("t", b"new", 1)
+    world.wait(2.0)
+    assert payloads(reader) == [b"new"]

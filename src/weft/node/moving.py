@@ -175,10 +175,11 @@ class Moving:
         told = session.claim if session is not None else 0
         for node, ring_id, _ in places:
             before = self._fetches.get(claim.client, node)
-            filters, since = known, told
+            filters, since, clean = known, told, claim.clean
             if node != owner:
                 filters, since = (OLD, 0) if before is None else (before.known, before.claim)
-            fetches.append(self._fetches.begin(claim.client, node, ring_id, filters, since, claim.clean))
+                clean |= before is not None and before.clean
+            fetches.append(self._fetches.begin(claim.client, node, ring_id, filters, since, clean))
             fetches[-1].is_held_up = True
         self._announce(fetches, now)
         if session is not None and not claim.clean:
