@@ -238,7 +238,7 @@ def test_records_are_read_as_they_were_written() -> None:
         r.WillSet("a", None),
         r.Subscribed("a", "t/#", 0b101110, 268_435_455),
         r.Unsubscribed("a", "t/#"),
-        r.Queued(publication, (("a", 5, (1, 2)), ("b", 0, ()))),
+        r.Queued(publication, (("a", 5, (1, 2), ""), ("b", 1, (), "$share/g/t"), ("c", 0, (), ""))),
         r.Sent("a", 77, 65535),
         r.Released("a", 77),
         r.Done("a", 77),
@@ -267,6 +267,29 @@ def test_who_is_owed_a_publication_twice_gets_it_twice_after_a_crash(house: Hous
     back = house.connect("other", V5, clean=False, properties=KEEP)
     house.sync()
     assert back.take()[1:] == [p.Publish("t", b"x", 2, False, True, 2)]
+
+
+def test_records_of_before_shared_subscriptions_were_in_them_are_read() -> None:
+    publication = Publication(b"t", b"x", 1, number=77)
+    receivers = b"\x01" + b"\x00\x01a" + b"\x05" + b"\x02\x01\x02"  # one; its client, flags, two identifiers
+    data = b"\x07" + r.PUBLICATION.write(publication) + receivers + b"\x00\x09"
+    assert r.decode(data) == r.Queued(publication, (("a", 5, (1, 2), ""),), 9)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_what_waits_for_a_member_whose_session_ends_after_a_crash_goes_to_another(house: House, snapshot: bool) -> None:
+    member = house.connect("member", V5, clean=False, properties=KEEP)
+    member.say(p.Subscribe(1, (p.Request("$share/g/t", 1),)))
+    house.sync()
+    member.vanish()
+    house.greeted("one").say(p.Publish("t", b"x", 1, packet_id=1))
+    house.sync()
+    house.restart(snapshot)
+    other = house.greeted("other")
+    other.say(p.Subscribe(1, (p.Request("$share/g/t", 1),)))
+    house.connect("member")
+    house.sync()
+    assert [got.payload for got in other.take() if isinstance(got, p.Publish)] == [b"x"]
 
 
 def test_without_a_journal_there_are_no_records() -> None:

@@ -10,7 +10,7 @@ OWN, OTHER = 7, 8  # incarnations
 
 def queued(count: int, incarnation: int = OWN, *clients: str) -> bytes:
     one = Publication(b"t", b"", 1, origin=(0, incarnation, count))
-    return r.encode(r.Queued(one, tuple((client, 1, ()) for client in clients)))
+    return r.encode(r.Queued(one, tuple((client, 1, (), "") for client in clients)))
 
 
 def recovered(*records: bytes | record.Record) -> Recovery:
@@ -38,7 +38,7 @@ def test_own_publications_are_owed_until_they_are_settled():
 
 def test_what_went_away_with_a_session_and_was_taken_back_is_not_owed_to_others():
     one = Publication(b"t", b"", 2, origin=(UNISSUED, OWN, 5))
-    made = recovered(r.encode(r.Queued(one, (("c", 2, ()),))))
+    made = recovered(r.encode(r.Queued(one, (("c", 2, (), ""),))))
     assert (made.owed, list(made.had["c"])) == ({}, [(UNISSUED, OWN, 5)])
 
 

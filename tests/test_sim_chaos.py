@@ -83,6 +83,7 @@ TAUGHT_BESIDES = {
     60778: "a node that is given a table while it looks for a tree, and becomes the guest of its guest",
     66230: "a node leaves before a member of a shared subscription can acknowledge what it was sent",
     101445: "what is owed to a node that has left for good, is back, and has no place yet",
+    105403: "a member of a shared subscription gives it up while what waits for it is at a node that has left",
 }
 
 # With scenes, and seeds in which nobody unsubscribes.

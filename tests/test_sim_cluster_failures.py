@@ -1308,3 +1308,47 @@ def test_what_waits_in_a_session_that_was_given_up_is_not_sent_to_the_next(world
     writer.publish("t", b"new", 1)
     world.wait(2.0)
     assert payloads(reader) == [b"new"]
+
+
+@pytest.mark.parametrize("way", ["unsubscribe", "renew"])
+def test_what_waits_for_a_member_where_its_node_has_left_goes_to_another_if_it_does_not_want_it(world, way):
+    """The member is elsewhere by then, and gives up the filter there, or its session."""
+    member, other = world.client("member", 2, clean=False), world.client("other", 1)
+    writer = world.client("writer", 0)
+    for client in (member, other):
+        world.subscribe(client, "$share/g/t", 1)
+    member.drop()
+    for payload in (b"1", b"2"):
+        writer.publish("t", payload, 1)
+    world.wait(1.0)
+    assert len(other.got) == 1
+    world.nodes[2].stop()
+    world.wait(1.0)
+    if way == "renew":
+        member.renew()
+    world.connect(member, 0)
+    if way == "unsubscribe":
+        member.unsubscribe("$share/g/t")
+    world.wait(1.0)
+    world.nodes[2].start()
+    world.settle()
+    world.wait(5.0)
+    assert sorted(payloads(other)) == [b"1", b"2"]
+    assert member.got == []
+
+
+def test_what_a_member_leaves_goes_to_another_node_where_those_of_its_own_are_away_and_would_miss_it(world):
+    """They have subscribed with QoS 0."""
+    member, away = world.client("member", 0, clean=False), world.client("away", 0, clean=False)
+    other, writer = world.client("other", 1), world.client("writer", 0)
+    world.subscribe(member, "$share/g/t", 1)
+    member.drop()
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.subscribe(away, "$share/g/t", 0)
+    world.subscribe(other, "$share/g/t", 1)
+    away.drop()
+    member.renew()
+    world.connect(member, 0)
+    world.wait(1.0)
+    assert payloads(other) == [b"hi"]

@@ -237,6 +237,45 @@ def test_the_oracle_notices_what_a_member_of_a_shared_subscription_leaves(qos, w
     assert problems(world.clients) == [f"Nobody of $share/g/x has got {lost.payload!r} of writer."]
 
 
+@pytest.mark.parametrize("way", ["unsubscribe", "renew"])
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_the_oracle_wants_somebody_to_be_there_for_what_a_member_leaves_behind(way, is_alone):
+    """It waited for a member that was away, whose node has stopped, and who does not want it when that is back."""
+    world = Cluster(3, seed=5)
+    world.start()
+    member, other, writer = world.client("member", 2, clean=False), world.client("other", 1), world.client("writer", 0)
+    for client in (member, other):
+        world.subscribe(client, "$share/g/x", 1)
+    member.drop()
+    for payload in (b"1", b"2"):
+        writer.publish("x", payload, 1)
+    world.wait(3.0)
+    world.nodes[2].stop()
+    if is_alone:
+        other.drop()
+    if way == "renew":
+        member.renew()
+    world.connect(member, 0)
+    member.unsubscribe("$share/g/x")
+    world.wait(1.0)
+    world.nodes[2].start()
+    world.settle()
+    world.wait(5.0)
+    terms = Terms(wills=False)
+    assert problems(world.clients, terms) == []
+    assert len(other.got) == (1 if is_alone else 2)
+    if is_alone:
+        assert bool(problems(world.clients)) == (way == "unsubscribe")  # no node has stopped, and it stays
+    else:
+        assert [one.payload for one in other.got] == [b"2", b"1"]
+        left = member.held[0].dropped
+        member.held[0].dropped = None
+        assert "other got b'1' of writer behind b'2'." in problems(world.clients, terms)
+        member.held[0].dropped = left
+        lost = other.got.pop()
+        assert problems(world.clients, terms) == [f"Nobody of $share/g/x has got {lost.payload!r} of writer."]
+
+
 def group_with_a_slow_member(qos, clean):
     """Two members at one node, each of which was sent one of two publications; one has not got it yet."""
     world = Cluster(3, seed=5)

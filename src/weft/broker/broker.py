@@ -109,6 +109,7 @@ class Broker:
             self._outbox,
             self._sessions,
             self._subscriptions,
+            self._distribution,
             self._retained,
             self._wills,
             self.figures,

@@ -12,13 +12,14 @@ from weft.broker.issuer import Issuer
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Publication
-from weft.broker.record import Queued, ReceiptNoted
+from weft.broker.record import Queued, ReceiptNoted, receiver
 from weft.broker.retained import RetainedMessages
 from weft.broker.route import Route
 from weft.broker.session import Session
 from weft.broker.shared import Group
 from weft.broker.subscription import Subscription, Target
 from weft.broker.subscriptions import Subscriptions
+from weft.wire.mqtt.topic import split_shared
 
 Owed = list[tuple[Session, Delivery]]
 
@@ -113,12 +114,26 @@ class Distribution:
         """Whether a member of a shared subscription here would get a publication, now or when its client is back."""
         return any(one.whole == filter_ and one.has_taker(qos) for one in self._routes.route(name).groups)
 
-    def bequeath(self, group: Group, publication: Publication, now: float) -> None:
-        """A member's session has ended before it took this."""
-        if group.members:
-            self.pass_on(group, publication, now)
+    def bequeath(self, delivery: Delivery, now: float) -> None:
+        """Let another member have what one should have had of a shared subscription, and will not take.
+
+        Not what it was sent with QoS 2: it may have seen that, and nobody else may then (MQTT-4.8.2-5).
+        """
+        if not delivery.group or (delivery.qos == 2 and delivery.packet_id):
+            return
+        group, copy = self._group(delivery.group), replace(delivery.publication, number=0)
+        if group is not None and group.has_taker(copy.qos):
+            owed: Owed = []
+            self.to_group(group, copy, owed, now)
+            self._commit(copy, owed, now)
         elif self._issuer is not None:
-            self._outbox.add(Declined(self._issuer.numbered(replace(publication, number=0)), group.whole))
+            self._outbox.add(Declined(self._issuer.numbered(copy), delivery.group))
+
+    def _group(self, filter_: str) -> Group | None:
+        """The members of a shared subscription here, if there are any."""
+        parts = split_shared(filter_)
+        holders = self._index.get(parts[1]) if parts is not None else None
+        return holders.groups.get(parts[0]) if parts is not None and holders is not None else None
 
     def _is_own(self, publication: Publication) -> bool:
         """Whether this node answers for it in the network: the journal must have it."""
@@ -131,7 +146,7 @@ class Distribution:
         owed: Owed = []
         copy = replace(publication, number=0, origin=None)
         ids = (subscription.identifier,) if subscription.identifier else ()
-        self._give(session, copy, min(publication.qos, subscription.qos), True, ids, None, owed, now)
+        self._give(session, copy, min(publication.qos, subscription.qos), True, ids, "", owed, now)
         self._commit(copy, owed, now)
 
     def to_group(self, group: Group, publication: Publication, owed: Owed, now: float) -> None:
@@ -142,14 +157,7 @@ class Distribution:
         ids = (subscription.identifier,) if subscription.identifier else ()
         retain = publication.retain and subscription.retain_as_published
         qos = min(publication.qos, subscription.qos)
-        self._give(session, publication, qos, retain, ids, group, owed, now)
-
-    def pass_on(self, group: Group, publication: Publication, now: float) -> None:
-        """A member's session has ended before it took this: to another member."""
-        owed: Owed = []
-        copy = replace(publication, number=0)
-        self.to_group(group, copy, owed, now)
-        self._commit(copy, owed, now)
+        self._give(session, publication, qos, retain, ids, group.whole, owed, now)
 
     def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
         session = target.session
@@ -161,7 +169,7 @@ class Distribution:
             target = target.own
         qos = min(publication.qos, target.qos)
         retain = publication.retain and target.retain_as_published
-        self._give(session, publication, qos, retain, target.identifiers, None, owed, now)
+        self._give(session, publication, qos, retain, target.identifiers, "", owed, now)
         is_given = bool(qos) or (session.connection is not None and not session.alone)  # more may wait for it elsewhere
         if publication.origin is not None and session.persistent and is_given:
             session.had[publication.origin] = inf if publication.qos else now
@@ -173,7 +181,7 @@ class Distribution:
         qos: int,
         retain: bool,
         ids: tuple[int, ...],
-        group: Group | None,
+        group: str,
         owed: Owed,
         now: float,
     ) -> None:
@@ -202,7 +210,7 @@ class Distribution:
         again = [(session, one) for session, one in kept if once.setdefault(session, one) is not one]
         for session in once:
             session.last = publication.number
-        receivers = tuple((session.client, one.qos | one.retain << 2, one.identifiers) for session, one in once.items())
+        receivers = tuple(receiver(session.client, one) for session, one in once.items())
         self._outbox.append(Queued(publication, receivers, receipt))
         for session, one in again:
             one.publication = replace(publication)

@@ -81,5 +81,4 @@ class Enforcement:
     def _forget(self, session: Session, delivery: Delivery, now: float) -> None:
         if session.persistent and delivery.publication.number:
             self._outbox.append(Done(session.client, delivery.publication.number))
-        if delivery.group is not None:
-            self._distribution.bequeath(delivery.group, delivery.publication, now)
+        self._distribution.bequeath(delivery, now)

@@ -6,15 +6,11 @@ the handshake that it is in.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt.packet import Version
 from weft.wire.mqtt.property import Properties, Property, write_properties
-
-if TYPE_CHECKING:
-    from weft.broker.shared import Group
 
 Origin = tuple[int, int, int]  # the node that issued a publication, its incarnation, the count
 UNISSUED = 2**32 - 1  # in the place of the node: it has left its node with sessions alone
@@ -68,7 +64,7 @@ class Delivery:
     qos: int
     retain: bool = False
     identifiers: tuple[int, ...] = ()  # of the subscriptions that it is for (MQTT 5)
-    group: "Group | None" = None  # the shared subscription that it is for
+    group: str = ""  # the shared filter that it is for
     packet_id: int = 0  # 0 until it is sent
     released: bool = False  # QoS 2: the client has it, and PUBREL was sent
     position: int = 0  # of the journal, which knows its packet identifier

@@ -14,7 +14,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any
 
-from weft.broker.publication import Publication
+from weft.broker.publication import Delivery, Publication
 from weft.wire.frame_field import FrameError
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt import property as prop
@@ -75,15 +75,23 @@ class Unsubscribed(Record):
     filter: str
 
 
+# The client, QoS with the retain flag as bit 2, identifiers, and the shared filter that it is a member of, or nothing.
+Receiver = tuple[str, int, tuple[int, ...], str]
+
+
+def receiver(client: str, one: Delivery) -> Receiver:
+    return client, one.qos | one.retain << 2, one.identifiers, one.group
+
+
 @dataclass(frozen=True, slots=True)
 class Queued(Record):
-    """A publication is owed to persistent sessions: client, QoS with the retain flag as bit 2, identifiers.
+    """A publication is owed to persistent sessions.
 
     With QoS 2 from a persistent session the receipt is part of it, so that a crash leaves both or neither.
     """
 
     publication: Publication
-    receivers: tuple[tuple[str, int, tuple[int, ...]], ...]
+    receivers: tuple[Receiver, ...]
     receipt: int = 0  # the publisher's packet identifier, or 0
 
 
@@ -234,6 +242,20 @@ def _together(*kinds: Kind) -> Kind:
     return Kind(read, write)
 
 
+def _receiver(one: Receiver) -> bytes:
+    client, flags, identifiers, group = one
+    head = f.string(client) + f.u8(flags | bool(group) << 3) + IDENTIFIERS.write(identifiers)
+    return head + f.string(group) if group else head
+
+
+def _read_receiver(data: bytes, at: int, end: int) -> tuple[Receiver, int]:
+    client, at = f.read_string(data, at, end)
+    flags, at = f.read_u8(data, at, end)
+    identifiers, at = IDENTIFIERS.read(data, at, end)
+    group, at = f.read_string(data, at, end) if flags & 8 else ("", at)
+    return (client, flags & 7, identifiers, group), at
+
+
 def _packed(kind: Kind, layout: str) -> Kind:
     """The same bytes, written faster: a string, and integers behind it."""
     pack = Struct(layout).pack
@@ -244,7 +266,8 @@ NUMBER = Kind(_read_u64, _U64.pack)
 TIME = Kind(_read_f64, _F64.pack)
 PUBLICATION = Kind(_read_publication, _publication)
 WILL = Kind(_read_will, _will)
-RECEIVERS = _many(_together(STRING, BYTE, _many(VARIABLE)))
+IDENTIFIERS = _many(VARIABLE)
+RECEIVERS = _many(Kind(_read_receiver, _receiver))
 
 KINDS: dict[type[Record], tuple[int, Kind]] = {
     SessionOpened: (1, _together(STRING, BYTE, FOUR, NUMBER)),

@@ -76,13 +76,13 @@ class Recovery:
         kept.last = max(kept.last, last)
         self.number = max(self.number, last)
 
-    def _queue(self, publication: Publication, receivers: tuple[tuple[str, int, tuple[int, ...]], ...]) -> None:
+    def _queue(self, publication: Publication, receivers: tuple[r.Receiver, ...]) -> None:
         self.number = max(self.number, publication.number)
-        for client, flags, identifiers in receivers:
+        for client, flags, identifiers, group in receivers:
             kept = self.sessions.get(client)
             if kept is not None and publication.number > kept.last:
                 kept.last = publication.number
-                delivery = Delivery(publication, flags & 3, bool(flags & 4), identifiers)
+                delivery = Delivery(publication, flags & 3, bool(flags & 4), identifiers, group)
                 kept.deliveries[publication.number] = delivery
 
 
@@ -172,8 +172,7 @@ class _Copy:
             yield r.Subscribed(client, one.filter, one.options, one.identifier)
         owed = [*(one for one, _, _ in self.inflight), *self.queue]
         for delivery in sorted(owed, key=lambda one: one.publication.number):
-            flags = delivery.qos | delivery.retain << 2
-            yield r.Queued(delivery.publication, ((client, flags, delivery.identifiers),))
+            yield r.Queued(delivery.publication, (r.receiver(client, delivery),))
         for delivery, packet_id, released in self.inflight:
             yield r.Sent(client, delivery.publication.number, packet_id)
             if released:

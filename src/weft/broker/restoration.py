@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 from zlib import crc32
 
+from weft.broker.distribution import Distribution
 from weft.broker.effect import ALL, SessionArrived, SessionSubscribed
 from weft.broker.figure import Figures
 from weft.broker.issuer import Issuer
@@ -30,6 +31,7 @@ class Restoration:
         outbox: Outbox,
         sessions: Sessions,
         subscriptions: Subscriptions,
+        distribution: Distribution,
         retained: RetainedMessages,
         wills: Wills,
         figures: Figures,
@@ -39,6 +41,7 @@ class Restoration:
         self._outbox = outbox
         self._sessions = sessions
         self._subscriptions = subscriptions
+        self._distribution = distribution
         self._retained = retained
         self._wills = wills
         self._figures = figures
@@ -74,7 +77,7 @@ class Restoration:
                 self._merge_subscriptions(session, kept, event.known)
                 waiting = (one for one in kept.deliveries.values() if is_late or not one.packet_id)
                 self._give_way(session, event.had - {one.publication.origin for one in waiting})
-                self._merge(session, kept, event.had, is_late)
+                self._merge(session, kept, event.had, is_late, now)
             if not is_late:
                 session.received |= kept.receipts(self._outbox.position)
             session.had |= dict.fromkeys(event.had, inf)
@@ -132,29 +135,32 @@ class Restoration:
                     del session.inflight[packet_id]
                     self._outbox.append(Done(session.client, delivery.publication.number))
 
-    def _merge(self, session: Session, kept: Kept, there: frozenset[Origin], is_late: bool) -> None:
-        """What waits here has come while the session was on its way, some of it perhaps to both nodes."""
+    def _merge(self, session: Session, kept: Kept, there: frozenset[Origin], is_late: bool, now: float) -> None:
+        """What waits here has come while the session was on its way, some of it perhaps to both nodes.
+
+        What it has been unsubscribed from meanwhile goes to another member, where it is of a shared subscription.
+        """
         waiting = session.queue.take_all()
         self._figures.waiting -= len(waiting)
         for one in waiting:
             self._outbox.append(Done(session.client, one.publication.number))
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
-        waiting = [one for one in waiting if one.publication.origin not in there and _is_wanted(session, one)]
+        waiting = [one for one in waiting if one.publication.origin not in there]
         self._renumber(kept)
         if is_late:
             session.received = kept.receipts(LATE) | session.received
         else:
             session.received |= kept.receipts(self._outbox.position)
-        for delivery in self._reopen(session, kept, had):
-            if _is_wanted(session, delivery):
-                session.queue.offer(delivery, MANY, MANY)
-        for one in waiting:
-            copy = replace(one, publication=replace(one.publication, number=self._number()))
-            session.queue.offer(copy, MANY, MANY)
+        rest = self._reopen(session, kept, had)
+        rest += [replace(one, publication=replace(one.publication, number=self._number())) for one in waiting]
+        for one in [one for one in rest if _is_wanted(session, one)]:
+            session.queue.offer(replace(one, packet_id=0), MANY, MANY)
         session.last = max([session.last, *(one.publication.number for one in session.queue)])
         self._figures.waiting += len(session.queue)
         for record in session_records(session):
             self._outbox.append_encoded(record)
+        for one in [one for one in rest if not _is_wanted(session, one)]:
+            self._distribution.bequeath(one, now)
 
     def _reopen(self, session: Session, kept: Kept, had: Set[Origin | None]) -> list[Delivery]:
         """Go on with what was sent and not acknowledged; what is left waits.
@@ -172,7 +178,6 @@ class Restoration:
                 session.last = max(session.last, delivery.publication.number)
                 again.append(delivery)
             elif not delivery.released and not is_sent_here:
-                delivery.packet_id = 0
                 rest.append(delivery)
         if session.connection is not None:
             session.resend = deque([*(session.resend or ()), *again])

@@ -109,7 +109,8 @@ class Sessions:
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
         if bequeath:
-            self._bequeath(session, now)
+            for delivery in [*session.inflight.values(), *session.queue]:
+                self._distribution.bequeath(delivery, now)
         if session.recorded:
             self._outbox.append(SessionEnded(session.client))
         self._tell(SessionGone(session.client))
@@ -122,13 +123,3 @@ class Sessions:
         if self._by_client.get(session.client) is session and session.expires() == expires:
             self._figures.expired += 1
             self.end(session, now)
-
-    def _bequeath(self, session: Session, now: float) -> None:
-        """What it should have had of a shared subscription, and has not seen, is another member's.
-
-        Not what it was sent with QoS 2: it may have seen that, and nobody else may then (MQTT-4.8.2-5).
-        """
-        unseen = [one for one in session.inflight.values() if one.qos == 1]
-        for delivery in [*unseen, *session.queue]:
-            if delivery.group is not None:
-                self._distribution.bequeath(delivery.group, delivery.publication, now)

@@ -2,7 +2,8 @@
 
 Members take turns. One whose client is connected and keeps up comes before one that is away; with QoS 0, said or
 subscribed, there is no use in a member that is away. A publication that a member has not taken when its session ends
-goes to another; but what it was sent with QoS 2 goes to nobody else, as the standard asks (MQTT-4.8.2-5).
+goes to another, and so does what comes from another node with its session, where it has given up the filter meanwhile;
+but what it was sent with QoS 2 goes to nobody else, as the standard asks (MQTT-4.8.2-5).
 """
 
 from weft.broker.session import Session

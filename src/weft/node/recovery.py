@@ -51,7 +51,7 @@ class Recovery:
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
         issuer, incarnation, count = applied.publication.origin
-        for client, _, _ in applied.receivers:
+        for client, _, _, _ in applied.receivers:
             self.had.setdefault(client, {})[applied.publication.origin] = None
         if issuer != UNISSUED and incarnation == self._incarnation and count > self.count:
             self.count = count

@@ -14,15 +14,18 @@ taken up at another counts as two: nobody can ask the first what the client has 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.
 So is, where nothing failed too, what a member was sent with QoS 2, and had not got when its session ended: by the
-standard nobody else gets it (MQTT-4.8.2-5). Where nothing failed no two may, nor one twice but with DUP as above. Where
-something did, a member may get it again: one who left before it took it hands it on as another publication, and its
-issuer may not know that anybody was given it.
+standard nobody else gets it (MQTT-4.8.2-5). What waited for a member that was away goes to another when its session
+ends, or when it has given up the filter elsewhere and its node is back from having stopped: nobody must have it where
+no member was still there by then. Where nothing failed no two may, nor one twice but with DUP as above. Where something
+did, a member may get it again: one who left before it took it hands it on as another publication, and its issuer may
+not know that anybody was given it.
 
 While only the master is gone, what is published with QoS 1 or 2 also comes to who has subscribed since, when all is
 mended; and at once, with any QoS, if another client held the same filter when the master went, and is connected since.
 
 Of one publisher, on one topic and with one QoS, publications come in order while nothing fails and nobody moves. Who
-holds a shared filter besides gets some by that too, and nothing orders the two.
+holds a shared filter besides gets some by that too, and nothing orders the two. What another member has left comes
+behind what was published since.
 
 A will must come, as any other publication, where its client was gone in the sight of its node, and nothing failed;
 where something did, a node may say it again after a restart. What expires must come in time where nothing fails; said
@@ -212,6 +215,8 @@ def _is_owed(group: str, one: Said, able: list[Client], terms: Terms) -> bool:
     members = [(client, held) for client in able for held in client.held if held.filter == group]
     if terms.allows(one):
         is_lost = any(_takes_along(one, client, held, terms) for client, held in members)
+        is_left = any(_leaves_behind(one, client, held, terms) for client, held in members)
+        is_lost |= is_left and not any(_stays(one, client, held) for client, held in sure)
         return not is_lost and any(_was_connected(client, one, terms) for client, _ in sure)
     kept = all(client.expiry and not client.losses for client in able)
     is_sure = all(held.dropped is None and min(one.qos, held.qos) for _, held in members)
@@ -233,6 +238,20 @@ def _takes_along(one: Said, client: Client, held: Held, terms: Terms) -> bool:
     return is_lost and (is_leaving or is_unheard)
 
 
+def _leaves_behind(one: Said, client: Client, held: Held, terms: Terms) -> bool:
+    """Whether it may have waited for a member that was away, until it was too late for that one to take it."""
+    if not client.expiry or not min(one.qos, held.qos) or _was_connected(client, one, terms):
+        return False
+    is_ended, is_node_stopped = held.gone is None, not terms.wills
+    return held.dropped is not None and held.dropped >= one.at and (is_ended or is_node_stopped)
+
+
+def _stays(one: Said, client: Client, held: Held) -> bool:
+    """Whether a member is there to the end, and can be given what another leaves."""
+    is_there = any(start <= one.at and end is None for start, end in client.connected)
+    return held.dropped is None and (is_there or min(one.qos, held.qos) > 0)
+
+
 def _ends_with_session(held: Held, start: float, end: float) -> bool:
     """Whether a client had a filter until its session ended, in a time, and did not give it up before."""
     return held.dropped is not None and start <= held.dropped < end and held.gone is None
@@ -250,12 +269,21 @@ def _disorder(client: Client, said: dict[bytes, Said], by_name: dict[str, Client
         one = said.get(got.payload)
         if one is None or got.retain or len(by_name[one.client].connected) > 1:
             continue
+        if any(_may_have_left(one, got, client, other) for other in by_name.values() if other is not client):
+            continue
         if len({is_shared(held.filter) for held in client.held if _matches(held, one)}) == 1:
             rows.setdefault((one.client, one.topic, one.qos, got.qos), []).append(one)
     for row in rows.values():
         for before, after in pairwise(row):
             if after.order < before.order:
                 yield f"{client.name} got {after.payload!r} of {after.client} behind {before.payload!r}."
+
+
+def _may_have_left(one: Said, got: Got, client: Client, other: Client) -> bool:
+    """Whether another member of a shared subscription may have been given it before, and has left since."""
+    groups = {held.filter for held in client.held if is_shared(held.filter) and _matches(held, one)}
+    left = [held.dropped for held in other.held if held.filter in groups and held.dropped is not None]
+    return any((one.at <= at or bool(other.unheard)) and at <= got.at for at in left)
 
 
 def _must(held: Held, one: Said, client: Client, terms: Terms) -> bool:
