@@ -87,6 +87,7 @@ TAUGHT_BESIDES = {
 # With scenes, and seeds in which nobody unsubscribes.
 TAUGHT_AGAIN = {
     6091: "a member of a shared subscription whose session ends before it has got what it was sent with QoS 2",
+    108124: "a session begun without the master at a node that is restarted before it has claimed it",
 }
 
 

@@ -1205,3 +1205,67 @@ def test_a_node_confirms_what_it_is_told_when_it_has_all_of_it(world):
         assert node.node.atlas.version == version
     end.received(end.wire, data[-1:])
     assert node.node.atlas.version == version + 1
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+def test_a_session_begun_without_the_master_is_claimed_after_a_restart(world, is_waiting):
+    """The master knows another one of the client's, and nobody would ask for this one."""
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 2)
+    world.nodes[0].crash()
+    mend()
+    world.wait(4.0)
+    if is_waiting:
+        world.connect(reader, 2)
+    world.nodes[0].start()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.connect(reader, 2)
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_says_again_is_known_where_its_session_was_begun_without_the_master(world):
+    reader, writer = world.client("reader", 2), world.client("writer", 1, clean=False, version=Version.V5)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    writer.renew()
+    world.connect(writer, 0)
+    world.wires.delays["n0", "writer"] = 1.0
+    said = writer.publish("t", b"hi", 2)
+    world.wait(0.5)
+    assert said.acknowledged is None
+    world.nodes[0].crash()
+    world.wires.delays.clear()
+    mend()
+    world.nodes[0].start()
+    world.wait(4.0)
+    world.connect(writer, 2)
+    world.wait(4.0)
+    assert said.acknowledged
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_does_in_a_session_that_has_the_place_of_another_counts_after_a_restart(world):
+    """The claim has ended with the other one: by that what its node has would be outdated."""
+    reader, writer = world.client("reader", 0, clean=False, version=Version.V5), world.client("writer", 2)
+    reader.renew()
+    world.connect(reader, 0)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    world.subscribe(reader, "t", 2)
+    world.nodes[0].crash()
+    mend()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    world.nodes[0].start()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
