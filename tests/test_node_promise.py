@@ -79,7 +79,7 @@ def test_records_of_a_node_are_read_as_they_were_written() -> None:
         record.Started(1, 2),
         record.Settled(((1, 2), (5, 9))),
         record.Fetching("c", -1, 3, ("a", "b/#"), 5),
-        record.Fetching("c", 1, 3, None),
+        record.Fetching("c", 1, 3, None, clean=True),
         record.Fetched("c", 4),
         record.Given("c", 4, 5, (b"x", b""), ((1, 2, 3),), ((4, 5, ("a",)),), ("a",), 9),
         record.GivenUp("c"),

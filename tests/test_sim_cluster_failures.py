@@ -1269,3 +1269,27 @@ def test_what_a_client_does_in_a_session_that_has_the_place_of_another_counts_af
     writer.publish("t", b"hi", 2)
     world.wait(1.0)
     assert payloads(reader) == [b"hi"]
+
+
+def test_a_session_that_is_to_end_where_its_client_was_ends_there_also_after_a_restart(world):
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    world.subscribe(reader, "old", 2)
+    reader.disconnect()
+    writer.publish("old", b"waits", 2)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "new", 2)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.nodes[0].start()
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    for name in ("old", "new"):
+        writer.publish(name, name.encode(), 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"new"]

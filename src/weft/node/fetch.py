@@ -130,7 +130,9 @@ class Fetches:
         for fetch in self.of(client):
             if fetch.is_taken:
                 self.end(fetch)
-            fetch.clean = True
+            elif not fetch.clean:
+                fetch.clean = True
+                self._keep(_record_of(fetch))
 
     def remove(self, node: int) -> None:
         """A node will not come back, and what waits there is lost."""
@@ -214,7 +216,7 @@ class Fetches:
     def restore(self, kept: Iterable[record.Fetching]) -> None:
         for one in kept:
             known = None if one.known is None else frozenset(one.known)
-            self._fetches[one.client, one.node] = Fetch(one.client, one.node, one.ring_id, known, one.claim)
+            self._fetches[one.client, one.node] = Fetch(one.client, one.node, one.ring_id, known, one.claim, one.clean)
 
     def records(self) -> list[record.Record]:
         return [_record_of(one) for one in self._fetches.values()]
@@ -226,4 +228,4 @@ def filters_of(session: Session | None) -> frozenset[str]:
 
 def _record_of(fetch: Fetch) -> record.Fetching:
     known = None if fetch.known is None else tuple(sorted(fetch.known))
-    return record.Fetching(fetch.client, fetch.node, fetch.ring_id, known, fetch.claim)
+    return record.Fetching(fetch.client, fetch.node, fetch.ring_id, known, fetch.claim, fetch.clean)

@@ -6,7 +6,7 @@ is owed until `Settled`.
 
 from dataclasses import dataclass
 
-from weft.wire.frame_field import BLOB, COUNT, NODE, NUMBER, TEXT, Kind, many, perhaps, record_of, together
+from weft.wire.frame_field import BLOB, COUNT, FLAG, NODE, NUMBER, TEXT, Kind, many, perhaps, record_of, together
 
 FIRST = 128  # numbers below are the broker's
 
@@ -39,6 +39,7 @@ class Fetching(Record):
     ring_id: int
     known: tuple[str, ...] | None  # filters that it came with; None until its client is in
     claim: int = 0  # as in Fetch
+    clean: bool = False  # it is to be ended there
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ _PLACE = together(COUNT, NUMBER)
 KINDS: dict[int, tuple[type[Record], Kind]] = {
     128: (Started, record_of(Started, NUMBER, NUMBER)),
     129: (Settled, record_of(Settled, many(together(NUMBER, NUMBER)))),
-    131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, perhaps(many(TEXT)), NUMBER)),
+    131: (Fetching, record_of(Fetching, TEXT, NODE, NUMBER, perhaps(many(TEXT)), NUMBER, FLAG)),
     132: (Fetched, record_of(Fetched, TEXT, NODE)),
     133: (
         Given,
