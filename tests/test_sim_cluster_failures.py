@@ -1352,3 +1352,91 @@ def test_what_a_member_leaves_goes_to_another_node_where_those_of_its_own_are_aw
     world.connect(member, 0)
     world.wait(1.0)
     assert payloads(other) == [b"hi"]
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+def test_a_session_begun_without_the_master_is_claimed_after_a_restart(world, is_waiting):
+    """The master knows another one of the client's, and nobody would ask for this one."""
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 2)
+    world.nodes[0].crash()
+    mend()
+    world.wait(4.0)
+    if is_waiting:
+        world.connect(reader, 2)
+    world.nodes[0].start()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.connect(reader, 2)
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_says_again_is_known_where_its_session_was_begun_without_the_master(world):
+    reader, writer = world.client("reader", 2), world.client("writer", 1, clean=False, version=Version.V5)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    writer.renew()
+    world.connect(writer, 0)
+    world.wires.delays["n0", "writer"] = 1.0
+    said = writer.publish("t", b"hi", 2)
+    world.wait(0.5)
+    assert said.acknowledged is None
+    world.nodes[0].crash()
+    world.wires.delays.clear()
+    mend()
+    world.nodes[0].start()
+    world.wait(4.0)
+    world.connect(writer, 2)
+    world.wait(4.0)
+    assert said.acknowledged
+    assert payloads(reader) == [b"hi"]
+
+
+def test_what_a_client_does_in_a_session_that_has_the_place_of_another_counts_after_a_restart(world):
+    """The claim has ended with the other one: by that what its node has would be outdated."""
+    reader, writer = world.client("reader", 0, clean=False, version=Version.V5), world.client("writer", 2)
+    reader.renew()
+    world.connect(reader, 0)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    world.subscribe(reader, "t", 2)
+    world.nodes[0].crash()
+    mend()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    world.nodes[0].start()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_session_that_is_to_end_where_its_client_was_ends_there_also_after_a_restart(world):
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    world.subscribe(reader, "old", 2)
+    reader.disconnect()
+    writer.publish("old", b"waits", 2)
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "new", 2)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.nodes[0].start()
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    for name in ("old", "new"):
+        writer.publish(name, name.encode(), 2)
+    world.wait(1.0)
+    assert payloads(reader) == [b"new"]

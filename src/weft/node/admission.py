@@ -272,7 +272,7 @@ class Admissions:
     # What outlives a crash
 
     def restore(self, kept: Iterable[record.Fetching]) -> None:
-        """Clients that were let in without the master."""
+        """Clients that were let in without the master, and whose sessions are to be claimed."""
         for one in kept:
             self._note_alone(one.client, frozenset(one.known or ()))
 

@@ -18,7 +18,9 @@ for it gives nothing away, and will ask the other itself. A node may claim late 
 before it was restarted: where the client is at another node by then, that claims it again.
 
 With the master out of reach a client is let in on this node's own authority (admission.py). The session is claimed when
-the master is back, and gathered then.
+the master is back, and gathered then. So is, after a restart, every session on which the journal has no claim: it was
+begun without the master, or in the place of another. One that it was to end elsewhere is gathered too, for the client
+may have been there since.
 
 A publication may come to a session twice, at two nodes, or with two parts of it, and is given once (session_memory.py).
 What comes to the other node for the session later is passed on to where the session is (trail.py).
@@ -391,9 +393,12 @@ class Moving:
         given: dict[str, record.Given],
         now: float,
     ) -> None:
+        clients = list(clients)
         self._memory.restore(clients, now)
         self._trails.restore(given.values(), now)
-        self._admissions.restore(one for one in fetching.values() if one.node == NOBODY)
+        alone = {one.client: one for one in fetching.values() if one.node == NOBODY}
+        begun = {one: record.Fetching(one, NOBODY, 0, ()) for one in clients if one not in self._directory.claims}
+        self._admissions.restore((begun | alone).values())
         self._fetches.restore(one for one in fetching.values() if one.node != NOBODY)
 
     def records(self) -> list[record.Record]:

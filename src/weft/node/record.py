@@ -39,7 +39,7 @@ class Fetching(Record):
     ring_id: int
     known: tuple[str, ...] | None  # filters that it came with; None until its client is in
     claim: int = 0  # as in Fetch
-    clean: bool = False
+    clean: bool = False  # it is to be ended there
 
 
 @dataclass(frozen=True, slots=True)
