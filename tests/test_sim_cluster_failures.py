@@ -1232,7 +1232,7 @@ def test_a_session_that_is_begun_anew_has_its_claim_after_a_restart_too(world):
 
 
 def test_a_node_may_be_owed_something_before_it_has_a_place_again(world):
-    """It has left for good, comes again, and waits; who owes it something is told meanwhile that it is down."""
+    """The node has left for good, comes again, and waits; who owes it something is told meanwhile that it is down."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
     world.subscribe(reader, "t", 1)
     world.nodes[1].crash()
@@ -1262,7 +1262,7 @@ def test_a_node_may_be_owed_something_before_it_has_a_place_again(world):
 
 
 def test_a_journal_is_compacted_while_something_is_owed_to_a_node_that_was_forgotten(world):
-    """Where that node was nobody knows any more."""
+    """Nobody knows any more where that node was."""
     reader, writer = world.client("reader", 1, clean=False), world.client("writer", 2)
     world.subscribe(reader, "t", 1)
     world.nodes[1].crash()
@@ -1338,7 +1338,7 @@ def test_what_waits_for_a_member_where_its_node_has_left_goes_to_another_if_it_d
 
 
 def test_what_a_member_leaves_goes_to_another_node_where_those_of_its_own_are_away_and_would_miss_it(world):
-    """They have subscribed with QoS 0."""
+    """Members have subscribed with QoS 0."""
     member, away = world.client("member", 0, clean=False), world.client("away", 0, clean=False)
     other, writer = world.client("other", 1), world.client("writer", 0)
     world.subscribe(member, "$share/g/t", 1)
