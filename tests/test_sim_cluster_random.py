@@ -240,7 +240,7 @@ def test_the_oracle_notices_what_a_member_of_a_shared_subscription_leaves(qos, w
 @pytest.mark.parametrize("way", ["unsubscribe", "renew"])
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_the_oracle_wants_somebody_to_be_there_for_what_a_member_leaves_behind(way, is_alone):
-    """The publication waited for a member that was away, whose node has stopped, and who does not want it when that is back."""
+    """A member was away, whose node has stopped, and does not want what waited there when that is back."""
     world = Cluster(3, seed=5)
     world.start()
     member, other, writer = world.client("member", 2, clean=False), world.client("other", 1), world.client("writer", 0)
