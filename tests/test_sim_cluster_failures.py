@@ -1279,3 +1279,24 @@ def test_a_journal_is_compacted_while_something_is_owed_to_a_node_that_was_forgo
     assert len(list(owing.records())) >= 2
     world.settle()
     assert len(owing.debts) == 0
+
+
+def test_a_node_that_was_restarted_is_not_told_that_what_it_held_before_is_in_place(world):
+    """It counts anew, and would take that for what its clients have subscribed to since."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "x/#", 1)
+    world.wires.delays["n2", "master"] = 1.0
+    reader.subscribe("y/#", 1)
+    world.wait(0.2)
+    world.nodes[0].crash(notice=0.2)
+    world.nodes[0].start()
+    world.settle()
+    world.wait(2.0)
+    world.wires.delays = {("master", "n2"): 1.0}
+    world.connect(reader, 0)
+    world.subscribe(reader, "$share/g/t", 1)
+    writer.publish("t", b"hi", 1)
+    world.wait(2.0)
+    world.wires.delays.clear()
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]
