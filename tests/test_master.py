@@ -242,6 +242,19 @@ def test_what_others_have_asked_stays_when_a_node_is_forgotten():
     assert applying.in_place({1, 2}, 0.0) == [(2, 5)]
 
 
+def test_what_a_node_asked_before_it_joined_again_is_never_in_place():
+    """It may have been restarted: it would take the sequence for one of its own, of something else."""
+    world = network(4)
+    one, two, *_ = world.nodes.values()
+    world.deaf = {two.name}
+    world.subscribe(one, "x/#")
+    before = two.versions[-1]
+    again = world.join(one.name, incarnation=one.incarnation, number=one.number)
+    for version in (before, two.versions[-1]):
+        world.say(two, w.Applied(version))
+    assert [frame for frame in again.told if isinstance(frame, w.InPlace)] == [w.InPlace(0)]
+
+
 def test_a_node_may_return_when_all_others_have_applied_that_it_was_gone():
     applying = Applying()
     assert applying.may_return(1)

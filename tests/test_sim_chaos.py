@@ -91,6 +91,7 @@ TAUGHT_AGAIN = {
     6091: "a member of a shared subscription whose session ends before it has got what it was sent with QoS 2",
     100554: "a session begun anew in the place of another, whose node restarts, and a node that had claimed it before",
     108124: "a session begun without the master at a node that is restarted before it has claimed it",
+    602082: "a node that was restarted before it was missed, and what it had asked the master for before",
 }
 
 

@@ -1440,3 +1440,24 @@ def test_a_session_that_is_to_end_where_its_client_was_ends_there_also_after_a_r
         writer.publish(name, name.encode(), 2)
     world.wait(1.0)
     assert payloads(reader) == [b"new"]
+
+
+def test_a_node_that_was_restarted_is_not_told_that_what_it_held_before_is_in_place(world):
+    """It counts anew, and would take that for what its clients have subscribed to since."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "x/#", 1)
+    world.wires.delays["n2", "master"] = 1.0
+    reader.subscribe("y/#", 1)
+    world.wait(0.2)
+    world.nodes[0].crash(notice=0.2)
+    world.nodes[0].start()
+    world.settle()
+    world.wait(2.0)
+    world.wires.delays = {("master", "n2"): 1.0}
+    world.connect(reader, 0)
+    world.subscribe(reader, "$share/g/t", 1)
+    writer.publish("t", b"hi", 1)
+    world.wait(2.0)
+    world.wires.delays.clear()
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]

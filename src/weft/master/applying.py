@@ -43,6 +43,11 @@ class Applying:
         self._asked.setdefault(node, []).append(asking)
         self._new.append((node, asking))
 
+    def ask_anew(self, node: int, sequence: int) -> None:
+        """A node that joins says all that it holds; one that was restarted counts anew, by other things than before."""
+        self._forget_asked(node)
+        self.ask(node, sequence)
+
     def lend(self, node: int, now: float) -> None:
         """The node is told that it knows all."""
         self._leases[node] = now + LEASE
@@ -80,10 +85,9 @@ class Applying:
         if not in_order and until > now:
             self._lost[node] = until
         self._behind.pop(node, None)
-        self._asked.pop(node, None)
+        self._forget_asked(node)
         self._strike(node, inf)
         self._gone[node] = None
-        self._new = [each for each in self._new if each[0] != node]
         for other, askings in self._asked.items():
             for asking in askings:
                 if asking.waits_for is not None and node in asking.waits_for:
@@ -107,6 +111,10 @@ class Applying:
             if not askings:
                 del self._asked[node]
         return done
+
+    def _forget_asked(self, node: int) -> None:
+        self._asked.pop(node, None)
+        self._new = [each for each in self._new if each[0] != node]
 
     def _strike(self, node: int, version: float) -> None:
         """Others that were gone wait no more for a node, as to what it was told up to a version."""

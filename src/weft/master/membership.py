@@ -166,7 +166,7 @@ class Membership:
         network.interest(node, join.held, sorted(gone))
         self._take_sessions(node, join.owned)
         self._claimed |= {link(node, peer) for peer in join.links}
-        self._applying.ask(node, join.sequence)
+        self._applying.ask_anew(node, join.sequence)
 
     def _take_sessions(self, node: int, owned: tuple[w.Owned, ...]) -> None:
         """Note the sessions of a node; one that its client has taken elsewhere meanwhile stays there."""
