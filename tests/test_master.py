@@ -243,7 +243,7 @@ def test_what_others_have_asked_stays_when_a_node_is_forgotten():
 
 
 def test_what_a_node_asked_before_it_joined_again_is_never_in_place():
-    """It may have been restarted: it would take the sequence for one of its own, of something else."""
+    """A node that was restarted would take the sequence for one of its own, of something else."""
     world = network(4)
     one, two, *_ = world.nodes.values()
     world.deaf = {two.name}

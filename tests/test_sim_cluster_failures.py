@@ -1443,7 +1443,7 @@ def test_a_session_that_is_to_end_where_its_client_was_ends_there_also_after_a_r
 
 
 def test_a_node_that_was_restarted_is_not_told_that_what_it_held_before_is_in_place(world):
-    """It counts anew, and would take that for what its clients have subscribed to since."""
+    """A run counts anew, and would take that for what its clients have subscribed to since."""
     reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
     world.subscribe(reader, "x/#", 1)
     world.wires.delays["n2", "master"] = 1.0
