@@ -15,7 +15,7 @@ from weft.wire.mqtt.topic import is_shared, split_shared
 MASTER = "master"
 OWN = "own"  # a name that only who is named for it subscribes to by name
 UNNOTICED = 2  # of a crash: others hear of it late
-SCENIC = 0.25  # of all seeds, those with a scene
+SCENIC = 0.3  # of all seeds, those with a scene
 
 
 def drawn(seed: int) -> Case:
@@ -299,7 +299,7 @@ def _blackouts(case: Case, random: Random) -> Iterator[Act]:
 
 
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _relapses, _absences, _losses)
-SCENES = (_heirs, _repetitions, _handovers, _wanderings, _blackouts)
+SCENES = (_heirs, _repetitions, _handovers, _wanderings, _blackouts, _repetitions)  # one twice: it seldom comes off
 
 
 def _publications(case: Case, random: Random, name: str, start: float, end: float, count: int) -> list[Act]:
