@@ -33,7 +33,7 @@ FAULTS = {
     "skew": 2,  # a node's clock jumps
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
-TROUBLES = frozenset({*FAULTS, "home", "split", "renew"})  # with those of coincidence.py and variety.py
+TROUBLES = frozenset({*FAULTS, "home", "split", "renew", "fail_disk"})  # with those of coincidence.py and variety.py
 OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home", "renew"})
 QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home", "renew"})  # nothing fails by these
 

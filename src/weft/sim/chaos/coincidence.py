@@ -24,7 +24,8 @@ def drawn(seed: int) -> Case:
     if random.random() < SCENIC:
         return _scene(varied(plain(seed), Random(f"varieties of {seed}")), random)
     case = mixed(seed)
-    return case if random.random() < 0.5 else _faithful(case)
+    case = case if random.random() < 0.5 else _faithful(case)
+    return _with(case, _failing_disks(case, random))
 
 
 def mixed(seed: int) -> Case:
@@ -198,6 +199,14 @@ def _vacancy(case: Case, random: Random) -> list[Act]:
             at = gone + random.uniform(4.0, seconds - 2.0)
             acts.append(Act(0, at, "publish", who, text=name, qos=random.randint(0, 2)))
     return acts
+
+
+def _failing_disks(case: Case, random: Random) -> Iterator[Act]:
+    """A disk reports an error when it is to sync, soon after a client of its node has published, and for a while."""
+    if not _is_troubled(case) or random.random() < 0.8:
+        return
+    for act in _some(case, random, lambda act: act.kind == "publish" and act.qos > 0, 0.04):
+        yield Act(0, act.at - random.uniform(0.0, case.sync), "fail_disk", act.who, seconds=random.uniform(0.3, 4.0))
 
 
 def _returns(case: Case, random: Random) -> Iterator[Act]:

@@ -256,6 +256,17 @@ class Stage:
         node.disk.capacity = node.disk.used + ROOM
         self._later(act, lambda: setattr(node.disk, "capacity", None))
 
+    def _fail_disk(self, act: Act) -> None:
+        """The node ends with the next sync, and cannot start before the disk works again."""
+        node = self._node(act.who)
+        node.disk.failing_syncs = True
+
+        def mend() -> None:
+            node.disk.failing_syncs = False
+            self._start(node)
+
+        self._later(act, mend)
+
     def _slow_disk(self, act: Act) -> None:
         node = self._node(act.who)
         node.sync_seconds = Random(act.other).uniform(0.05, 2.0)
@@ -308,7 +319,7 @@ class Stage:
         self.world.agenda.after(act.seconds, mend)  # type: ignore[arg-type]
 
     def _start(self, node: NodeProcess) -> None:
-        if not node.is_running:
+        if not node.is_running and not node.disk.failing_syncs:
             node.start()
 
     def _node(self, number: int) -> NodeProcess:

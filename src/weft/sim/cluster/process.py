@@ -14,6 +14,7 @@ from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.event import AppendFailed
 from weft.journal.event import Synced as JournalSynced
 from weft.journal.log import Log, open_log
+from weft.journal.output import BrokenFileError
 from weft.journal.parameters import Parameters as JournalParameters
 from weft.journal.parameters import Sync
 from weft.node import effect as n
@@ -295,7 +296,12 @@ class NodeProcess:
     def _commit(self) -> None:
         assert self._log is not None
         self._is_writing = False
-        for event in self._log.commit((), Sync.DISK):
+        try:
+            events = self._log.commit((), Sync.DISK)
+        except BrokenFileError:  # nobody knows what the disk has: the process ends
+            self.crash(power=False)
+            return
+        for event in events:
             if isinstance(event, JournalSynced):
                 self._release(event.position)
             elif isinstance(event, AppendFailed) and not self._is_full:
