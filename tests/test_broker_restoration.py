@@ -432,10 +432,10 @@ def test_shared_subscriptions_are_counted() -> None:
 SAID = 5, Publication(b"t", b"said").content()
 
 
-def said_elsewhere() -> tuple[bytes, ...]:
+def said_elsewhere(payload: bytes = b"said") -> tuple[bytes, ...]:
     """A session whose client has published with QoS 2, and has not released it."""
     there, far = node()
-    far.say(p.Publish("t", b"said", 2, packet_id=5))
+    far.say(p.Publish("t", payload, 2, packet_id=5))
     return there.broker.export("c")
 
 
@@ -458,6 +458,35 @@ def test_an_identifier_that_comes_after_the_client_is_of_what_is_said_again(
     assert [each.packet_id for each in heard if isinstance(each, p.Pubrec)] == [5]
     assert payloads(heard) == ([] if is_known else [(payload, 2, False)])
     assert payloads(one.say(p.Publish(name, payload.encode(), 2, False, False, 5))) == [], "it is not released"
+
+
+@pytest.mark.parametrize("way", ["here", "restarted", "moved"])
+@pytest.mark.parametrize("said", [b"said", b"other"])
+def test_an_identifier_that_comes_from_two_nodes_is_of_what_either_has(said: bytes, way: str) -> None:
+    """Nobody knows which of the two the client has released."""
+    house, one = node("t")
+    for payload in (b"said", b"other"):
+        house.tell(e.SessionArrived(said_elsewhere(payload), known=frozenset()))
+    if way == "restarted":
+        house.restart()
+        one = enter(house)
+    elif way == "moved":
+        records = house.broker.export("c")
+        house, one = node("t")
+        house.tell(e.SessionArrived(records))
+    assert payloads(one.say(p.Publish("t", said, 2, False, True, 5))) == []
+    [known] = [(each.content, each.others) for each in house.restored().session("c").received.values()]
+    assert known == (Publication(b"t", said).content(), frozenset())
+    assert one.say(p.Pubrel(5)) == [p.Pubcomp(5)]
+    assert house.restored().session("c").received == {}
+
+
+@pytest.mark.parametrize("said", [b"said", b"other"])
+def test_an_identifier_that_is_to_come_is_of_what_another_node_has_too(said: bytes) -> None:
+    house, one = node("t")
+    house.tell(e.SessionArrived(said_elsewhere(b"other"), known=frozenset()))
+    house.tell(e.SessionComing("c", (SAID,), late=True))
+    assert payloads(one.say(p.Publish("t", said, 2, False, True, 5))) == []
 
 
 def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_here() -> None:

@@ -92,6 +92,7 @@ TAUGHT_AGAIN = {
     100554: "a session begun anew in the place of another, whose node restarts, and a node that had claimed it before",
     108124: "a session begun without the master at a node that is restarted before it has claimed it",
     602082: "a node that was restarted before it was missed, and what it had asked the master for before",
+    709041: "an identifier under which two nodes have different publications, one of them released",
 }
 
 

@@ -1461,3 +1461,32 @@ def test_a_node_that_was_restarted_is_not_told_that_what_it_held_before_is_in_pl
     world.wires.delays.clear()
     world.wait(4.0)
     assert payloads(reader) == [b"hi"]
+
+
+@pytest.mark.parametrize("where", [0, 2])
+def test_qos_2_said_again_is_known_where_two_nodes_have_something_under_its_identifier(world, where):
+    """The node whose part is old has claimed the session late, while the other was down: nobody knows which is old."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    mover.last_id = None
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0"], ["n1", "n2", "master"])
+    world.wait(4.0)
+    world.connect(mover, 0)
+    world.wires.delays["n0", "mover"] = world.wires.delays["n1", "mover"] = 1.0
+    old = mover.publish("t", b"old", 2)
+    world.wait(0.5)
+    world.connect(mover, 1)
+    world.wait(4.0)
+    new = mover.publish("t", b"new", 2)
+    world.wait(0.5)
+    assert old.packet_id == new.packet_id
+    assert [old.released, new.released] == [True, False]
+    world.nodes[1].crash()
+    mend()
+    world.wait(4.0)
+    world.nodes[1].start()
+    world.wait(4.0)
+    world.connect(mover, where)
+    world.wait(4.0)
+    assert new.acknowledged
+    assert payloads(reader).count(b"new") == 1

@@ -66,7 +66,7 @@ class Inbound:
         publication = _make_publication(topic, packet, session.client, now)
         connection.said |= packet.qos == 2
         if packet.qos == 2 and self._is_known(session, packet, publication):
-            self._confirm(session, packet.packet_id)
+            self._confirm(session, packet.packet_id, publication)
             if self._parameters.linked:
                 self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
@@ -92,16 +92,17 @@ class Inbound:
         """What has come under these identifiers is known already."""
         for packet_id, content in received:
             before = session.received.get(packet_id)
-            if before is None or (before.position == LATE and not late):
+            if before is None or before.position == LATE:
                 self._outbox.append(ReceiptNoted(session.client, packet_id, content, late))
-                session.received[packet_id] = Receipt(LATE if late else self._outbox.position, content)
+                noted = Receipt(LATE if late else self._outbox.position, content)
+                session.received[packet_id] = noted.joined(before or noted)
 
     def outdate(self, session: Session) -> None:
         """What the client has not released here it may have released elsewhere since."""
         for packet_id, receipt in session.received.items():
             if receipt.position != LATE:
                 self._outbox.append(ReceiptNoted(session.client, packet_id, receipt.content, late=True))
-            session.received[packet_id] = Receipt(LATE, receipt.content)
+            session.received[packet_id] = receipt._replace(position=LATE)
 
     def _topic(self, connection: Connection, packet: Publish) -> str:
         if Property.TOPIC_ALIAS not in packet.properties:
@@ -183,15 +184,15 @@ class Inbound:
         if receipt is None:
             return False
         is_doubted = receipt.position == LATE or (self._parameters.linked and packet.packet_id in session.doubted)
-        return not is_doubted or (packet.dup and publication.content() == receipt.content)
+        return not is_doubted or (packet.dup and receipt.may_be(publication.content()))
 
-    def _confirm(self, session: Session, packet_id: int) -> None:
+    def _confirm(self, session: Session, packet_id: int, publication: Publication) -> None:
         """The client has not released it: it says it again."""
-        receipt = session.received[packet_id]
         session.doubted -= {packet_id}
-        if receipt.position == LATE:
-            self._outbox.append(ReceiptNoted(session.client, packet_id, receipt.content))
-            session.received[packet_id] = Receipt(self._outbox.position, receipt.content)
+        if session.received[packet_id].position == LATE:
+            content = publication.content()
+            self._outbox.append(ReceiptNoted(session.client, packet_id, content))
+            session.received[packet_id] = Receipt(self._outbox.position, content)
 
     def _bound(self, connection: Connection, session: Session) -> None:
         most = self._parameters.receive_maximum

@@ -127,7 +127,7 @@ class ReceiptNoted(Record):
     client: str
     packet_id: int
     content: int  # checksum of what came under it
-    late: bool = False  # the client may have released it since, here or elsewhere
+    late: bool = False  # the client may have released it since, here or elsewhere; so with what was noted before
 
 
 @dataclass(frozen=True, slots=True)

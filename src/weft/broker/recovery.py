@@ -35,7 +35,7 @@ class Kept:
     def receipts(self, position: int) -> dict[int, Receipt]:
         """Known from a position on; what the client may have released stays so."""
         return {
-            packet_id: Receipt(max(position, one.position), one.content) for packet_id, one in self.received.items()
+            packet_id: one._replace(position=max(position, one.position)) for packet_id, one in self.received.items()
         }
 
 
@@ -107,7 +107,9 @@ def _change(kept: Kept, record: r.Record) -> None:
             kept.deliveries.pop(number, None)
             kept.sent.pop(number, None)
         case r.ReceiptNoted(_, packet_id, content, late):
-            kept.received[packet_id] = Receipt(LATE if late else 0, content)
+            noted = Receipt(LATE if late else 0, content)
+            before = kept.received.get(packet_id, noted)
+            kept.received[packet_id] = noted.joined(before._replace(position=LATE))
         case r.ReceiptCleared(_, packet_id):
             kept.received.pop(packet_id, None)
 
@@ -156,8 +158,9 @@ class _Copy:
         self.inflight = [(one, one.packet_id, one.released) for one in session.inflight.values()]
         self.queue = list(session.queue)
         self.rest: list[r.Record] = [
-            r.ReceiptNoted(client, packet_id, one.content, one.position == LATE)
+            r.ReceiptNoted(client, packet_id, content, one.position == LATE)
             for packet_id, one in sorted(session.received.items())
+            for content in (one.content, *sorted(one.others))
         ]
         self.rest.append(r.SessionOpened(client, session.version, session.expiry, session.last))
         if session.will is not None:

@@ -79,7 +79,7 @@ class Restoration:
                 self._give_way(session, event.had - {one.publication.origin for one in waiting})
                 self._merge(session, kept, event.had, is_late, now)
             if not is_late:
-                session.received |= kept.receipts(self._outbox.position)
+                _join_receipts(session, kept, self._outbox.position)
             session.had |= dict.fromkeys(event.had, inf)
             session.coming -= event.had
             session.gathering |= event.partial
@@ -147,10 +147,7 @@ class Restoration:
         had = session.had.keys() - {one.publication.origin for one in waiting if one.publication.origin in there}
         waiting = [one for one in waiting if one.publication.origin not in there]
         self._renumber(kept)
-        if is_late:
-            session.received = kept.receipts(LATE) | session.received
-        else:
-            session.received |= kept.receipts(self._outbox.position)
+        _join_receipts(session, kept, LATE if is_late else self._outbox.position)
         rest = self._reopen(session, kept, had)
         rest += [replace(one, publication=replace(one.publication, number=self._number())) for one in waiting]
         for one in [one for one in rest if _is_wanted(session, one)]:
@@ -212,6 +209,11 @@ class Restoration:
             delivery.publication.number = kept.last = self._number()
         kept.deliveries = {one.publication.number: one for one in deliveries}
         kept.sent = {one.publication.number: one for one in sent}
+
+
+def _join_receipts(session: Session, kept: Kept, position: int) -> None:
+    for packet_id, one in kept.receipts(position).items():
+        session.received[packet_id] = one.joined(session.received.get(packet_id, one))
 
 
 def _is_wanted(session: Session, delivery: Delivery) -> bool:

@@ -21,6 +21,18 @@ class Receipt(NamedTuple):
 
     position: int  # of the journal, which knows it from there on
     content: int  # checksum of the publication
+    others: frozenset[int] = frozenset()  # of those that may have come under its identifier instead, where it is LATE
+
+    def joined(self, other: "Receipt") -> "Receipt":
+        """What two nodes know of one identifier: any of theirs may be it, if both are LATE."""
+        if self.position != LATE:
+            return self
+        if other.position != LATE:
+            return other
+        return self._replace(others=(self.others | other.others | {other.content}) - {self.content})
+
+    def may_be(self, content: int) -> bool:
+        return content == self.content or content in self.others
 
 
 class Session:
