@@ -44,3 +44,25 @@ def test_records_are_there_for_the_next_process(tmp_path: Path) -> None:
     second = SqliteStore(tmp_path)
     assert [record.key for record in second.records()] == ["a", "b"]
     second.close()
+
+
+def test_what_is_kept_is_on_the_disk(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    store.keep([Record("filter", "1 x", [1, True])])
+    assert store._database.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: each commit syncs
+    store.close()
+
+
+def test_a_full_disk_takes_all_or_nothing(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    store.keep(RECORDS[:1])
+    pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+    store._database.execute(f"PRAGMA max_page_count = {pages}")
+    large = [Record("node", "c", {"number": 3}), Record("filter", "1 y", ["x" * 100_000, True])]
+    with pytest.raises(WeftError, match=r"cannot be written \(database or disk is full\): make room"):
+        store.keep(large)
+    assert list(store.records()) == RECORDS[:1]
+    store._database.execute("PRAGMA max_page_count = 1000000")
+    store.keep(large)
+    assert len(list(store.records())) == 3
+    store.close()

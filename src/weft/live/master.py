@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.http import METHODS, HttpCall
@@ -47,6 +47,7 @@ LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
 SLICE = 0.02  # seconds of processor for what nodes say, until others get their turn
+RETRY = 1.0  # seconds until a store that failed is tried again
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -152,6 +153,7 @@ class MasterDriver:
         self._told: dict[int, Wire] = {}
         self._ended: list[Wire] = []
         self._settling = False
+        self._is_full = False  # the store takes nothing
         self._excused = False  # for being late, until the deadline is handled
         cluster = settings.cluster or os.urandom(4).hex()
         self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
@@ -293,16 +295,36 @@ class MasterDriver:
             asyncio.get_running_loop().call_soon(self._settle)
 
     def _settle(self) -> None:
-        """All of one turn of the event loop: what is kept first, then what is told, then who is sent away."""
-        self._settling = False
-        kept, told, ended = self._unkept, self._told, self._ended
-        self._unkept, self._told, self._ended = {}, {}, []
-        if kept and self._store is not None:
-            self._store.keep(kept.values())
+        """All of one turn of the event loop: what is kept first, then what is told, then who is sent away.
+
+        What cannot be kept is not told either, until it can.
+        """
+        self._settling = not self._is_kept()
+        if self._settling:
+            asyncio.get_running_loop().call_later(RETRY, self._settle)
+            return
+        told, ended = self._told, self._ended
+        self._told, self._ended = {}, []
         for wire in told.values():
             wire.release()
         for wire in ended:
             wire.close()
+
+    def _is_kept(self) -> bool:
+        """Whether the store has all that it should."""
+        kept, was_full = self._unkept, self._is_full
+        try:
+            if kept and self._store is not None:
+                self._store.keep(kept.values())
+        except SurroundingsError as error:
+            self._is_full = True
+            if not was_full:
+                self._log.write("store_failed", detail=str(error))
+            return False
+        self._unkept, self._is_full = {}, False
+        if was_full:
+            self._log.write("store_works")
+        return True
 
     async def _design(self, number: int, job: Job) -> None:
         """Design in a process that ends with it: kernels and the JVM need memory, and the master must answer."""

@@ -1,7 +1,7 @@
 """The master's records in SQLite: one table, a row a kind and key.
 
-What belongs together is one transaction. Numbers of nodes are on the disk before anybody is told of them; all else a
-master can learn again from its nodes, and may be lost with the power.
+What belongs together is one transaction, and is on the disk before anybody is told of it. Most of it a master could
+learn again from its nodes, but not while they are down: what they subscribe to is owed to them meanwhile.
 """
 
 import json
@@ -15,7 +15,6 @@ from weft.master.record import Record
 
 FILE = "master.sqlite"
 FORMAT = 1
-LASTING = ("cluster", "node")  # kinds that must outlive the power
 
 
 class SqliteStore:
@@ -23,7 +22,7 @@ class SqliteStore:
 
     def __init__(self, folder: Path) -> None:
         self._disk = Disk(folder)  # which locks it
-        path = folder / FILE
+        path = self._path = folder / FILE
         try:
             self._database = sqlite3.connect(path, isolation_level=None)
             self._prepare(path)
@@ -57,15 +56,19 @@ class SqliteStore:
             yield Record(kind, key, json.loads(value))
 
     def keep(self, records: Iterable[Record]) -> None:
+        """Put all of them on the disk, or none."""
         records = {(record.kind, record.key): record for record in records}.values()  # the last of each key
-        lasting = any(record.kind in LASTING for record in records)
-        self._database.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         gone = [(record.kind, record.key) for record in records if record.value is None]
         kept = [(record.kind, record.key, json.dumps(record.value)) for record in records if record.value is not None]
-        self._database.execute("BEGIN")
-        self._database.executemany("DELETE FROM record WHERE kind = ? AND key = ?", gone)
-        self._database.executemany("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kept)
-        self._database.execute("COMMIT")
+        try:
+            self._database.execute("BEGIN")
+            self._database.executemany("DELETE FROM record WHERE kind = ? AND key = ?", gone)
+            self._database.executemany("INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kept)
+            self._database.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise SurroundingsError(f"{self._path} cannot be written ({error}): make room or mend it.") from error
 
     def close(self) -> None:
         self._database.close()
