@@ -1,11 +1,12 @@
 """Admission of clients: who comes waits until it is known where its session is, and as much of it is here as can be.
 
-The master is asked who had the session (FindSession). With the master out of reach for `patience` seconds, a client is
-let in on this node's own authority: the session is claimed when the master is back, and the journal keeps that it must
-be. A master that is there and slow is waited for: the session may have been elsewhere, and what waits here be old. When
-the answer has come the client waits as a guest for what is fetched (fetch.py), for `moving` seconds at most, unless a
-node that has taken more than its disk has says so, or this node is kept from asking, by its disk or by a slow master.
-What comes for a client that is let in before its session is whole waits for the rest, for as long again.
+The master is asked who had the session (FindSession). With the master out of reach, or not reached within `patience`
+seconds of the start, a client is let in on this node's own authority: the session is claimed when the master is back,
+and the journal keeps that it must be. A master that is there and slow is waited for: the session may have been
+elsewhere, and what waits here be old. When the answer has come the client waits as a guest for what is fetched
+(fetch.py), for `moving` seconds at most, unless a node that has taken more than its disk has says so, or this node is
+kept from asking, by its disk or by a slow master. What comes for a client that is let in before its session is whole
+waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the

@@ -19,8 +19,9 @@ before it was restarted: where the client is at another node by then, that claim
 
 With the master out of reach a client is let in on this node's own authority (admission.py). The session is claimed when
 the master is back, and gathered then. So is, after a restart, every session on which the journal has no claim: it was
-begun without the master, or in the place of another. One that it was to end elsewhere is gathered too, for the client
-may have been there since.
+begun without the master, or in the place of another. A session that it was to replace, at another node, is gathered
+then and not ended, for the client may have been there since; from the master's answer on the journal has that it is to
+be ended (fetch.py).
 
 A publication may come to a session twice, at two nodes, or with two parts of it, and is given once (session_memory.py).
 What comes to the other node for the session later is passed on to where the session is (trail.py).

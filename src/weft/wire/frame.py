@@ -348,7 +348,7 @@ class Down(Frame):
 
     node: int
     ring_id: int
-    filters: tuple[str, ...]  # shared ones among them as $share/NAME/FILTER; nobody is owed for these
+    filters: tuple[str, ...]  # shared ones as $share/NAME/FILTER: owed where no node that is up has a member
     others: tuple[str, ...] = ()  # that only sessions hold which do not outlive their connection
 
 

@@ -1,8 +1,9 @@
 """Turns: all that the master tells a node at a time, whatever reads make of it.
 
-What one event of the master's leads to is one turn, which ends with EndOfTurn. A node takes it as a whole: by half a
-turn it might know of a filter and not of its tree, and confirm a version of which it has only a part. Refused ends the
-connection, and whatever has begun on it.
+What the master finishes at a time, of one event or a slice of many, is one turn for each node that is told, and ends
+with EndOfTurn; Hello comes before all turns. A node takes a turn as a whole: by half a turn it might know of a filter
+and not of its tree, and confirm a version of which it has only a part. Refused ends the connection, and whatever has
+begun on it.
 """
 
 from collections.abc import Iterable

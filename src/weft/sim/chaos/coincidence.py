@@ -295,7 +295,7 @@ def _wanderings(case: Case, random: Random) -> Iterator[Act]:
 
 
 def _blackouts(case: Case, random: Random) -> Iterator[Act]:
-    """All nodes lose their power at once, while disks are slow and much comes in."""
+    """All nodes lose their power within a second, while disks are slow and much comes in."""
     at, name = random.uniform(3.0, 14.0), _own(random)
     for who in range(case.clients):
         if random.random() < 0.5:

@@ -1,8 +1,8 @@
 """A case played: its acts at their times, on a network under virtual time, and a verdict at the end.
 
 Faults end by themselves, each after its time. When the last has, everybody comes back, and the network must heal:
-clients are connected, nothing is owed any more, all nodes have the same retained messages. Then the oracle judges the
-whole history (sim/cluster/oracle.py).
+clients are connected, all nodes run, nothing is owed any more, no graft is left, all nodes have the same retained
+messages. Then the oracle judges the whole history (sim/cluster/oracle.py).
 """
 
 import traceback

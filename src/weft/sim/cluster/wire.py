@@ -4,9 +4,9 @@ What is sent at a time may come in two parts, as reads of a socket do: the first
 way is long.
 
 Ends are places: a process, wherever it is. Between two places the way may be cut, in one direction or both. What is on
-a cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than both ends are silent for,
-the connection breaks, as the drivers of links and clients would let it. When it breaks, what was under way is lost, and
-each end hears of it, sooner or later.
+a cut way waits, as with TCP, and arrives when the way is mended; if that takes longer than 3 s, the connection breaks.
+(Live, nodes give a link up after 2.5 s, the master after 15 s, and a client by its keep-alive.) When it breaks, what
+was under way is lost, and each end hears of it, sooner or later.
 """
 
 from collections import deque
