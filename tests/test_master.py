@@ -257,27 +257,56 @@ def test_what_a_node_asked_before_it_joined_again_is_never_in_place():
 
 def test_a_node_may_return_when_all_others_have_applied_that_it_was_gone():
     applying = Applying()
-    assert applying.may_return(1)
+    assert applying.may_return(1, 0.0)
     applying.told({2: [w.Tables(3, ())], 4: [w.Tables(3, ())]}, 3, {1, 2, 4})
     applying.forget(1, 0.0, in_order=True)
-    assert not applying.may_return(1)
+    assert not applying.may_return(1, 0.0)
     applying.told({2: [w.Tables(4, ())], 3: [w.Tables(4, ())]}, 4, {2, 3, 4})
     applying.applied(2, 3)
     applying.applied(3, 4)
     applying.applied(4, 3)
-    assert not applying.may_return(1)
+    assert not applying.may_return(1, 0.0)
     applying.told({3: [w.Tables(5, ())]}, 5, {2, 3, 4})
     applying.applied(2, 4)
-    assert applying.may_return(1)
+    assert applying.may_return(1, 0.0)
 
 
 def test_nobody_waits_to_return_for_a_node_that_is_gone_itself():
     applying = Applying()
     applying.forget(1, 0.0, in_order=True)
     applying.told({2: [w.Tables(1, ())]}, 1, {2})
-    assert not applying.may_return(1)
+    assert not applying.may_return(1, 0.0)
     applying.forget(2, 0.0, in_order=False)
-    assert applying.may_return(1)
+    assert applying.may_return(1, 0.0)
+
+
+def test_a_node_returns_when_one_that_may_not_have_heard_has_no_lease_any_more():
+    """A node that is lost may go on by its tables of before, and what it issues is not in doubt."""
+    applying = Applying()
+    applying.lend(2, 0.0)
+    applying.lend(3, 0.5)
+    applying.forget(1, 1.0, in_order=True)
+    applying.told({2: [w.Tables(1, ())], 3: [w.Tables(1, ())]}, 1, {2, 3})
+    applying.applied(3, 1)
+    for lost in (2, 3):
+        applying.forget(lost, 1.0, in_order=False)
+    assert not applying.may_return(1, LEASE - 0.1)
+    assert applying.may_return(1, LEASE), "the other had heard of it"
+
+
+def test_a_node_returns_when_those_that_were_lost_before_it_have_no_lease_any_more():
+    applying = Applying()
+    for node in (1, 2):
+        applying.lend(node, 0.0)
+        applying.forget(node, 1.0, in_order=False)
+    applying.told({}, 1, set())
+    assert not applying.may_return(1, LEASE - 0.1)
+    assert applying.may_return(1, LEASE)
+    alone = Applying()
+    alone.lend(1, 0.0)
+    alone.forget(1, 1.0, in_order=False)
+    alone.told({}, 1, set())
+    assert alone.may_return(1, 1.0), "its own lease does not count"
 
 
 def test_a_node_that_was_gone_has_no_place_before_all_others_know():

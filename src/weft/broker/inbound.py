@@ -92,7 +92,8 @@ class Inbound:
         """What has come under these identifiers is known already."""
         for packet_id, content in received:
             before = session.received.get(packet_id)
-            if before is None or before.position == LATE:
+            is_noted = before is not None and late and before.may_be(content)
+            if before is None or (before.position == LATE and not is_noted):
                 self._outbox.append(ReceiptNoted(session.client, packet_id, content, late))
                 noted = Receipt(LATE if late else self._outbox.position, content)
                 session.received[packet_id] = noted.joined(before or noted)

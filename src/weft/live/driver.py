@@ -112,13 +112,17 @@ class Driver:
         return ""
 
     async def stop(self) -> None:
-        """Tell all clients, and wait until they are gone or have had their time."""
-        self.handle(Stopping())
-        await self.part()
+        """Tell all clients, and wait until they are gone or have had their time.
+
+        Without a journal that goes on nothing more can be promised: the node ends as if it had been killed.
+        """
+        if not self.broken.is_set():
+            self.handle(Stopping())
+            await self.part()
         if self._journal is not None:
             await self._journal.close()
             self._release()
-        for _ in range(50):
+        for _ in range(0 if self.broken.is_set() else 50):
             if not self._clients:
                 return
             await asyncio.sleep(0.02)

@@ -9,7 +9,8 @@ and it to nobody else.
 
 A node that was gone comes back when all others have applied that it was. From when they hear that it is down until they
 have tables with it they owe it what its sessions want, and one of them on a publication's way is enough. Tables of
-before it was gone and of after it is back, in a mixture, need not lead to it, and nobody would owe it anything.
+before it was gone and of after it is back, in a mixture, need not lead to it, and nobody would owe it anything. One
+that is lost, and may not have heard, goes on by its tables of before as long as its lease runs.
 """
 
 from collections.abc import Mapping, Set
@@ -30,13 +31,22 @@ class Asking:
 
 
 @dataclass
+class Absence:
+    waits_for: dict[int, int] | None = None  # as in Asking: who has yet to apply that a node is gone
+    until: float = -inf
+
+    def is_known(self, now: float) -> bool:
+        return self.waits_for == {} and self.until <= now
+
+
+@dataclass
 class Applying:
     _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
     _new: list[tuple[int, Asking]] = field(default_factory=list)  # what nobody has been told of
     _asked: dict[int, list[Asking]] = field(default_factory=dict)  # by node, in order
     _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
     _lost: dict[int, float] = field(default_factory=dict)  # the same of nodes that are lost
-    _gone: dict[int, dict[int, int] | None] = field(default_factory=dict)  # by node that is: who has yet to apply that
+    _gone: dict[int, Absence] = field(default_factory=dict)  # by node
 
     def ask(self, node: int, sequence: int) -> None:
         asking = Asking(sequence)
@@ -62,8 +72,10 @@ class Applying:
                 asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
                 asking.until = max(asking.until, *self._lost.values(), -inf)
         self._new = [(node, asking) for node, asking in self._new if asking.waits_for is None]
-        for gone in [one for one, waits_for in self._gone.items() if waits_for is None]:
-            self._gone[gone] = dict(self._behind)
+        for gone, absence in self._gone.items():
+            if absence.waits_for is None:
+                absence.waits_for = dict(self._behind)
+                absence.until = max((until for node, until in self._lost.items() if node != gone), default=-inf)
 
     def applied(self, node: int, version: int) -> None:
         if self._behind.get(node, version + 1) <= version:
@@ -72,11 +84,13 @@ class Applying:
             for asking in askings:
                 if asking.waits_for is not None and asking.waits_for.get(node, version + 1) <= version:
                     del asking.waits_for[node]
-        self._strike(node, version)
+        for absence in self._gone.values():
+            if absence.waits_for is not None and absence.waits_for.get(node, version + 1) <= version:
+                del absence.waits_for[node]
 
-    def may_return(self, node: int) -> bool:
-        """Whether all others have applied that a node was gone."""
-        return self._gone.get(node, {}) == {}
+    def may_return(self, node: int, now: float) -> bool:
+        """Whether all others have applied that a node was gone, or do not go by what they knew before."""
+        return node not in self._gone or self._gone[node].is_known(now)
 
     def forget(self, node: int, now: float, *, in_order: bool) -> None:
         """A node is gone; where it did not say so, it may not know."""
@@ -86,8 +100,11 @@ class Applying:
             self._lost[node] = until
         self._behind.pop(node, None)
         self._forget_asked(node)
-        self._strike(node, inf)
-        self._gone[node] = None
+        self._gone = {gone: absence for gone, absence in self._gone.items() if not absence.is_known(now)}
+        for absence in self._gone.values():
+            if absence.waits_for is not None and absence.waits_for.pop(node, None) is not None:
+                absence.until = max(absence.until, self._lost.get(node, -inf))
+        self._gone[node] = Absence()
         for other, askings in self._asked.items():
             for asking in askings:
                 if asking.waits_for is not None and node in asking.waits_for:
@@ -115,10 +132,3 @@ class Applying:
     def _forget_asked(self, node: int) -> None:
         self._asked.pop(node, None)
         self._new = [each for each in self._new if each[0] != node]
-
-    def _strike(self, node: int, version: float) -> None:
-        """Others that were gone wait no more for a node, as to what it was told up to a version."""
-        for waits_for in self._gone.values():
-            if waits_for is not None and node in waits_for and waits_for[node] <= version:
-                del waits_for[node]
-        self._gone = {gone: waits_for for gone, waits_for in self._gone.items() if waits_for != {}}

@@ -206,9 +206,9 @@ class Membership:
         network, self._gather_at = self._network, None
         self._memory.expected.clear()
         if self.redesign is None or self.redesign.stage is not Stage.MAKING:
-            ready = [node for node in self.pending if self._applying.may_return(node)]
-            self.pending = [node for node in self.pending if not self._applying.may_return(node)]
-            self._place([network.roster[node] for node in ready])
+            ready = {node: network.roster[node] for node in self.pending if self._may_return(node)}
+            self.pending = [node for node in self.pending if node not in ready]
+            self._place(list(ready.values()))
             if self.pending:
                 self.gather_soon()
         network.connect()
@@ -217,6 +217,9 @@ class Membership:
             network.weave_in_alone(min(network.placed))
         if self._memory.trees and not self.pending and network.woven:
             self._take_up_trees()
+
+    def _may_return(self, node: int) -> bool:
+        return self._applying.may_return(node, self._turn.now)
 
     def _place(self, members: list[Member]) -> None:
         if not members:

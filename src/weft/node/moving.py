@@ -317,7 +317,7 @@ class Moving:
         if here is not None and (gone := tuple(one for one in had if one not in here.had)):
             self._keep(record.NotHad(frame.client, gone))
         if not is_in and not frame.whole:
-            fetch.awaited = now + 2 * self._parameters.patience  # the other is asked again meanwhile
+            fetch.awaited = max(fetch.awaited, now + 2 * self._parameters.patience)  # it is asked again meanwhile
 
     def _take_over(self, fetch: Fetch, moved: SessionMoved, now: float) -> None:
         """What another node has given. What this one had given itself, and nobody has taken, belongs to it too.

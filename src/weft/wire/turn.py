@@ -24,7 +24,7 @@ class TurnReader:
                 whole += self._begun
                 self._begun = []
             elif type(frame) is Refused:
-                whole.append(frame)
+                whole, self._begun = [*whole, frame], []
             else:
                 self._begun.append(frame)
         return whole

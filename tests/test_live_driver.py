@@ -1,0 +1,51 @@
+"""A node's driver: how it ends."""
+
+import asyncio
+import io
+from typing import Any
+
+import pytest
+
+from weft.broker.effect import Stopping
+from weft.live.clock import Clock
+from weft.live.driver import Driver
+from weft.live.log import Log
+
+
+class FakeBroker:
+    def __init__(self) -> None:
+        self.events: list[object] = []
+
+    def handle(self, event: object, now: float) -> list[object]:
+        self.events.append(event)
+        return []
+
+    def next_deadline(self) -> None:
+        return None
+
+
+class FakeClient:
+    is_aborted = False
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_node_whose_journal_is_broken_ends_without_a_word(is_broken: bool) -> None:
+    """Others must not take it for one that has left in order: what it knows is not on its disk."""
+
+    async def main() -> None:
+        broker: Any = FakeBroker()
+        client: Any = FakeClient()
+        clock = Clock()
+        driver = Driver(broker, clock, Log(clock, out=io.StringIO()), None)
+        driver.add(client)
+        if is_broken:
+            driver.broken.set()
+        async with asyncio.timeout(10):
+            await driver.stop()
+        assert any(isinstance(event, Stopping) for event in broker.events) is not is_broken
+        assert client.is_aborted
+
+    asyncio.run(main())
