@@ -122,9 +122,8 @@ class Distribution:
         if not delivery.group or (delivery.qos == 2 and delivery.packet_id):
             return
         group, copy = self._group(delivery.group), replace(delivery.publication, number=0)
-        if group is not None and group.has_taker(copy.qos):
-            owed: Owed = []
-            self.to_group(group, copy, owed, now)
+        owed: Owed = []
+        if group is not None and self.to_group(group, copy, owed, now):
             self._commit(copy, owed, now)
         elif self._issuer is not None:
             self._outbox.add(Declined(self._issuer.numbered(copy), delivery.group))
@@ -149,15 +148,17 @@ class Distribution:
         self._give(session, copy, min(publication.qos, subscription.qos), True, ids, "", owed, now)
         self._commit(copy, owed, now)
 
-    def to_group(self, group: Group, publication: Publication, owed: Owed, now: float) -> None:
+    def to_group(self, group: Group, publication: Publication, owed: Owed, now: float) -> bool:
+        """Give it to the member whose turn it is. Whether there is one that takes it."""
         chosen = group.choose(publication.qos)
         if chosen is None:
-            return
+            return False
         session, subscription = chosen
         ids = (subscription.identifier,) if subscription.identifier else ()
         retain = publication.retain and subscription.retain_as_published
         qos = min(publication.qos, subscription.qos)
         self._give(session, publication, qos, retain, ids, group.whole, owed, now)
+        return True
 
     def _to_target(self, target: Target, publication: Publication, owed: Owed, now: float) -> None:
         session = target.session

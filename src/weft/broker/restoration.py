@@ -150,13 +150,17 @@ class Restoration:
         _join_receipts(session, kept, LATE if is_late else self._outbox.position)
         rest = self._reopen(session, kept, had)
         rest += [replace(one, publication=replace(one.publication, number=self._number())) for one in waiting]
-        for one in [one for one in rest if _is_wanted(session, one)]:
-            session.queue.offer(replace(one, packet_id=0), MANY, MANY)
+        left = []
+        for one in rest:
+            if _is_wanted(session, one):
+                session.queue.offer(replace(one, packet_id=0), MANY, MANY)
+            else:
+                left.append(one)
         session.last = max([session.last, *(one.publication.number for one in session.queue)])
         self._figures.waiting += len(session.queue)
         for record in session_records(session):
             self._outbox.append_encoded(record)
-        for one in [one for one in rest if not _is_wanted(session, one)]:
+        for one in left:
             self._distribution.bequeath(one, now)
 
     def _reopen(self, session: Session, kept: Kept, had: Set[Origin | None]) -> list[Delivery]:
