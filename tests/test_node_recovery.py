@@ -36,6 +36,16 @@ def test_own_publications_are_owed_until_they_are_settled():
     assert recovered(*made, *owing, record.Settled(((2, 2),))).owing == {3: owing[1]}
 
 
+def test_what_one_member_of_a_shared_subscription_leaves_to_another_is_owed_to_one_alone():
+    ones = [Publication(b"t", b"", 1, origin=(0, OWN, count)) for count in (1, 2)]
+    left = [r.encode(r.Queued(one, (r.any_member(one, "$share/g/t"),))) for one in ones]
+    made = recovered(*left, queued(1, OWN, "c"), queued(3))
+    assert (list(made.owed), made.groups) == ([1, 2, 3], {1: "$share/g/t", 2: "$share/g/t"})
+    assert list(made.had) == ["c"], "nobody else has it yet"
+    made.replay([record.encode(record.Settled(((1, 1),)))])
+    assert (list(made.owed), made.groups) == ([2, 3], {2: "$share/g/t"})
+
+
 def test_what_went_away_with_a_session_and_was_taken_back_is_not_owed_to_others():
     one = Publication(b"t", b"", 2, origin=(UNISSUED, OWN, 5))
     made = recovered(r.encode(r.Queued(one, (("c", 2, (), ""),))))

@@ -1490,3 +1490,49 @@ def test_qos_2_said_again_is_known_where_two_nodes_have_something_under_its_iden
     world.wait(4.0)
     assert new.acknowledged
     assert payloads(reader).count(b"new") == 1
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_what_a_member_leaves_to_one_at_another_node_is_on_the_disk(world, is_moved, is_compacted):
+    """Others forget it with the session of the first member; the node of the second is down, and the heir fails too."""
+    member, other = world.client("member", 2, clean=False), world.client("other", 1, clean=False)
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    heir = world.nodes[0 if is_moved else 2]
+    world.subscribe(reader, "t", 1)
+    world.subscribe(member, "$share/g/t", 1)
+    member.drop()
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.subscribe(other, "$share/g/t", 1)
+    other.drop()
+    if is_moved:
+        world.nodes[2].stop()
+        world.wait(1.0)
+        world.connect(member, 0)
+        member.unsubscribe("$share/g/t")
+        world.wait(1.0)
+    world.nodes[1].crash()
+    world.wait(6.0)
+    if is_moved:
+        world.nodes[2].start()
+    else:
+        world.connect(world.client("member", clean=True), 2)
+    world.wait(8.0)
+    assert [debt.group for debt in heir.node.debts] == ["$share/g/t"]
+    if is_compacted:
+        heir._compact()
+        world.wait(1.0)
+        assert heir.compactions == 1
+    heir.crash()
+    world.wait(6.0)
+    heir.start()
+    assert [(debt.group, debt.targets) for debt in heir.node.debts] == [("$share/g/t", set())]
+    world.nodes[1].start()
+    world.settle()
+    for client in (reader, other):
+        world.connect(client, 1)
+    world.wait(5.0)
+    assert payloads(other) == [b"hi"]
+    assert payloads(reader) == [b"hi"], "it was for one member alone"
+    assert len(heir.node.debts) == 0

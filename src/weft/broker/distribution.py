@@ -12,7 +12,7 @@ from weft.broker.issuer import Issuer
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Delivery, Publication
-from weft.broker.record import Queued, ReceiptNoted, receiver
+from weft.broker.record import Queued, ReceiptNoted, any_member, receiver
 from weft.broker.retained import RetainedMessages
 from weft.broker.route import Route
 from weft.broker.session import Session
@@ -117,7 +117,8 @@ class Distribution:
     def bequeath(self, delivery: Delivery, now: float) -> None:
         """Let another member have what one should have had of a shared subscription, and will not take.
 
-        Not what it was sent with QoS 2: it may have seen that, and nobody else may then (MQTT-4.8.2-5).
+        Not what it was sent with QoS 2: it may have seen that, and nobody else may then (MQTT-4.8.2-5). If it is to be
+        one at another node, this one answers for it until then: the journal has it before the first has lost it.
         """
         if not delivery.group or (delivery.qos == 2 and delivery.packet_id):
             return
@@ -126,7 +127,11 @@ class Distribution:
         if group is not None and self.to_group(group, copy, owed, now):
             self._commit(copy, owed, now)
         elif self._issuer is not None:
-            self._outbox.add(Declined(self._issuer.numbered(copy), delivery.group))
+            self._issuer.numbered(copy)
+            if copy.qos:
+                copy.number = self._number()
+                self._outbox.append(Queued(copy, (any_member(copy, delivery.group),)))
+            self._outbox.add(Declined(copy, delivery.group))
 
     def _group(self, filter_: str) -> Group | None:
         """The members of a shared subscription here, if there are any."""

@@ -76,6 +76,7 @@ class Unsubscribed(Record):
 
 
 # The client, QoS with the retain flag as bit 2, identifiers, and the shared filter that it is a member of, or nothing.
+# Without a client it is one member of the filter at any node, who is yet to be found (node/recovery.py).
 Receiver = tuple[str, int, tuple[int, ...], str]
 
 
@@ -83,9 +84,13 @@ def receiver(client: str, one: Delivery) -> Receiver:
     return client, one.qos | one.retain << 2, one.identifiers, one.group
 
 
+def any_member(one: Publication, group: str) -> Receiver:
+    return "", one.qos, (), group
+
+
 @dataclass(frozen=True, slots=True)
 class Queued(Record):
-    """A publication is owed to persistent sessions.
+    """A publication is owed to persistent sessions, or to one member of a shared subscription at any node.
 
     With QoS 2 from a persistent session the receipt is part of it, so that a crash leaves both or neither.
     """

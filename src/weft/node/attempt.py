@@ -120,9 +120,9 @@ class Attempts:
         """Issue it for one member of a shared subscription alone."""
         self._attempt(self._debts.add(publication, now, filter_), now)
 
-    def restore(self, publication: Publication, owing: record.Owing | None, run: int, now: float) -> None:
+    def restore(self, publication: Publication, group: str, owing: record.Owing | None, run: int, now: float) -> None:
         """What was owed when this node ended, to everybody or to some. Runs number the starts of this node."""
-        debt = self._debts.add(publication, now)
+        debt = self._debts.add(publication, now, group)
         debt.due = now
         debt.attempt = debt.first = run * ATTEMPTS % MOST_ATTEMPTS
         if owing is not None:
@@ -295,7 +295,8 @@ class Attempts:
     def _owe(self, debt: Debt, absent: set[int], now: float) -> None:
         """Nodes that are down are to have it; what it is part of waits for them too."""
         self._debts.owe(debt, absent, now)
-        self._keep(self.owing(debt))
+        if not debt.group:  # one member is enough, wherever it is by the next start
+            self._keep(self.owing(debt))
         self._finish_parent(debt, now)
 
     def _finish(self, debt: Debt, now: float) -> None:

@@ -171,16 +171,20 @@ class Node:
         for session in self.broker.sessions():
             session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
         for number, publication in recovery.owed.items():
-            self.parts.attempts.restore(publication, recovery.owing.get(number), recovery.run, now)
+            group, owing = recovery.groups.get(number, ""), recovery.owing.get(number)
+            self.parts.attempts.restore(publication, group, owing, recovery.run, now)
         return self._finish(now)
 
     def records(self) -> Iterator[bytes]:
-        """A snapshot of all that a journal must keep, of this moment; it may be read while events go on."""
+        """A snapshot of all that a journal must keep, of this moment; it may be read while events go on.
+
+        Debts of shared subscriptions are made again from what they are part of, if they are part of something.
+        """
         own: list[record.Record] = [record.Started(self.identity.incarnation, self.parts.issuer.count)]
-        debts = sorted((debt for debt in self.debts if not debt.group), key=lambda debt: debt.count)
-        own += [self.parts.attempts.owing(debt) for debt in debts if debt.owed or debt.targets]
+        debts = sorted((debt for debt in self.debts if debt.parent is None), key=lambda debt: debt.count)
+        own += [self.parts.attempts.owing(debt) for debt in debts if (debt.owed or debt.targets) and not debt.group]
         own += self.parts.moving.records()
-        return _snapshot([debt.publication for debt in debts], own, self.broker.records())
+        return _snapshot([(debt.publication, debt.group) for debt in debts], own, self.broker.records())
 
     def is_drained(self) -> bool:
         """Whether everybody has what this node's clients have published, as far as that can be."""
@@ -301,10 +305,12 @@ class Node:
         self.broker.replica.bury(now)
 
 
-def _snapshot(debts: list[Publication], own: list[record.Record], broker: Iterator[bytes]) -> Iterator[bytes]:
+def _snapshot(
+    debts: list[tuple[Publication, str]], own: list[record.Record], broker: Iterator[bytes]
+) -> Iterator[bytes]:
     """What is owed comes first, and then the count: own publications behind that are of sessions (recovery.py)."""
-    for publication in debts:
-        yield r.encode(r.Queued(publication, ()))
+    for publication, group in debts:
+        yield r.encode(r.Queued(publication, (r.any_member(publication, group),) if group else ()))
     for one in own:
         yield record.encode(one)
     yield from broker

@@ -1,7 +1,7 @@
 """Records of a node in its journal, beside those of its broker.
 
-What clients of this node publish, and the network is to have, is in the broker's records with its number (Queued). It
-is owed until `Settled`.
+What clients of this node publish, and the network is to have, is in the broker's records with its number (Queued);
+so is what one member of a shared subscription leaves to one at another node. It is owed until `Settled`.
 """
 
 from dataclasses import dataclass

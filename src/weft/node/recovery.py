@@ -17,6 +17,7 @@ class Recovery:
         self.broker = BrokerRecovery()
         self.count = 0  # the highest that may have been used
         self.owed: dict[int, Publication] = {}  # own ones, by count
+        self.groups: dict[int, str] = {}  # shared filters, by count: of those that are for one member alone
         self.fetching: dict[tuple[str, int], record.Fetching] = {}  # by client and node
         self.had: dict[str, dict[Origin, None]] = {}  # by client: publications that its session was given
         self.given: dict[str, record.Given] = {}
@@ -51,11 +52,15 @@ class Recovery:
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
         issuer, incarnation, count = applied.publication.origin
-        for client, _, _, _ in applied.receivers:
-            self.had.setdefault(client, {})[applied.publication.origin] = None
-        if issuer != UNISSUED and incarnation == self._incarnation and count > self.count:
+        is_new = issuer != UNISSUED and incarnation == self._incarnation and count > self.count
+        if is_new:
             self.count = count
             self.owed[count] = applied.publication
+        for client, _, _, group in applied.receivers:
+            if client:
+                self.had.setdefault(client, {})[applied.publication.origin] = None
+            elif is_new:
+                self.groups[count] = group
 
     def _apply(self, applied: record.Record) -> None:
         match applied:
@@ -91,3 +96,4 @@ class Recovery:
             if first <= count <= last:
                 self.owed.pop(count, None)
                 self.owing.pop(count, None)
+                self.groups.pop(count, None)
