@@ -205,6 +205,19 @@ def test_a_node_is_about_to_claim_what_it_has_asked_for_or_whose_client_is_in() 
     assert around.admissions.is_to_claim("c"), "the master was asked"
 
 
+def test_a_session_that_has_ended_is_not_claimed_unless_it_is_to_end_elsewhere() -> None:
+    around = Surroundings(linked=False)
+    around.admissions.restore([Fetching(client, NOBODY, 0, ()) for client in ("c", "d")])
+    around.admissions.connect(11, "c", True, 0.0)
+    around.admissions.withdraw("c")
+    assert around.kept == [Fetched("c", NOBODY)]
+    around.admissions.join(0.0)
+    around.admissions.withdraw("d")
+    asked = [effect.frame for effect in around.outbox.flush() if isinstance(effect, Tell)]
+    assert asked == [FindSession("d", 2, True, False), FindSession("c", 3, True, False)]
+    assert around.kept == [Fetched("c", NOBODY)], "the master will answer"
+
+
 def test_a_client_is_here_that_is_in_or_waits(around: Surroundings) -> None:
     assert not around.admissions.is_here("c")
     around.admissions.connect(11, "c", False, 0.0)

@@ -2,11 +2,11 @@
 
 The master is asked who had the session (FindSession). With the master out of reach, or not reached within `patience`
 seconds of the start, a client is let in on this node's own authority: the session is claimed when the master is back,
-and the journal keeps that it must be. A master that is there and slow is waited for: the session may have been
-elsewhere, and what waits here be old. When the answer has come the client waits as a guest for what is fetched
-(fetch.py), for `moving` seconds at most, unless a node that has taken more than its disk has says so, or this node is
-kept from asking, by its disk or by a slow master. What comes for a client that is let in before its session is whole
-waits for the rest, for as long again.
+and the journal keeps that it must be, unless it has ended by then. A master that is there and slow is waited for: the
+session may have been elsewhere, and what waits here be old. When the answer has come the client waits as a guest for
+what is fetched (fetch.py), for `moving` seconds at most, unless a node that has taken more than its disk has says so,
+or this node is kept from asking, by its disk or by a slow master. What comes for a client that is let in before its
+session is whole waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
@@ -142,9 +142,19 @@ class Admissions:
             if claim.client == client and (claim.is_sent or is_in):
                 return True
             if claim.client == client and claim.connection is None:
-                del self._pending[token]
-                self._keep(record.Fetched(client, NOBODY))
+                self._drop(token, client)
         return False
+
+    def withdraw(self, client: str) -> None:
+        """Claim no session that has ended, unless it is to be ended elsewhere too: its client wanted none."""
+        for token, claim in list(self._pending.items()):
+            is_alone = claim.client == client and claim.connection is None
+            if is_alone and not claim.is_sent and not claim.clean:
+                self._drop(token, client)
+
+    def _drop(self, token: int, client: str) -> None:
+        del self._pending[token]
+        self._keep(record.Fetched(client, NOBODY))
 
     def is_here(self, client: str) -> bool:
         """Whether the client is in, or waits to be let in."""

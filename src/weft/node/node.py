@@ -165,7 +165,7 @@ class Node:
         self.parts.issuer.count = recovery.next_count
         self._local.keep(record.Started(self.identity.incarnation, recovery.next_count))
         self.parts.registration.start()
-        self.parts.directory.claims = dict(recovery.claims)
+        self.parts.directory.claims = recovery.claims
         self.parts.moving.restore(recovery.broker.sessions, recovery.fetching, recovery.given, now)
         self._local.restore(recovery.broker, now)
         for session in self.broker.sessions():
