@@ -278,6 +278,7 @@ class Node:
                 parts.attempts.conclude(conclusion, now)
         if settled := self.debts.take_settled():
             self._local.keep(record.Settled(ranges_of(settled)))
+        parts.admissions.flush()
         parts.directory.flush()
         if parts.registration.is_stopping and self.is_drained():
             parts.registration.leave()
