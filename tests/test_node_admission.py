@@ -108,12 +108,32 @@ def test_filters_that_a_client_asks_for_again_where_it_was_let_in_alone_are_not_
     around.admissions.note_subscription("c", "a", is_made=True)
     around.admissions.note_subscription("c", "new", is_made=True)
     around.admissions.note_subscription("d", "b", is_made=True)
+    around.admissions.flush()
     assert around.kept == [Fetching("c", NOBODY, 0, ("b",))]
     around.admissions.note_subscription("c", "a", is_made=False)
     assert around.admissions.records() == [Fetching("c", NOBODY, 0, ("a", "b"))], "given up here, it does not come back"
+    around.admissions.flush()
     around.sessions["c"].alone = False
     around.admissions.note_subscription("c", "a", is_made=True)
+    around.admissions.flush()
     assert len(around.kept) == 2
+
+
+def test_the_journal_is_told_once_of_many_filters_of_a_client_that_was_let_in_alone() -> None:
+    around = Surroundings(linked=False)
+    filters = {f"f{number}": 1 for number in range(9)}
+    around.sessions["c"] = SimpleNamespace(alone=False, connection=None, subscriptions=filters)
+    around.admissions.connect(11, "c", False, 0.0)
+    around.kept.clear()
+    for filter_ in filters:
+        around.admissions.note_subscription("c", filter_, is_made=True)
+    for _ in range(2):
+        around.admissions.flush()
+        assert around.kept == [Fetching("c", NOBODY, 0, ())]
+    around.admissions.note_subscription("c", "f1", is_made=False)
+    assert around.admissions.take_answered(1) is not None
+    around.admissions.flush()
+    assert len(around.kept) == 1, "it is not awaited any more"
 
 
 def test_who_comes_before_the_node_has_found_the_master_waits_for_a_moment() -> None:
@@ -203,6 +223,19 @@ def test_a_node_is_about_to_claim_what_it_has_asked_for_or_whose_client_is_in() 
     around.admissions.join(0.0)
     around.sessions.clear()
     assert around.admissions.is_to_claim("c"), "the master was asked"
+
+
+def test_a_session_that_has_ended_is_not_claimed_unless_it_is_to_end_elsewhere() -> None:
+    around = Surroundings(linked=False)
+    around.admissions.restore([Fetching(client, NOBODY, 0, ()) for client in ("c", "d")])
+    around.admissions.connect(11, "c", True, 0.0)
+    around.admissions.withdraw("c")
+    assert around.kept == [Fetched("c", NOBODY)]
+    around.admissions.join(0.0)
+    around.admissions.withdraw("d")
+    asked = [effect.frame for effect in around.outbox.flush() if isinstance(effect, Tell)]
+    assert asked == [FindSession("d", 2, True, False), FindSession("c", 3, True, False)]
+    assert around.kept == [Fetched("c", NOBODY)], "the master will answer"
 
 
 def test_a_client_is_here_that_is_in_or_waits(around: Surroundings) -> None:

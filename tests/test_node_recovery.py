@@ -13,6 +13,10 @@ def queued(count: int, incarnation: int = OWN, *clients: str) -> bytes:
     return r.encode(r.Queued(one, tuple((client, 1, (), "") for client in clients)))
 
 
+def opened(client: str) -> bytes:
+    return r.encode(r.SessionOpened(client, 5, 100, 0))
+
+
 def recovered(*records: bytes | record.Record) -> Recovery:
     made = Recovery(OWN)
     made.replay(one if isinstance(one, bytes) else record.encode(one) for one in records)
@@ -54,12 +58,23 @@ def test_what_went_away_with_a_session_and_was_taken_back_is_not_owed_to_others(
 
 def test_what_a_session_was_given_goes_with_it():
     had, claims = record.Had("c", ((5, 5, 5),)), [record.Claimed("c", 3), record.Claimed("d", 4)]
-    made = recovered(queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, *claims)
+    made = recovered(opened("c"), opened("d"), queued(1, OWN, "c", "d"), queued(6, OTHER, "c"), had, *claims)
     assert list(made.had["c"]) == [(0, OWN, 1), (0, OTHER, 6), (5, 5, 5)]
     assert (list(made.had["d"]), made.claims) == ([(0, OWN, 1)], {"c": 3, "d": 4})
     assert list(made.owed) == [1]
     made.replay([r.encode(r.SessionEnded("c"))])
     assert (list(made.had), made.claims) == (["d"], {"d": 4})
+
+
+def test_claims_are_those_of_sessions_that_are_kept_or_fetched():
+    """Others were of clients that were in at the crash, and have no session since."""
+    claims = [record.Claimed(client, 3) for client in "cdef"]
+    made = recovered(*claims, opened("c"), opened("f"), record.Fetching("d", 1, 10, (), clean=True))
+    assert made.claims == {"c": 3, "d": 3, "f": 3}
+    made.replay([record.encode(record.Claimed("f", 0)), opened("e")])
+    assert made.claims == {"c": 3, "d": 3, "e": 3}
+    made = recovered(*claims, record.Started(OWN, STRIDE), opened("c"))
+    assert made.claims == {}, "begun since the restart, without a claim"
 
 
 def test_what_a_session_has_forgotten_is_not_back():

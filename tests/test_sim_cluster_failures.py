@@ -1377,6 +1377,92 @@ def test_a_session_begun_without_the_master_is_claimed_after_a_restart(world, is
     assert payloads(reader) == [b"hi"]
 
 
+@pytest.mark.parametrize("is_in", [False, True])
+def test_a_session_begun_without_the_master_is_claimed_where_its_client_was_once_without_one(world, is_in):
+    """The claim of then went with it, whether it ended or its node crashed: that of the next is another."""
+    guest = world.client("reader", 0)
+    if not is_in:
+        guest.disconnect()
+    world.wait(1.0)
+    if is_in:
+        world.nodes[0].crash()
+        world.wait(4.0)
+        world.nodes[0].start()
+        world.wait(4.0)
+    reader, writer = world.client("reader", 1, clean=False, version=Version.V5), world.client("writer", 2)
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    reader.renew()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 2)
+    world.nodes[0].crash()
+    mend()
+    world.wait(4.0)
+    world.nodes[0].start()
+    world.wait(4.0)
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.connect(reader, 2)
+    world.wait(4.0)
+    assert payloads(reader) == [b"hi"]
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_claims_of_clients_that_keep_no_session_are_not_back_after_a_restart(world, is_compacted):
+    clients = [world.client(f"c{number}", 0) for number in range(4)]
+    for one in clients[:2]:
+        one.disconnect()
+    world.wait(1.0)
+    if is_compacted:
+        world.nodes[0]._compact()
+        world.wait(1.0)
+    world.nodes[0].crash(power=False)
+    world.wait(4.0)
+    world.nodes[0].start()
+    assert world.nodes[0].node.parts.directory.claims == {}
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_session_that_has_ended_without_the_master_is_nobodys(world, is_sent):
+    """The node was to claim it, or has, and the answer comes when it has ended."""
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    reader = world.client("reader", version=Version.V5, expiry=5)
+    world.connect(reader, 0)
+    reader.drop()
+    world.wait(1.0)
+    world.nodes[0].crash(power=False)
+    world.nodes[0].start()
+    admissions, broker = world.nodes[0].node.parts.admissions, world.nodes[0].node.broker
+    if is_sent:
+        world.wires.delays["master", "n0"] = 1.0
+        mend()
+        world.wait_until(lambda: any(one.is_sent for one in admissions._pending.values()))
+        assert broker.session("reader") is not None
+        world.wait_until(lambda: not admissions._pending)
+        assert broker.session("reader") is None
+    world.wait(10.0)
+    assert broker.session("reader") is None
+    assert admissions.records() == []
+    mend()
+    world.wait(10.0)
+    assert world.direction.master.network.directory.sessions == {}
+    assert world.nodes[0].node.parts.directory.claims == {}
+
+
+def test_a_session_that_a_client_did_not_want_without_the_master_ends_elsewhere_and_is_nobodys(world):
+    world.client("reader", 1, clean=False).drop()
+    mend = world.part(["n0"], ["master"])
+    world.wait(4.0)
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    mend()
+    world.wait(10.0)
+    assert [one.node.broker.session("reader") for one in world.nodes] == [None] * 3
+    assert world.direction.master.network.directory.sessions == {}
+    assert world.nodes[0].node.parts.directory.claims == {}
+
+
 def test_what_a_client_says_again_is_known_where_its_session_was_begun_without_the_master(world):
     reader, writer = world.client("reader", 2), world.client("writer", 1, clean=False, version=Version.V5)
     world.subscribe(reader, "t", 2)

@@ -2,11 +2,11 @@
 
 The master is asked who had the session (FindSession). With the master out of reach, or not reached within `patience`
 seconds of the start, a client is let in on this node's own authority: the session is claimed when the master is back,
-and the journal keeps that it must be. A master that is there and slow is waited for: the session may have been
-elsewhere, and what waits here be old. When the answer has come the client waits as a guest for what is fetched
-(fetch.py), for `moving` seconds at most, unless a node that has taken more than its disk has says so, or this node is
-kept from asking, by its disk or by a slow master. What comes for a client that is let in before its session is whole
-waits for the rest, for as long again.
+and the journal keeps that it must be, unless it has ended by then. A master that is there and slow is waited for: the
+session may have been elsewhere, and what waits here be old. When the answer has come the client waits as a guest for
+what is fetched (fetch.py), for `moving` seconds at most, unless a node that has taken more than its disk has says so,
+or this node is kept from asking, by its disk or by a slow master. What comes for a client that is let in before its
+session is whole waits for the rest, for as long again.
 
 A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
@@ -68,6 +68,8 @@ class Admissions:
         self._keep = keep
         self._has_joined = False  # since this node started
         self._pending: dict[int, PendingClaim] = {}  # by token
+        self._tokens_of: dict[str, list[int]] = {}  # of those, by client
+        self._changed: dict[int, PendingClaim] = {}  # of those, what the journal is to be told with this event
         self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
         self._waits: dict[str, int] = {}  # by client: which wait of what comes for it is the last, until that ends
 
@@ -77,8 +79,7 @@ class Admissions:
         """A client comes."""
         self.turn_away(client)
         claim = PendingClaim(client, clean, connection)
-        token = next(self._tokens)
-        self._pending[token] = claim
+        token = self._await(claim)
         if MASTER not in self._atlas.up and self._has_joined:
             self._let_in_alone(claim, now)
             return
@@ -114,14 +115,21 @@ class Admissions:
         session = self._broker.session(client)
         if session is None or not session.alone:
             return
-        for claim in self._pending.values():
-            if claim.client == client and claim.is_kept and (filter_ in claim.base) == is_made:
+        for token, claim in self._of(client):
+            if claim.is_kept and (filter_ in claim.base) == is_made:
                 claim.base ^= {filter_}
+                self._changed[token] = claim
+
+    def flush(self) -> None:
+        """Tell the journal once what this event has changed, however many filters that were."""
+        if self._changed:
+            changed, self._changed = self._changed, {}
+            for claim in changed.values():
                 self._keep(_record_of(claim))
 
     def take_answered(self, token: int) -> PendingClaim | None:
         """What the master has answered."""
-        return self._pending.pop(token, None)
+        return self._remove(token) if token in self._pending else None
 
     def lose_master(self, now: float) -> None:
         for claim in list(self._pending.values()):
@@ -129,7 +137,8 @@ class Admissions:
 
     def forget(self, connection: int) -> None:
         """The connection is gone."""
-        self._pending = {token: one for token, one in self._pending.items() if one.connection != connection}
+        for token in [token for token, one in self._pending.items() if one.connection == connection]:
+            self._remove(token)
         self._guests = {client: one for client, one in self._guests.items() if one != connection}
 
     def is_to_claim(self, client: str) -> bool:
@@ -138,17 +147,26 @@ class Admissions:
         Where the client has left since, who asks has it, and there is nothing to claim.
         """
         is_in = self._is_in(client)
-        for token, claim in list(self._pending.items()):
-            if claim.client == client and (claim.is_sent or is_in):
+        for token, claim in self._of(client):
+            if claim.is_sent or is_in:
                 return True
-            if claim.client == client and claim.connection is None:
-                del self._pending[token]
-                self._keep(record.Fetched(client, NOBODY))
+            if claim.connection is None:
+                self._drop(token, client)
         return False
+
+    def withdraw(self, client: str) -> None:
+        """Claim no session that has ended, unless it is to be ended elsewhere too: its client wanted none."""
+        for token, claim in self._of(client):
+            if claim.connection is None and not claim.is_sent and not claim.clean:
+                self._drop(token, client)
+
+    def _drop(self, token: int, client: str) -> None:
+        self._remove(token)
+        self._keep(record.Fetched(client, NOBODY))
 
     def is_here(self, client: str) -> bool:
         """Whether the client is in, or waits to be let in."""
-        waits = any(one.client == client and one.connection is not None for one in self._pending.values())
+        waits = any(one.connection is not None for _, one in self._of(client))
         return waits or client in self._guests or self._is_in(client)
 
     def _is_in(self, client: str) -> bool:
@@ -163,9 +181,26 @@ class Admissions:
 
     def _note_alone(self, client: str, base: frozenset[str] = frozenset()) -> int:
         """The token under which the master is to be asked for a client that is in."""
+        return self._await(PendingClaim(client, False, None, is_kept=True, base=base))
+
+    def _await(self, claim: PendingClaim) -> int:
+        """The token under which the master is to be asked."""
         token = next(self._tokens)
-        self._pending[token] = PendingClaim(client, False, None, is_kept=True, base=base)
+        self._pending[token] = claim
+        self._tokens_of.setdefault(claim.client, []).append(token)
         return token
+
+    def _of(self, client: str) -> list[tuple[int, PendingClaim]]:
+        return [(token, self._pending[token]) for token in self._tokens_of.get(client, ())]
+
+    def _remove(self, token: int) -> PendingClaim:
+        self._changed.pop(token, None)
+        claim = self._pending.pop(token)
+        tokens = self._tokens_of[claim.client]
+        tokens.remove(token)
+        if not tokens:
+            del self._tokens_of[claim.client]
+        return claim
 
     # Letting in
 
@@ -199,9 +234,9 @@ class Admissions:
 
     def turn_away(self, client: str) -> None:
         """Close whoever waits to be let in under a name: who comes now, here or elsewhere, goes first."""
-        for token, claim in list(self._pending.items()):
-            if claim.client == client and claim.connection is not None:
-                del self._pending[token]
+        for token, claim in self._of(client):
+            if claim.connection is not None:
+                self._remove(token)
                 self._close(claim.connection)
         if (connection := self._guests.pop(client, None)) is not None:
             self._close(connection)
@@ -212,7 +247,7 @@ class Admissions:
 
     def _let_in_alone(self, claim: PendingClaim, now: float) -> None:
         """The master does not answer: the client is in, and its session is claimed when the master is there."""
-        if claim.connection is None or claim not in self._pending.values():
+        if claim.connection is None or all(one is not claim for _, one in self._of(claim.client)):
             return
         connection, claim.connection = claim.connection, None
         if not claim.clean and not claim.is_kept:
@@ -224,7 +259,7 @@ class Admissions:
 
     def _base_of(self, client: str) -> frozenset[str]:
         """Filters of a session whose client is let in alone: those of the first time, if the master has yet to hear."""
-        before = [one.base for one in self._pending.values() if one.client == client and one.is_kept]
+        before = [one.base for _, one in self._of(client) if one.is_kept]
         return before[0] if before else filters_of(self._broker.session(client))
 
     def _hold_back(self, client: str, now: float) -> None:

@@ -139,10 +139,12 @@ class LocalBroker:
     def _end_session(self, client: str) -> None:
         """End a session with its claim, unless its client has begun another in its place: that has the same claim."""
         self._fetches.end_session(client)
-        self._directory.note_session(client, self._broker.session(client))
-        claim = self._directory.claims.get(client)
-        if claim is not None:
-            self.keep(record.Claimed(client, claim))  # the journal has ended it
+        is_claimed, next_one = client in self._directory.claims, self._broker.session(client)
+        self._directory.note_session(client, next_one)
+        if is_claimed:  # the journal has ended it; or not, where the session was not kept
+            self.keep(record.Claimed(client, self._directory.claims.get(client, 0)))
+        if next_one is None:
+            self._admissions.withdraw(client)
 
     # Filters
 

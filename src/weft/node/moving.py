@@ -141,6 +141,14 @@ class Moving:
             here.alone = False
             self._directory.note_session(claim.client, here)
         self._admissions.welcome(claim.client, now)
+        self._give_up(claim.client)
+
+    def _give_up(self, client: str) -> None:
+        """Let the master forget a session that this node has claimed, and that has ended before, here and elsewhere."""
+        is_had = self._broker.session(client) is not None or self._admissions.is_here(client)
+        if client in self._directory.claims and not is_had and not self._fetches.of(client):
+            self._directory.note_session(client, None)
+            self._keep(record.Claimed(client, 0))
 
     def note_claim(self, frame: SessionClaimed, now: float) -> None:
         """Another node has asked the master for a session. Claim it again, if its client is here and not there."""
@@ -304,6 +312,7 @@ class Moving:
         if not is_all:
             self._fetches.ask_again(fetch, now)
         self._admissions.welcome(frame.client, now)
+        self._give_up(frame.client)
 
     def _foresee(self, source: int, frame: SessionComing, now: float) -> None:
         """The other node cannot give it yet. Its client may be let in before: what it has said or got is no news."""

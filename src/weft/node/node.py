@@ -165,7 +165,7 @@ class Node:
         self.parts.issuer.count = recovery.next_count
         self._local.keep(record.Started(self.identity.incarnation, recovery.next_count))
         self.parts.registration.start()
-        self.parts.directory.claims = dict(recovery.claims)
+        self.parts.directory.claims = recovery.claims
         self.parts.moving.restore(recovery.broker.sessions, recovery.fetching, recovery.given, now)
         self._local.restore(recovery.broker, now)
         for session in self.broker.sessions():
@@ -282,6 +282,7 @@ class Node:
                 parts.attempts.conclude(conclusion, now)
         if settled := self.debts.take_settled():
             self._local.keep(record.Settled(ranges_of(settled)))
+        parts.admissions.flush()
         parts.directory.flush()
         if parts.registration.is_stopping and self.is_drained():
             parts.registration.leave()

@@ -104,7 +104,7 @@ class Forgotten(Record):
 
 @dataclass(frozen=True, slots=True)
 class Claimed(Record):
-    """Number of the claim by which this node has a session."""
+    """Number of the claim by which this node has a session; 0 where it has none any more."""
 
     client: str
     claim: int

@@ -21,7 +21,7 @@ class Recovery:
         self.fetching: dict[tuple[str, int], record.Fetching] = {}  # by client and node
         self.had: dict[str, dict[Origin, None]] = {}  # by client: publications that its session was given
         self.given: dict[str, record.Given] = {}
-        self.claims: dict[str, int] = {}  # by client
+        self._claims: dict[str, int] = {}  # by client
         self.owing: dict[int, record.Owing] = {}  # own ones that only some nodes miss, by count
 
     def replay(self, records: Iterable[bytes]) -> None:
@@ -41,6 +41,12 @@ class Recovery:
         """How often this node has started, this time included."""
         return self.count // STRIDE + 1
 
+    @property
+    def claims(self) -> dict[str, int]:
+        """Claims by client, of sessions that are here or are fetched: others have not outlived the crash."""
+        here = self.broker.sessions.keys() | {client for client, _ in self.fetching}
+        return {client: claim for client, claim in self._claims.items() if client in here}
+
     def _note(self, applied: r.Record) -> None:
         """The broker's records have the numbers of publications.
 
@@ -48,7 +54,7 @@ class Recovery:
         """
         if isinstance(applied, r.SessionEnded):
             self.had.pop(applied.client, None)
-            self.claims.pop(applied.client, None)
+            self._claims.pop(applied.client, None)
         if not isinstance(applied, r.Queued) or applied.publication.origin is None:
             return
         issuer, incarnation, count = applied.publication.origin
@@ -64,8 +70,10 @@ class Recovery:
 
     def _apply(self, applied: record.Record) -> None:
         match applied:
-            case record.Started(incarnation, count) if incarnation == self._incarnation:
-                self.count = max(self.count, count)
+            case record.Started(incarnation, count):
+                self._claims = self.claims
+                if incarnation == self._incarnation:
+                    self.count = max(self.count, count)
             case record.Settled(ranges):
                 for first, last in ranges:
                     self._settle(first, last)
@@ -86,8 +94,10 @@ class Recovery:
                 self.given[client] = applied
             case record.Owing(count):
                 self.owing[count] = applied
+            case record.Claimed(client, 0):
+                self._claims.pop(client, None)
             case record.Claimed(client, claim):
-                self.claims[client] = claim
+                self._claims[client] = claim
             case record.GivenUp(client):
                 self.given.pop(client, None)
 
