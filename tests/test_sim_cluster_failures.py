@@ -1490,3 +1490,35 @@ def test_qos_2_said_again_is_known_where_two_nodes_have_something_under_its_iden
     world.wait(4.0)
     assert new.acknowledged
     assert payloads(reader).count(b"new") == 1
+
+
+def test_a_node_that_claimed_a_session_before_is_given_nothing_of_it(world):
+    """What it does not want it would drop, and name to who has the session now as what the client has got."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)  # which asks the first node when that is back
+    reader.unsubscribe("t")
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[0].start()
+    world.settle()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 2)
+    reader.drop()
+    world.wait(1.0)
+    world.nodes[2].sync_seconds = 5.0  # until then it does not say that it has the session
+    world.nodes[0].start()
+    world.settle()
+    world.nodes[1].start()
+    world.wait(20.0)
+    world.connect(reader, 2)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
