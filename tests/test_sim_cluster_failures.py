@@ -1522,3 +1522,19 @@ def test_a_node_that_claimed_a_session_before_is_given_nothing_of_it(world):
     world.connect(reader, 2)
     world.wait(2.0)
     assert payloads(reader) == [b"hi"]
+
+
+def test_a_session_ends_at_a_node_that_is_back_when_its_client_has_been_elsewhere_without_it(world):
+    """The session that its client had in its place has ended by then, and has no claim any more."""
+    reader = world.client("reader", 1, clean=False)
+    world.subscribe(reader, "t", 1)
+    reader.disconnect()
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.settle()
+    world.wait(4.0)
+    assert not list(world.nodes[0].node.parts.fetches)
+    assert world.client("reader", 1, clean=False).present == [False]
