@@ -163,12 +163,12 @@ def test_a_session_that_has_ended_here_ends_wherever_more_of_it_waits(around: Su
     assert around.fetches.missing("c") == [other]
     around.fetches.end_session("c")
     assert list(around.fetches) == [other]
-    assert around.kept[-1] == Fetching("c", 5, 40, (), clean=True)
+    assert around.kept[-1] == Fetching("c", 5, 40, (), 7, clean=True)
     around.fetches.ask(other, 0.0)
     assert around.sent[0][2] == FetchSession("c", 1, 7, True, False)
-    assert around.kept[-1] == Fetching("c", 5, 40, (), clean=True), "also after a restart"
+    assert around.kept[-1] == Fetching("c", 5, 40, (), 7, clean=True), "also after a restart"
     around.fetches.restore(around.kept[-1:])
-    assert [one.clean for one in around.fetches] == [True]
+    assert [(one.clean, one.claim) for one in around.fetches] == [(True, 7)]
 
 
 def test_filters_that_a_client_had_when_it_was_let_in_are_known(around: Surroundings) -> None:

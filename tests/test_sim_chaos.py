@@ -89,6 +89,7 @@ TAUGHT_BESIDES = {
 # With scenes, and seeds in which nobody unsubscribes.
 TAUGHT_AGAIN = {
     6091: "a member of a shared subscription whose session ends before it has got what it was sent with QoS 2",
+    8416: "a node that claimed a session before others did, and asks for what has been given to another by then",
     100554: "a session begun anew in the place of another, whose node restarts, and a node that had claimed it before",
     108124: "a session begun without the master at a node that is restarted before it has claimed it",
     602082: "a node that was restarted before it was missed, and what it had asked the master for before",

@@ -1622,3 +1622,51 @@ def test_what_a_member_leaves_to_one_at_another_node_is_on_the_disk(world, is_mo
     assert payloads(other) == [b"hi"]
     assert payloads(reader) == [b"hi"], "it was for one member alone"
     assert len(heir.node.debts) == 0
+
+
+def test_a_node_that_claimed_a_session_before_is_given_nothing_of_it(world):
+    """What it does not want it would drop, and name to who has the session now as what the client has got."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 2)
+    world.subscribe(reader, "t", 1)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)  # which asks the first node when that is back
+    reader.unsubscribe("t")
+    world.wait(1.0)
+    world.nodes[1].crash()
+    world.nodes[0].start()
+    world.settle()
+    world.connect(reader, 0)
+    world.subscribe(reader, "t", 1)
+    reader.drop()
+    writer.publish("t", b"hi", 1)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 2)
+    reader.drop()
+    world.wait(1.0)
+    world.nodes[2].sync_seconds = 5.0  # until then it does not say that it has the session
+    world.nodes[0].start()
+    world.settle()
+    world.nodes[1].start()
+    world.wait(20.0)
+    world.connect(reader, 2)
+    world.wait(2.0)
+    assert payloads(reader) == [b"hi"]
+
+
+def test_a_session_ends_at_a_node_that_is_back_when_its_client_has_been_elsewhere_without_it(world):
+    """The session that its client had in its place has ended by then, and has no claim any more."""
+    reader = world.client("reader", 1, clean=False)
+    world.subscribe(reader, "t", 1)
+    reader.disconnect()
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.client("reader", 0).disconnect()
+    world.wait(1.0)
+    world.nodes[1].start()
+    world.settle()
+    world.wait(4.0)
+    assert not list(world.nodes[0].node.parts.fetches)
+    assert world.client("reader", 1, clean=False).present == [False]

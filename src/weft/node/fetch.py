@@ -11,6 +11,9 @@ Where a client is in before all of its session is, what it does here counts for 
 that it had when it was let in (`known`), and has given up since, does not come back with the rest. Nor do filters
 come with a part that is older than what the master knows (`claim`): its node has lost its last claim, and all that the
 client did since, with its power.
+
+A session that has ended here has no claim any more. What is left of it elsewhere is ended by the claim that it had: the
+other node has an earlier one, unless its client is there again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +33,7 @@ class Fetch:
     node: int
     ring_id: int
     known: frozenset[str] | None  # filters that the session came with; None until its client is in
-    claim: int = 0  # of who last told the master what the session holds: of a part that is older, filters do not count
+    claim: int = 0  # of who last told the master what the session holds; or by which this node had it when it ended
     clean: bool = False  # it is to be ended there
     first: int = 0  # token of the first question whose answer would do; 0 before it
     token: int = 0  # of the last one: a node that is far away answers an earlier one
@@ -130,8 +133,8 @@ class Fetches:
         for fetch in self.of(client):
             if fetch.is_taken:
                 self.end(fetch)
-            elif not fetch.clean:
-                fetch.clean = True
+            else:
+                fetch.clean, fetch.claim = True, self._claim_of(client) or fetch.claim
                 self._keep(_record_of(fetch))
 
     def remove(self, node: int) -> None:
@@ -162,7 +165,7 @@ class Fetches:
             fetch.awaited = max(fetch.awaited, now + self._moving)
         fetch.token = next(self._tokens)
         fetch.first = fetch.first or fetch.token
-        claim, is_here = self._claim_of(fetch.client), self._is_here(fetch.client)
+        claim, is_here = self._claim_of(fetch.client) or fetch.claim, self._is_here(fetch.client)
         self._send(fetch.node, fetch.ring_id, FetchSession(fetch.client, fetch.token, claim, fetch.clean, is_here))
         self._look_after(fetch, now)
 

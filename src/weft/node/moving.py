@@ -14,8 +14,9 @@ A node that is asked gives what it has, and names the nodes that it is still wai
 on to these, so that a session that has been at many nodes, some of them down, is gathered by who has it now. The master
 knows these nodes too, and drops each when the owner has on its disk what that had: an answer that is lost, or a claim
 that is lost with the power, is made again. Claims are numbered: a node that has claimed a session later than who asks
-for it gives nothing away, and will ask the other itself. A node may claim late what it had when the master was gone, or
-before it was restarted: where the client is at another node by then, that claims it again.
+for it gives nothing away, and will ask the other itself, or whom it has given the session to will. A node may claim
+late what it had when the master was gone, or before it was restarted: where the client is at another node by then, that
+claims it again.
 
 With the master out of reach a client is let in on this node's own authority (admission.py). The session is claimed when
 the master is back, and gathered then. So is, after a restart, every session on which the journal has no claim: it was
@@ -242,9 +243,11 @@ class Moving:
         client = frame.client
         if self._admissions.is_to_claim(client):
             return  # it is not known yet where it was; the other asks again
-        own = self._directory.claims.get(client)
+        own, trail = self._directory.claims.get(client), self._trails.get(client)
         if own is not None and frame.claim <= own:
             return  # claimed by this node since, which asks in its turn; or its own claim, of which others tell it
+        if own is None and trail is not None and frame.claim < trail.given.claim:
+            return  # the same, and it has gone to who claimed it later still
         if not frame.is_there and self._admissions.is_here(client):
             self._admissions.ask_for(client)  # its client is here, and there no more, where it may have wanted none
             return
