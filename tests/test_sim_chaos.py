@@ -94,6 +94,7 @@ TAUGHT_AGAIN = {
     108124: "a session begun without the master at a node that is restarted before it has claimed it",
     602082: "a node that was restarted before it was missed, and what it had asked the master for before",
     709041: "an identifier under which two nodes have different publications, one of them released",
+    915419: "a session that a node has claimed late, without its client, and that is cut off with it",
 }
 
 

@@ -229,6 +229,36 @@ def test_a_client_that_a_node_lets_in_without_its_session_has_another_from_then_
     assert client.sessions
 
 
+@pytest.mark.parametrize("is_parted", [False, True])
+def test_a_client_has_another_session_where_its_own_has_gone_without_it_and_is_out_of_reach(world, is_parted):
+    """A node claims it late, which let the client in without the master. The client has said something before."""
+    mover, reader = world.client("mover", 1, clean=False), world.client("reader", 2)
+    world.subscribe(reader, "t", 2)
+    mend = world.part(["n0"], ["n1", "n2", "master"])
+    world.wait(4.0)
+    world.connect(mover, 0)
+    world.connect(mover, 1)
+    world.wires.delays["n1", "mover"] = 1.0
+    said = mover.publish("t", b"hi", 2)
+    world.wait(0.5)
+    world.nodes[1].crash()
+    mend()
+    world.wait(4.0)
+    world.nodes[1].start()
+    world.wait(4.0)
+    assert world.nodes[1].successor("mover") is world.nodes[0]
+    before = len(mover.sessions)
+    if is_parted:
+        world.part(["n0"], ["n1", "n2", "master"])
+        world.wait(4.0)
+    mover.connect(world.nodes[2])
+    world.wait(10.0)
+    assert said.acknowledged
+    assert (len(mover.sessions) > before) == is_parted
+    assert said.repeated == is_parted
+    assert is_parted or payloads(reader) == [b"hi"]
+
+
 def test_what_a_node_retains_while_it_is_alone_has_its_time_also_after_a_restart(world):
     """Nodes that come later compare it with what they have."""
     for node in world.nodes[1:]:

@@ -83,7 +83,7 @@ class Client:
         self.will: p.Will | None = None
         self.wills: list[Said] = []  # one a connection
         self.process: NodeProcess | None = None
-        self._places: list[NodeProcess] = []  # where its session may be: where it was last let in, and asked since
+        self._places: list[NodeProcess] = []  # of its session: where it was let in last, asked since, or it has gone
         self._is_apart = False  # one of these was out of reach of the node that it asks
         self._was_apart = False  # some time before: a node may have its session that it has left in silence
         self.is_connected = False  # CONNACK has come
@@ -205,8 +205,16 @@ class Client:
         """Whether a part of its session is out of reach of the node that it has asked, or nobody has heard of it."""
         here = self.process
         assert here is not None
+        self._follow_session()
         others = [place for place in self._places if place is not here]
         self._is_apart |= any(not one.is_reachable_from(here) or one.is_alone_with(self.name) for one in others)
+
+    def _follow_session(self) -> None:
+        """Look also where its session has gone without it, from there on too: to nodes that have claimed it late."""
+        for place in self._places:
+            one = place.successor(self.name)
+            if one is not None and one not in self._places:
+                self._places.append(one)
 
     def be_let_in(self) -> None:
         """Go on where the node lets it in, with what that could get of the session while the client waited."""

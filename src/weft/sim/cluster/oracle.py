@@ -9,7 +9,8 @@ short time where nothing failed, else some time after all is mended.
 How often: once to a session, but with QoS 1 again where it says so (DUP), under the same packet identifier: PUBACK may
 be lost with a connection. Where something failed QoS 0 may be lost, and what comes with less than QoS 2 may come again:
 a node may have lost with its power that it had sent it. A session that a client has left at a node out of reach and
-taken up at another counts as two: nobody can ask the first what the client has had.
+taken up at another counts as two: nobody can ask the first what the client has had. So does one that a node has
+claimed late, without its client, and that is out of reach there.
 
 Of a shared subscription one member must have got it where one was there all the time, and where something failed if
 all of them have sessions that are kept and a QoS above 0: what a member without was given, and had not seen, is lost.

@@ -132,6 +132,14 @@ class NodeProcess:
         session = self.node.broker.session(client) if self.node is not None else None
         return session is not None and session.alone
 
+    def successor(self, client: str) -> "NodeProcess | None":
+        """The node that it has given a client's session to."""
+        if self.node is None or self.node.broker.session(client) is not None:
+            return None
+        trail = self.node.parts.trails.get(client)
+        taker = trail.given.node if trail is not None else w.NOBODY
+        return next((one for one in self.cluster.nodes if one.number == taker != w.NOBODY), None)
+
     @property
     def is_known(self) -> bool:
         """Whether it is part of the network."""
