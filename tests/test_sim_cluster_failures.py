@@ -1734,3 +1734,39 @@ def test_what_waits_in_a_session_that_went_and_came_back_comes_with_the_rest(wor
     world.nodes[2].sync_seconds = 0.01
     world.wait(70.0)
     assert payloads(reader).count(b"hi") == 1
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_came_back_with_one_part_of_a_session_waits_while_another_is_missing(is_restarted):
+    """The node that gave it away knows that it comes back, and has it by then."""
+    world = Cluster(4, seed=7)
+    world.start()
+    reader, writer = world.client("reader", 2, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    world.nodes[2].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(2.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.drop()
+    world.nodes[0].start()
+    world.wait(6.0)
+    reader.connect(world.nodes[0])
+    world.wait(0.005)
+    reader.drop()
+    world.wait(4.0)
+    assert [one.node for one in world.nodes[0].node.parts.fetches] == [world.nodes[2].number]
+    if is_restarted:
+        world.nodes[0].crash()
+        world.wait(4.0)
+        world.nodes[0].start()
+        world.wait(4.0)
+    world.connect(reader, 0)
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    world.check_invariants()
