@@ -92,6 +92,7 @@ TAUGHT_AGAIN = {
     8416: "a node that claimed a session before others did, and asks for what has been given to another by then",
     100554: "a session begun anew in the place of another, whose node restarts, and a node that had claimed it before",
     108124: "a session begun without the master at a node that is restarted before it has claimed it",
+    300158: "what a session had at a node that gave it away, gets it back, and does not reach who has the rest",
     602082: "a node that was restarted before it was missed, and what it had asked the master for before",
     709041: "an identifier under which two nodes have different publications, one of them released",
     915419: "a session that a node has claimed late, without its client, and that is cut off with it",

@@ -1700,3 +1700,103 @@ def test_a_session_ends_at_a_node_that_is_back_when_its_client_has_been_elsewher
     world.wait(4.0)
     assert not list(world.nodes[0].node.parts.fetches)
     assert world.client("reader", 1, clean=False).present == [False]
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_a_client_got_before_its_session_went_and_came_back_is_known_before_the_rest_has_come(world, is_restarted):
+    """The rest is at a node that is down by then, and what the client got is issued again for another node."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 0, clean=False)
+    other = world.client("other", 2, clean=False)
+    world.subscribe(reader, "t", 2)
+    world.subscribe(other, "t", 2)
+    world.nodes[2].sync_seconds = 60.0  # until then it does not say that it has anything
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    reader.connect(world.nodes[1])
+    world.wait(1.0)
+    reader.drop()
+    world.nodes[0].start()
+    world.wait(4.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    reader.connect(world.nodes[0])
+    world.wait(1.0)
+    if is_restarted:
+        world.nodes[0].crash()
+        mend = world.part(["n0"], ["n1", "n2", "master"])
+        world.nodes[0].start()
+        reader.connect(world.nodes[0])
+        world.wait(5.0)
+        mend()
+        world.wires.delays["master", "n0"] = 1.0
+    world.wait(10.0)
+    assert payloads(reader) == [b"hi"]
+    world.nodes[1].start()
+    world.nodes[2].sync_seconds = 0.01
+    world.wait(70.0)
+    assert payloads(reader) == payloads(other) == [b"hi"]
+
+
+def test_what_waits_in_a_session_that_went_and_came_back_comes_with_the_rest(world):
+    """The node that gave it away is told again what waits, while the other, which has that, is down."""
+    reader, writer = world.client("reader", 0, clean=False), world.client("writer", 0, clean=False)
+    other = world.client("other", 2, clean=False)
+    world.subscribe(reader, "t", 2)
+    world.subscribe(other, "t", 2)
+    reader.drop()
+    world.nodes[2].sync_seconds = 60.0  # until then it does not say that it has anything
+    writer.publish("t", b"hi", 2)
+    world.wait(1.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    reader.connect(world.nodes[1])
+    world.wait(1.0)
+    reader.drop()
+    world.nodes[0].start()
+    world.wait(4.0)
+    world.nodes[1].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    world.wait(10.0)
+    world.nodes[1].start()
+    world.nodes[2].sync_seconds = 0.01
+    world.wait(70.0)
+    assert payloads(reader).count(b"hi") == 1
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_what_came_back_with_one_part_of_a_session_waits_while_another_is_missing(is_restarted):
+    """The node that gave it away knows that it comes back, and has it by then."""
+    world = Cluster(4, seed=7)
+    world.start()
+    reader, writer = world.client("reader", 2, clean=False), world.client("writer", 3)
+    world.subscribe(reader, "t", 2)
+    reader.drop()
+    world.nodes[2].crash()
+    world.wait(4.0)
+    world.connect(reader, 0)
+    reader.drop()
+    writer.publish("t", b"hi", 2)
+    world.wait(2.0)
+    world.nodes[0].crash()
+    world.wait(4.0)
+    world.connect(reader, 1)
+    reader.drop()
+    world.nodes[0].start()
+    world.wait(6.0)
+    reader.connect(world.nodes[0])
+    world.wait(0.005)
+    reader.drop()
+    world.wait(4.0)
+    assert [one.node for one in world.nodes[0].node.parts.fetches] == [world.nodes[2].number]
+    if is_restarted:
+        world.nodes[0].crash()
+        world.wait(4.0)
+        world.nodes[0].start()
+        world.wait(4.0)
+    world.connect(reader, 0)
+    world.wait(5.0)
+    assert payloads(reader) == [b"hi"]
+    world.check_invariants()

@@ -38,7 +38,8 @@ says again with QoS 2 what nobody has acknowledged. It would travel as another p
 once what of that its disk has (SessionComing). If it has taken more than its disk has, the client waits as long as it
 says so: it will pass that on, or lose it with its power, and nobody knows which. Where a client comes back before its
 session has got anywhere, this node knows that itself. The other node also says what the client has got there: an issuer
-that does not know this may issue it again, and here it would come a second time.
+that does not know this may issue it again, and here it would come a second time. For the same reason a node that gets
+a session back knows what that had when it left, until it has come.
 """
 
 from collections.abc import Callable, Iterable
@@ -396,6 +397,16 @@ class Moving:
         if trail is not None and trail.given.records:
             received = tuple((packet_id, one.content) for packet_id, one in trail.received.items())
             self._happen(ComingHere(client, received, late=True), now)
+        self._expect_back(client, now)
+
+    def _expect_back(self, client: str, now: float) -> None:
+        """Expect what a session had when it left this node: it is with the rest, which may be out of reach for long.
+
+        Not what it has here, which may have come back with another part, and wait.
+        """
+        trail, here = self._trails.get(client), self._broker.session(client)
+        if trail is not None and here is not None and self._fetches.missing(client):
+            self._happen(ComingHere(client, (), given=frozenset(trail.had.keys() - here.had.keys())), now)
 
     # What outlives a crash
 
@@ -413,6 +424,11 @@ class Moving:
         begun = {one: record.Fetching(one, NOBODY, 0, ()) for one in clients if one not in self._directory.claims}
         self._admissions.restore((begun | alone).values())
         self._fetches.restore(one for one in fetching.values() if one.node != NOBODY)
+
+    def expect_all_back(self, now: float) -> None:
+        """Expect again, when sessions are restored, what comes with those that are to come."""
+        for client in sorted(self._fetches.clients()):
+            self._expect_back(client, now)
 
     def records(self) -> list[record.Record]:
         claims = [record.Claimed(client, claim) for client, claim in self._directory.claims.items()]

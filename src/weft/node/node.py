@@ -170,6 +170,7 @@ class Node:
         self._local.restore(recovery.broker, now)
         for session in self.broker.sessions():
             session.had = dict.fromkeys(recovery.had.get(session.client, ()), inf)
+        self.parts.moving.expect_all_back(now)
         for number, publication in recovery.owed.items():
             group, owing = recovery.groups.get(number, ""), recovery.owing.get(number)
             self.parts.attempts.restore(publication, group, owing, recovery.run, now)

@@ -37,7 +37,7 @@ class Trail:
 
     given: record.Given
     filters: FilterIndex[bool]
-    had: dict[Origin, None]  # what it was given while it was here, and what was sent after it
+    had: dict[Origin, None]  # what it was given until it left, which went with it
     position: int  # of the journal, which is to be written up to there before the session is said to have gone
     received: dict[int, Receipt]  # as the session has it
     sent: dict[Origin, int]  # what the client was sent, and may come again: positions of the journal that know it
