@@ -76,6 +76,7 @@ def page(browser: Browser, report: Path) -> Iterator[Page]:
 def test_one_page_a_paper(page: Page) -> None:
     assert page.locator("main > section:visible").evaluate_all("all => all.map(s => s.id)") == ["summary"]
     page.get_by_role("link", name="NSMF", exact=True).first.click()
+    page.locator("#nsmf").wait_for(state="visible")
     assert page.locator("main > section:visible").evaluate_all("all => all.map(s => s.id)") == ["nsmf"]
     assert page.locator("nav a[aria-current]").inner_text() == "NSMF"
     page.evaluate("location.hash = 'beaconvey-table5'")
@@ -100,9 +101,10 @@ def test_all_panels_are_there_and_tell_their_values(page: Page) -> None:
     tip = f"Chord, V=20: {expected:.3f}"
     page.evaluate("location.hash = 'nsmf-fig2'")
     page.locator(f'#nsmf-fig2 use[data-tip="{tip}"]').hover(force=True)
+    page.locator("#tip").wait_for(state="visible")
     assert page.locator("#tip").inner_text() == tip
     page.locator("h1").hover()
-    assert page.locator("#tip").is_hidden()
+    page.locator("#tip").wait_for(state="hidden")
 
 
 def test_the_data_behind_a_figure_is_in_the_page(page: Page) -> None:
