@@ -489,6 +489,14 @@ def test_an_identifier_that_is_to_come_is_of_what_another_node_has_too(said: byt
     assert payloads(one.say(p.Publish("t", said, 2, False, True, 5))) == []
 
 
+def test_an_identifier_that_is_known_to_be_in_doubt_is_not_noted_again() -> None:
+    house, _ = node("t")
+    house.tell(e.SessionComing("c", (SAID,), late=True))
+    records = len(house.records)
+    house.tell(e.SessionComing("c", (SAID,), late=True))
+    assert len(house.records) == records
+
+
 def test_an_identifier_that_comes_after_the_client_is_of_what_has_come_under_it_here() -> None:
     house, one = node("t")
     one.say(p.Publish("t", b"5", 2, False, False, 5))

@@ -8,7 +8,7 @@ from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.log import Log
 from weft.live.peering import Peering
-from weft.node.effect import Heard, Linked, Unlinked
+from weft.node.effect import MASTER, Heard, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.wire import frame as w
 from weft.wire.frame_codec import encode
@@ -170,5 +170,30 @@ def test_another_node_at_the_address_of_a_peer_is_no_peer() -> None:
         one.peering.link(w.Peer(9, "n9", str(other.address), 0, True, True))
         await asyncio.sleep(0.3)
         assert [event for event in one.events if isinstance(event, Linked)] == []
+
+    asyncio.run(main())
+
+
+def test_what_the_master_tells_at_a_time_is_heard_together_whatever_reads_make_of_it() -> None:
+    async def main() -> None:
+        async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1000)
+            writer.write(encode(w.Hello(w.VERSION, "c", w.Role.MASTER)))
+            data = b"".join(map(encode, (*turn, w.EndOfTurn())))
+            for part in (data[:25], data[25:]):  # behind the first frame
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.1)
+            writer.write(encode(turn[0]) + encode(w.Refused("Go.")))
+            await writer.drain()
+
+        turn = (w.InPlace(1), w.InPlace(2), w.InPlace(3))
+        one = End(1)
+        server = await asyncio.start_server(lead, "127.0.0.1", 0)
+        one.peering.dial_master(Address(*server.sockets[0].getsockname()))
+        assert await one.until(Heard) == Heard(MASTER, turn)
+        assert await one.until(Heard, 2) == Heard(MASTER, (w.Refused("Go."),))
+        one.peering.close()
+        server.close()
 
     asyncio.run(main())

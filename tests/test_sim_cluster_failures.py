@@ -1800,3 +1800,16 @@ def test_what_came_back_with_one_part_of_a_session_waits_while_another_is_missin
     world.wait(5.0)
     assert payloads(reader) == [b"hi"]
     world.check_invariants()
+
+
+def test_a_node_that_cannot_give_a_session_yet_is_waited_for_no_shorter(world):
+    """The client waits for the answer from when it could be asked for, whatever the other says first."""
+    here, there = world.nodes[0], world.nodes[1]
+    parts, now = here.node.parts, here.now
+    place = parts.atlas.places[there.number]
+    fetch = parts.fetches.begin("reader", there.number, place, None)
+    fetch.first = fetch.token = 7
+    for awaited in (now + 60.0, now + 0.1):
+        fetch.awaited = awaited
+        parts.moving.hear(there.number, place, w.SessionComing("reader", 7, (), False, ()), now)
+        assert fetch.awaited == max(awaited, now + 2 * Parameters().patience)

@@ -27,3 +27,9 @@ def test_turns_are_handed_on_whole(turns: list[list[w.Frame]], data: st.DataObje
 def test_a_refusal_waits_for_nothing() -> None:
     reader = TurnReader()
     assert reader.take([w.InPlace(1), w.Refused("No.")]) == [w.Refused("No.")]
+
+
+def test_nothing_of_before_a_refusal_is_handed_on_behind_it() -> None:
+    reader = TurnReader()
+    reader.take([w.InPlace(1), w.Refused("No.")])
+    assert reader.take([w.InPlace(2), w.EndOfTurn()]) == [w.InPlace(2)]
