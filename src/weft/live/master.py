@@ -299,7 +299,7 @@ class MasterDriver:
 
         What cannot be kept is not told either, until it can.
         """
-        self._settling = not self._is_kept()
+        self._settling = not self._keep()
         if self._settling:
             asyncio.get_running_loop().call_later(RETRY, self._settle)
             return
@@ -310,8 +310,8 @@ class MasterDriver:
         for wire in ended:
             wire.close()
 
-    def _is_kept(self) -> bool:
-        """Whether the store has all that it should."""
+    def _keep(self) -> bool:
+        """Put all that there is to keep into the store. Whether that was possible."""
         kept, was_full = self._unkept, self._is_full
         try:
             if kept and self._store is not None:

@@ -13,8 +13,9 @@ before it was gone and of after it is back, in a mixture, need not lead to it, a
 that is lost, and may not have heard, goes on by its tables of before as long as its lease runs.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 
 from weft.wire import frame as w
@@ -24,16 +25,21 @@ LEASE = 3.0  # seconds; a little more than nodes count on (node/parameters.py), 
 
 
 @dataclass
-class Asking:
-    sequence: int
+class Notice:
+    """What others are told because of one node: that it is gone, or, with a sequence, what it holds."""
+
+    sequence: int = 0
     waits_for: dict[int, int] | None = None  # node -> the version that it has yet to apply; None: not told yet
     until: float = -inf  # and until leases of nodes that are lost have ended
 
+    def begin(self, node: int, behind: Mapping[int, int], lost: Iterable[float]) -> None:
+        self.waits_for = {other: version for other, version in behind.items() if other != node}
+        self.until = max(self.until, *lost, -inf)
 
-@dataclass
-class Absence:
-    waits_for: dict[int, int] | None = None  # as in Asking: who has yet to apply that a node is gone
-    until: float = -inf
+    def note(self, node: int, version: int) -> None:
+        """A node has applied a version."""
+        if self.waits_for is not None and self.waits_for.get(node, version + 1) <= version:
+            del self.waits_for[node]
 
     def is_known(self, now: float) -> bool:
         return self.waits_for == {} and self.until <= now
@@ -42,14 +48,14 @@ class Absence:
 @dataclass
 class Applying:
     _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
-    _new: list[tuple[int, Asking]] = field(default_factory=list)  # what nobody has been told of
-    _asked: dict[int, list[Asking]] = field(default_factory=dict)  # by node, in order
+    _new: list[tuple[int, Notice]] = field(default_factory=list)  # what nobody has been told of
+    _asked: dict[int, list[Notice]] = field(default_factory=dict)  # by node, in order
     _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
     _lost: dict[int, float] = field(default_factory=dict)  # the same of nodes that are lost
-    _gone: dict[int, Absence] = field(default_factory=dict)  # by node
+    _gone: dict[int, Notice] = field(default_factory=dict)  # by node
 
     def ask(self, node: int, sequence: int) -> None:
-        asking = Asking(sequence)
+        asking = Notice(sequence)
         self._asked.setdefault(node, []).append(asking)
         self._new.append((node, asking))
 
@@ -69,24 +75,17 @@ class Applying:
                 self._behind[node] = version
         for node, asking in self._new:
             if node in present:
-                asking.waits_for = {other: told for other, told in self._behind.items() if other != node}
-                asking.until = max(asking.until, *self._lost.values(), -inf)
+                asking.begin(node, self._behind, self._lost.values())
         self._new = [(node, asking) for node, asking in self._new if asking.waits_for is None]
         for gone, absence in self._gone.items():
             if absence.waits_for is None:
-                absence.waits_for = dict(self._behind)
-                absence.until = max((until for node, until in self._lost.items() if node != gone), default=-inf)
+                absence.begin(gone, self._behind, [until for node, until in self._lost.items() if node != gone])
 
     def applied(self, node: int, version: int) -> None:
         if self._behind.get(node, version + 1) <= version:
             del self._behind[node]
-        for askings in self._asked.values():
-            for asking in askings:
-                if asking.waits_for is not None and asking.waits_for.get(node, version + 1) <= version:
-                    del asking.waits_for[node]
-        for absence in self._gone.values():
-            if absence.waits_for is not None and absence.waits_for.get(node, version + 1) <= version:
-                del absence.waits_for[node]
+        for notice in chain(self._gone.values(), *self._asked.values()):
+            notice.note(node, version)
 
     def may_return(self, node: int, now: float) -> bool:
         """Whether all others have applied that a node was gone, or do not go by what they knew before."""
@@ -104,7 +103,7 @@ class Applying:
         for absence in self._gone.values():
             if absence.waits_for is not None and absence.waits_for.pop(node, None) is not None:
                 absence.until = max(absence.until, self._lost.get(node, -inf))
-        self._gone[node] = Absence()
+        self._gone[node] = Notice()
         for other, askings in self._asked.items():
             for asking in askings:
                 if asking.waits_for is not None and node in asking.waits_for:
@@ -121,7 +120,7 @@ class Applying:
         done = []
         for node in sorted(self._asked.keys() & present):
             askings, latest = self._asked[node], None
-            while askings and askings[0].waits_for == {} and askings[0].until <= now:
+            while askings and askings[0].is_known(now):
                 latest = askings.pop(0).sequence
             if latest is not None:
                 done.append((node, latest))
