@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from weft.broker.filter import FilterIndex
-from weft.broker.name import NameIndex
+from weft.model.name_index import NameIndex
 from weft.wire.mqtt.topic import is_filter, matches
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect

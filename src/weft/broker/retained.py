@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from weft.broker.deadline import Deadlines
 from weft.broker.figure import Figures
-from weft.broker.name import NameIndex
 from weft.broker.outbox import Outbox
 from weft.broker.publication import Publication
 from weft.broker.record import Retained, Unretained
 from weft.broker.replica import Replica
+from weft.model.name_index import NameIndex
 
 SYS = "$SYS/"
 

@@ -15,10 +15,10 @@ from weakref import WeakValueDictionary
 
 from weft.broker.connection import Connection
 from weft.broker.filter import FilterIndex
-from weft.broker.name import NameIndex
 from weft.broker.session import Session
 from weft.broker.shared import Group
 from weft.broker.subscription import Subscription, Target
+from weft.model.name_index import NameIndex
 from weft.wire.mqtt.packet import Version
 from weft.wire.mqtt.topic import is_wild
 

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from weft.arrays import Int64s
-from weft.broker.name import NameIndex
 from weft.errors import WeftError
 from weft.fleet.broker import Brokers
-from weft.wire.mqtt.topic import is_filter, is_name, is_shared, is_wild, split_shared
+from weft.model.name_index import NameIndex
+from weft.model.topic import is_filter, is_name, is_shared, is_wild, split_shared
 
 CLIENTS = pa.schema({"client": pa.string(), "broker": pa.string(), "filter": pa.string()})
 FILTERS = pa.schema({"filter": pa.string(), "topic": pa.int64()})

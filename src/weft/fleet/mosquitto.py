@@ -23,7 +23,7 @@ from pathlib import Path
 from weft.errors import WeftError
 from weft.fleet.bridge import DIRECTIONS, Bridge, Direction, Line
 from weft.fleet.broker import PORT, Brokers
-from weft.wire.mqtt.topic import is_filter
+from weft.model.topic import is_filter
 
 NOBODY = "$weft/unsubscribed/"  # before a name: nobody publishes there
 EMPTY = '""'

@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.arrays import Bools, Int64s
 from weft.errors import WeftError
-from weft.wire.mqtt.topic import is_name
+from weft.model.topic import is_name
 
 LONGEST = 65_535  # bytes of a topic in MQTT
 DEEP = 100  # levels; what lies deeper is not shortened

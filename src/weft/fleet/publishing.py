@@ -12,7 +12,7 @@ from weft.fleet.broker import rows_of
 from weft.fleet.fleet import Fleet
 from weft.fleet.nats import is_wild_subject
 from weft.model.publisher import Publishers
-from weft.wire.mqtt.topic import is_filter, is_wild
+from weft.model.topic import is_filter, is_wild
 
 COLUMNS = ("broker", "topic", "rate")
 

@@ -15,7 +15,7 @@ from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import bridge_clients, read_configurations
 from weft.fleet.nats import Subscription, is_wild_subject, read_nats, subject_finder
 from weft.fleet.publishing import published_topics, read_publishing
-from weft.wire.mqtt.topic import is_name
+from weft.model.topic import is_name
 
 Kind = Literal["mosquitto", "nats", "emqx", "csv"]
 

@@ -21,10 +21,10 @@ from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.storage import new_folder, write_columns
+from weft.model.text import chunks_of_lines, first_lines, is_small, peek, whole
 from weft.raw.layout import Layout, layout_of
 from weft.raw.rows import IDS, SCHEMA, rejection, rows_of_columns, rows_of_lines, rows_of_map
 from weft.raw.source import Source
-from weft.raw.text import chunks_of_lines, first_lines, is_small, peek, whole
 
 REJECTED = pa.schema({"file": pa.string(), "line": pa.int64(), "problem": pa.string(), "content": pa.string()})
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.errors import WeftError
+from weft.model.text import first_line, require_text
 from weft.raw.source import Format, Source
-from weft.raw.text import first_line, require_text
 
 _SUFFIXES: dict[str, Format] = {
     "": "edges",

@@ -22,8 +22,8 @@ from weft.errors import WeftError
 from weft.model.instance import Instance, Names
 from weft.model.publication import Publications, read_rates
 from weft.model.publisher import Publishers
+from weft.model.text import first_line, whole
 from weft.raw.source import sample_of
-from weft.raw.text import first_line, whole
 
 TOPIC_COLUMNS = ("topic_name", "topic")  # `weft publish` writes names beside numbers: names are meant
 NODE_COLUMNS = ("node_name", "node", "broker")

@@ -6,7 +6,7 @@ A dictionary by name, and beside it a tree of levels that is asked only for filt
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from weft.wire.mqtt.topic import is_wild
+from weft.model.topic import is_wild
 
 T = TypeVar("T")
 
