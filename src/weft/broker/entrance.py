@@ -17,6 +17,7 @@ from weft.access.name import parted, session_name
 from weft.broker.admission import Admission
 from weft.broker.connection import Connection
 from weft.broker.effect import CheckPassword, Connecting
+from weft.broker.hold import Holds
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parting import Parting
@@ -24,6 +25,7 @@ from weft.broker.sessions import Sessions
 from weft.wire.mqtt.packet import Connect, Version
 from weft.wire.mqtt.reason import PacketError
 
+ENTRANCE = "entrance"  # the reason why nothing behind CONNECT is heard
 VERSIONS = {Version.V31: "3.1", Version.V311: "3.1.1", Version.V5: "5"}  # for the log
 
 
@@ -31,6 +33,7 @@ class Entrance:
     def __init__(
         self,
         outbox: Outbox,
+        holds: Holds,
         sessions: Sessions,
         admission: Admission,
         parting: Parting,
@@ -39,6 +42,7 @@ class Entrance:
         linked: bool,  # this is a node of a network
     ) -> None:
         self._outbox = outbox
+        self._holds = holds
         self._sessions = sessions
         self._admission = admission
         self._parting = parting
@@ -56,33 +60,38 @@ class Entrance:
         except PacketError as error:
             self._parting.refuse(connection, packet.version, error, now)
             return
-        connection.waiting, connection.question = packet, known
-        self._outbox.hold(connection)
+        connection.question = known
+        self._await(connection, packet)
         self._outbox.add(CheckPassword(connection.number, known.password, known.kept))
 
-    def hear_password(self, connection: Connection | None, is_right: bool, now: float) -> bool:
-        """A password has been checked. Whether the client is in."""
+    def hear_password(self, connection: Connection | None, is_right: bool, now: float) -> None:
+        """A password has been checked."""
         packet, question = (connection.waiting, connection.question) if connection is not None else (None, None)
         if connection is None or packet is None or question is None or connection.closing:
             self._guard.give_up_check()
-            return False
-        connection.waiting = connection.question = None
-        self._outbox.resume(connection)
+            return
+        connection.question = None
+        self._end_wait(connection)
         try:
             known = self._guard.answer(question, is_right, connection.visitor, now)
             self._let_in(connection, packet, known, now)
         except PacketError as error:
             self._parting.refuse(connection, packet.version, error, now)
-            return False
-        return connection.waiting is None
 
-    def go_on(self, connection: Connection, now: float) -> bool:
-        """The network has found the session. Whether the client is in."""
-        if connection.waiting is None or connection.closing:
-            return False
-        packet, connection.waiting = connection.waiting, None
-        self._enter(connection, packet, now)
-        return True
+    def go_on(self, connection: Connection, now: float) -> None:
+        """The network has found the session: the client is in."""
+        packet = connection.waiting
+        if packet is not None and not connection.closing:
+            self._end_wait(connection)
+            self._enter(connection, packet, now)
+
+    def _await(self, connection: Connection, packet: Connect) -> None:
+        connection.waiting = packet
+        self._holds.hold(connection.number, ENTRANCE)
+
+    def _end_wait(self, connection: Connection) -> None:
+        connection.waiting = None
+        self._holds.free(connection.number, ENTRANCE)
 
     def _let_in(self, connection: Connection, packet: Connect, known: Known, now: float) -> None:
         """The client has said who it is; in a network its session may be another node's."""
@@ -91,7 +100,7 @@ class Entrance:
         if known.until is not None:
             self._parting.await_expiry(connection, known.until, now)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
-            connection.waiting = packet
+            self._await(connection, packet)
             self._outbox.add(Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)

@@ -49,7 +49,7 @@ class Parting:
     def lose(self, connection: Connection, now: float) -> None:
         """The connection is gone; the client has not said goodbye, if we have not."""
         self._mute.pop(connection, None)
-        connection.congested = False
+        connection.congested = 0
         if not connection.closing:
             connection.closing = True
             self._outbox.note("disconnected", connection, connection.client, "connection lost")
@@ -139,7 +139,7 @@ class Parting:
         if connection.closing:
             return
         due = connection.heard + connection.keep_alive
-        if due > now or connection.held_for:
+        if due > now or connection.paused:
             again = max(due, now + connection.keep_alive / 2)
             self._deadlines.at(again, lambda then: self._check_silence(connection, then))
         else:

@@ -1,5 +1,6 @@
 """Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from weft.broker.deadline import Deadlines
@@ -23,13 +24,20 @@ class RetainedMessages:
         self._most = most
         self.replica = replica  # in a network
         self.by_name: NameIndex[Publication] = NameIndex()
+        self._serial = 0  # of what was published and retained last
 
     def has_room(self, publication: Publication) -> bool:
         known = self.by_name.get(publication.topic.decode()) is not None
         return known or not publication.payload or len(self.by_name) < self._most
 
+    def publish(self, publication: Publication) -> None:
+        """What was published with RETAIN, and goes to all who have subscribed."""
+        self._serial += 1
+        publication.kept = self._serial
+        self.keep(publication)
+
     def keep(self, publication: Publication) -> None:
-        """What was published with RETAIN. $SYS is made anew and not journaled."""
+        """Retain it. $SYS is made anew and not journaled."""
         name = publication.topic.decode()
         durable = not name.startswith(SYS)
         if self.replica is not None and durable:
@@ -64,10 +72,13 @@ class RetainedMessages:
         self.by_name.pop(name)
         self._figures.retained = len(self.by_name)
 
-    def find(self, pattern: str, now: float) -> list[Publication]:
-        """What a filter matches, in the order of names, so that the same state gives the same."""
-        found = [one for _, one in sorted(self.by_name.find(pattern))]
-        return [one for one in found if one.expires is None or one.expires > now]
+    def walk(self, pattern: str, now: float) -> Iterator[Publication | None]:
+        """What a filter matches now, in steps, between which others are retained: these are not among them."""
+        last = self._serial
+        for found in self.by_name.walk(pattern):
+            one = found[1] if found is not None else None
+            is_due = one is not None and one.kept <= last and (one.expires is None or one.expires > now)
+            yield one if is_due else None
 
     def _expire(self, publication: Publication) -> None:
         """Take it away, with its stamp: what it took the place of must not come back from a node that was apart."""

@@ -11,6 +11,7 @@ messages of QoS 0 for it are dropped, while those in custody wait.
 """
 
 from weft.broker.deadline import Deadlines
+from weft.broker.hold import Holds
 from weft.node.atlas import Atlas
 from weft.node.attempt import Attempts
 from weft.node.carrier import Carrier
@@ -31,6 +32,7 @@ class Links:
         carrier: Carrier,
         custody: Custody,
         outbox: Outbox,
+        holds: Holds,
         deadlines: Deadlines,
         parameters: Parameters,
         attempts: Attempts,
@@ -42,6 +44,7 @@ class Links:
         self._carrier = carrier
         self._custody = custody
         self._outbox = outbox
+        self._holds = holds
         self._deadlines = deadlines
         self._parameters = parameters
         self._attempts = attempts
@@ -75,7 +78,7 @@ class Links:
     def drain(self, peer: int) -> None:
         self.congested.discard(peer)
         self._carrier.stuck.discard(peer)
-        self._outbox.release(("link", peer))
+        self._holds.release(("link", peer))
 
     def acknowledge(self, peer: int, frame: Acked, now: float) -> None:
         """A peer has told what became of messages that it was sent."""
@@ -87,7 +90,7 @@ class Links:
         for peer, carry in self._carrier.take():
             self._outbox.tell(peer, carry)
             if peer in self.congested and source is not None and peer not in self._carrier.stuck:
-                self._outbox.hold(source, ("link", peer))
+                self._holds.hold(source, ("link", peer))
         for peer, ranges, troubles in self._custody.acknowledgements():
             named = tuple(Trouble(one[0], tuple(sorted(one[1])), *one[2:]) for one in troubles)
             self._outbox.tell(peer, Acked(ranges, named))
@@ -96,4 +99,4 @@ class Links:
         if peer in self.congested:
             self._carrier.stuck.add(peer)
             self._lane.forget()
-            self._outbox.release(("link", peer))
+            self._holds.release(("link", peer))
