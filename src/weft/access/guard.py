@@ -11,7 +11,7 @@ are rights, and what they do not grant is denied.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weft.access.limit import Callers, Limits
+from weft.access.limit import Callers, Limits, network_of
 from weft.access.name import is_client, is_level, is_user, parted
 from weft.access.password import NOBODY, Kept, Recent
 from weft.access.rights import Granted, Rights
@@ -22,6 +22,7 @@ from weft.wire.mqtt.reason import PacketError, Reason
 if TYPE_CHECKING:
     from weft.access.web_token import TokenKey  # which needs a library that most brokers do without
 
+WRONG = "User name or password is wrong."
 REMEMBERED, SHORT = 50_000, 256  # sessions whose rights are at hand, and characters of their names
 
 
@@ -61,6 +62,7 @@ class Question:
     user: str
     password: bytes
     kept: Kept
+    turn: str  # who waits for its turn with it: the address, or on the loopback the user
 
 
 class Guard:
@@ -69,10 +71,14 @@ class Guard:
         self._limits = limits or Limits()
         self._callers = Callers(self._limits)
         self._recent = Recent(secret)
-        self._checks = 0  # of passwords, under way
         self._granted: dict[str, Granted] = {}  # by name of the session
 
     # Coming in
+
+    @property
+    def most_checks(self) -> int:
+        """Passwords that may wait to be checked."""
+        return self._limits.password_checks
 
     def open(self, visitor: Visitor, now: float) -> bool:
         """Whether there may be one more connection from where it comes."""
@@ -97,16 +103,16 @@ class Guard:
 
     def answer(self, question: Question, right: bool, visitor: Visitor, now: float) -> Known:
         """Find out who that is whose password was checked."""
-        self._checks -= 1
         if not right:
-            self._refuse(visitor, now)
-        self._callers.succeed(visitor.host)
+            self._callers.confirm_failure(visitor.host, now)
+            raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)
+        self._callers.succeed(visitor.host, was_checked=True)
         self._recent.note(question.user, question.kept, question.password)
         return Known(question.user)
 
-    def give_up_check(self) -> None:
-        """Nobody waits for the answer any more."""
-        self._checks -= 1
+    def withdraw(self, visitor: Visitor) -> None:
+        """A password is not checked after all."""
+        self._callers.withdraw(visitor.host)
 
     def check(self, known: Known, packet: Connect) -> None:
         """Raise what speaks against a client id and a will of somebody who is known."""
@@ -186,10 +192,8 @@ class Guard:
         if kept is not NOBODY and self._recent.knows(user, kept, password):
             return Known(user)
         self._require_patience(visitor, now)
-        if self._checks >= self._limits.password_checks:
-            raise PacketError(Reason.SERVER_BUSY, "Too many passwords wait to be checked.")
-        self._checks += 1
-        return Question(user, password, kept)
+        self._callers.suspect(visitor.host, now)
+        return Question(user, password, kept, network_of(visitor.host) or f"/{user}")
 
     def _require_patience(self, visitor: Visitor, now: float) -> None:
         if self._callers.must_wait(visitor.host, now):
@@ -197,4 +201,4 @@ class Guard:
 
     def _refuse(self, visitor: Visitor, now: float) -> None:
         self._callers.fail(visitor.host, now)
-        raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, "User name or password is wrong.")
+        raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)

@@ -331,6 +331,7 @@ class Broker:
             return
         self.figures.connections -= 1
         self._guard.close(connection.visitor)
+        self._entrance.leave(connection)
         self._parting.lose(connection, now)
 
     def _congest(self, event: e.Congested, now: float) -> None:
@@ -357,8 +358,8 @@ class Broker:
             self._reading.read_on(connection, now)
 
     def _hear_password(self, event: e.PasswordChecked, now: float) -> None:
-        connection = self._connections.get(event.connection)
-        if self._entrance.hear_password(connection, event.right, now) and connection is not None:
+        connection = self._entrance.hear_password(event.connection, event.right, now)
+        if connection is not None:
             self._reading.read_on(connection, now)
 
     def _renew_access(self, event: e.AccessChanged, now: float) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from weft.access.guard import Access
 from weft.broker.broker import Broker
+from weft.broker.checking import AT_ONCE
 from weft.broker.effect import (
     AccessChanged,
     Append,
@@ -38,8 +39,6 @@ from weft.live.log import Log
 if TYPE_CHECKING:
     from weft.node.node import Node
 
-CHECKERS = 2  # threads that check passwords, 16 MiB each
-
 
 class Driver:
     def __init__(self, broker: "Broker | Node", clock: Clock, log: Log, journal: Journal | None) -> None:
@@ -57,7 +56,7 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._full = False
-        self._checkers = ThreadPoolExecutor(CHECKERS, "password")
+        self._checkers = ThreadPoolExecutor(AT_ONCE, "password")
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process
 
