@@ -6,10 +6,12 @@ import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
 from weft.broker import effect as e
+from weft.broker.broker import Broker
 from weft.broker.figure import Figures, Loads, topics
 from weft.broker.parameters import Parameters
 from weft.errors import WeftError
 from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
@@ -661,6 +663,29 @@ def test_clients_are_told_that_the_node_stops_and_wills_are_not_said(house: Hous
     assert one.take() == other.take() == [p.Disconnect(Reason.SERVER_SHUTTING_DOWN)]
     assert one.closed
     assert house.open().closed
+
+
+def test_who_is_refused_takes_no_place_of_others_however_long_it_stays() -> None:
+    """Sockets are closed in order, which takes seconds where the other end does not read; the place is free at once."""
+    broker = Broker(Parameters(sys_interval=0, connections=2), 0.0)
+    connect = encode(p.Connect("", V5), V5)
+
+    def comes(number: int) -> int:
+        broker.handle(e.Opened(number), 0.0)
+        (sent,) = [one for one in broker.handle(e.Received(number, connect), 0.0) if isinstance(one, e.Send)]
+        broker.check_invariants()
+        (connack,) = Parser(version=V5).feed(sent.data)
+        assert isinstance(connack, p.Connack)
+        return connack.code
+
+    assert [comes(number) for number in range(1, 5)] == [0, 0, Reason.SERVER_BUSY, Reason.SERVER_BUSY]
+    broker.handle(e.Closed(1), 0.0)
+    assert comes(5) == 0
+    assert broker.figures.connections == 2
+    for number in (2, 3, 4, 5):
+        broker.handle(e.Closed(number), 0.0)
+        broker.check_invariants()
+    assert broker.figures.connections == 0
 
 
 # What a packet may have many of

@@ -299,6 +299,7 @@ class Broker:
     def check_invariants(self) -> None:
         connected = [one for one in self._sessions if one.connection is not None]
         assert self.figures.connected == len(connected)
+        assert self.figures.connections == sum(not one.closing for one in self._connections.values())
         assert self.figures.waiting == sum(len(one.queue) for one in self._sessions)
         assert self.figures.subscriptions == sum(len(one.subscriptions) for one in self._sessions)
         for session in connected:
@@ -320,7 +321,7 @@ class Broker:
         self.figures.connections += 1
         if self._stopping:
             self._parting.end(connection, now, will=False)
-        elif self.figures.connections > self.parameters.connections * 2 or not welcome:
+        elif len(self._connections) > self.parameters.connections * 2 or not welcome:
             self._parting.refuse_silently(connection, now)
         else:
             self._parting.await_greeting(connection, now)
@@ -329,7 +330,6 @@ class Broker:
         connection = self._connections.pop(event.connection, None)
         if connection is None:
             return
-        self.figures.connections -= 1
         self._guard.close(connection.visitor)
         self._entrance.leave(connection)
         self._parting.lose(connection, now)

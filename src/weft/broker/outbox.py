@@ -74,6 +74,7 @@ class Outbox:
     def close(self, connection: Connection) -> None:
         if not connection.closing:
             connection.closing = True
+            self._figures.connections -= 1
             self.touch(connection)
 
     def flush(self, source: Connection | None) -> list[Effect]:

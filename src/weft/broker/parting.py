@@ -52,6 +52,7 @@ class Parting:
         connection.congested = False
         if not connection.closing:
             connection.closing = True
+            self._figures.connections -= 1
             self._outbox.note("disconnected", connection, connection.client, "connection lost")
             self._leave_session(connection, now, will=True)
         self._outbox.let_go(connection)

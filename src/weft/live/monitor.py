@@ -28,7 +28,7 @@ COUNTERS = {
     "refused": "Connections that were refused.",
 }
 GAUGES = {
-    "connections": "Open connections.",
+    "connections": "Open connections, without those that are being closed.",
     "connected": "Connected clients.",
     "most_connected": "Connected clients at a time, at most.",
     "sessions": "Sessions, with those of clients that are away.",
