@@ -28,7 +28,8 @@
     admission     CONNECT and its answer
     parting       how connections end
     enforcement   rights that are taken away
-    deadline      what is to happen when
+    deadline      what is to happen when, by key
+    keyed_heap    keys by rank, any of which can be taken out
     record        what a journal keeps
     recovery      a broker's state out of records, and records out of its state
     restoration   sessions from the journal, and from other nodes

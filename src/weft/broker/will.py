@@ -4,6 +4,8 @@ It is said when the connection is lost, or in MQTT 5 after a delay, but not late
 that comes back in time to its session takes it back.
 """
 
+from collections.abc import Callable
+
 from weft.access.guard import Guard
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
@@ -17,16 +19,25 @@ from weft.wire.mqtt.property import Property
 
 
 class Wills:
-    def __init__(self, outbox: Outbox, deadlines: Deadlines, distribution: Distribution, guard: Guard) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        distribution: Distribution,
+        guard: Guard,
+        session_of: Callable[[str], Session | None],
+    ) -> None:
         self._guard = guard
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._session_of = session_of
+        self._delays = deadlines.timer(self._fall_due)  # by client
         self._distribution = distribution
 
     def set(self, session: Session, will: Will | None) -> None:
         """The will that came with CONNECT; none takes back what was."""
         changed = session.will is not None or will is not None
         session.will, session.will_due = will, None
+        self._delays.drop(session.client)
         if changed and session.persistent:
             self._outbox.append(WillSet(session.client, will))
 
@@ -38,8 +49,8 @@ class Wills:
         if not delay or not session.persistent:
             self.publish(session, now)
             return
-        session.will_due = due = now + min(delay, session.expiry)
-        self._deadlines.at(due, lambda then: self._fall_due(session, due, then))
+        session.will_due = now + min(delay, session.expiry)
+        self._delays.at(session.will_due, session.client)
 
     def publish(self, session: Session, now: float) -> None:
         """Say it now, if it has not been said."""
@@ -56,6 +67,7 @@ class Wills:
             self._outbox.note("not_authorized", None, session.client, f"will on {will.topic}")
         self.set(session, None)
 
-    def _fall_due(self, session: Session, due: float, now: float) -> None:
-        if session.will_due == due:
-            self.publish(session, now)
+    def _fall_due(self, client: str, now: float) -> None:
+        session = self._session_of(client)
+        assert session is not None
+        self.publish(session, now)

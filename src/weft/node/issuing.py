@@ -52,7 +52,7 @@ class Issuing:
         self._destinations = destinations
         self._groups = groups
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(self._give_up)  # by filter
         self._figures = figures
         self._patience = patience
         self._next_origin = next_origin
@@ -106,16 +106,16 @@ class Issuing:
 
     def learn_way(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
         """The master's answer about an entry."""
+        self._patiences.drop(filter_)
         waiting = self._entries.learn(filter_, is_held, way)
         self._destinations.forget()
         self._go_on(filter_, waiting, now)
 
     def ask_again(self, now: float) -> None:
         """The master is there again, and may not remember who asked what."""
-        asked = self._entries.renew()
-        for filter_ in asked:
+        for filter_ in self._entries.renew():
             self._outbox.tell(MASTER, FindWay(filter_))
-        self._deadlines.at(now + self._patience, lambda then: self._give_all_up(asked, then))
+            self._patiences.at(now + self._patience, filter_)
 
     def _is_waiting(self, filter_: str, message: Message, now: float) -> bool:
         """Let a message wait until it is known how to get into the tree, if it is not."""
@@ -139,12 +139,8 @@ class Issuing:
             wait = self._patience
         else:
             wait = 0.0
-        self._deadlines.at(now + wait, lambda then: self._give_up(filter_, then))
+        self._patiences.at(now + wait, filter_)
         return self._entries.ask(filter_)
-
-    def _give_all_up(self, filters: list[str], now: float) -> None:
-        for filter_ in filters:
-            self._give_up(filter_, now)
 
     def _give_up(self, filter_: str, now: float) -> None:
         waiting = self._entries.give_up(filter_)
