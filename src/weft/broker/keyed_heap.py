@@ -41,12 +41,16 @@ class KeyedHeap(Generic[K]):
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def pop(self) -> K:
+    def first(self) -> K:
         """The key of the lowest rank. There must be one."""
-        while self._is_void(entry := heappop(self._heap)):
-            pass
-        self.remove(entry[2])
-        return entry[2]
+        self.lowest()
+        return self._heap[0][2]
+
+    def pop(self) -> K:
+        """Take it out."""
+        key = self.first()
+        self.remove(key)
+        return key
 
     def check_invariants(self) -> None:
         assert len(self._heap) <= 2 * len(self._serials) + 1

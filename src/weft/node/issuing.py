@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Origin, Publication
+from weft.broker.route import SHORT
 from weft.node.atlas import Atlas
 from weft.node.carrier import Carrier
 from weft.node.destination import Destinations, Trees
@@ -25,8 +26,10 @@ from weft.node.outbox import Outbox
 from weft.protocol.custody import Custody
 from weft.wire import content
 from weft.wire.content import Run
-from weft.wire.frame import EVERYBODY, FindWay, Form, Message, topic_of
+from weft.wire.frame import EVERYBODY, FindWay, ForgetWays, Form, Message, topic_of
 
+COUNTED = 20_000  # names in a report
+TOLD = 500  # filters in a frame
 WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master, of one filter
 
 
@@ -95,9 +98,12 @@ class Issuing:
 
     def count(self, name: bytes, publications: int, size: int) -> None:
         self._figures.issued += publications
-        rate = self.rates.setdefault(name.decode(), [0, 0])
-        rate[0] += publications
-        rate[1] += size
+        rate = self.rates.get(name.decode())
+        if rate is not None:
+            rate[0] += publications
+            rate[1] += size
+        elif len(name) <= SHORT and len(self.rates) < COUNTED:
+            self.rates[name.decode()] = [publications, size]
 
     def count_one(self, publication: Publication) -> None:
         self.count(publication.topic, 1, len(publication.payload))
@@ -139,8 +145,19 @@ class Issuing:
             wait = self._patience
         else:
             wait = 0.0
+        self._make_room()
         self._patiences.at(now + wait, filter_)
         return self._entries.ask(filter_)
+
+    def _make_room(self) -> None:
+        """Forget old entries, and what was worked out by them."""
+        dropped = self._entries.make_room()
+        if not dropped:
+            return
+        self._destinations.forget()
+        if MASTER in self._atlas.up:
+            for at in range(0, len(dropped), TOLD):
+                self._outbox.tell(MASTER, ForgetWays(tuple(dropped[at : at + TOLD])))
 
     def _give_up(self, filter_: str, now: float) -> None:
         waiting = self._entries.give_up(filter_)
