@@ -29,6 +29,7 @@ from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.parting import Parting
+from weft.broker.permission import Permission
 from weft.broker.publication import Publication
 from weft.broker.reading import Reading
 from weft.broker.recovery import Recovery, records, session_records
@@ -83,8 +84,9 @@ class Broker:
             issuer,
             self._next_number,
         )
-        self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters, self._guard)
-        self._wills = Wills(self._outbox, self._deadlines, self._distribution, self._guard, self.session)
+        permission = Permission(self._guard, self._retained)
+        self._inbound = Inbound(self._outbox, self._distribution, self.figures, parameters, permission)
+        self._wills = Wills(self._outbox, self._deadlines, self._distribution, permission, self.figures, self.session)
         self._sessions = Sessions(
             self._outbox,
             self._deadlines,

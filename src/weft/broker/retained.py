@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from weft.access.guard import SYS
 from weft.broker.deadline import Deadlines
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -9,8 +10,6 @@ from weft.broker.publication import Publication
 from weft.broker.record import Retained, Unretained
 from weft.broker.replica import Replica
 from weft.model.name_index import NameIndex
-
-SYS = "$SYS/"
 
 
 class RetainedMessages:

@@ -1,10 +1,11 @@
 """$SYS: figures as retained messages, each published when it has changed."""
 
+from weft.access.guard import SYS
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures, Loads, topics
 from weft.broker.publication import Publication
-from weft.broker.retained import SYS, RetainedMessages
+from weft.broker.retained import RetainedMessages
 
 
 class SysTopics:
