@@ -245,6 +245,8 @@ class MasterWorld:
         self.connections[node.connection] = node
         self.say(node, w.Hello(w.VERSION, CLUSTER, w.Role.NODE, node.name, node.number, node.incarnation))
         self.say_join(node)
+        for pattern in sorted(node.ways):
+            self.say(node, w.FindWay(pattern))
 
     def subscribe(self, node: FakeNode, *filters: str, persistent: bool = False) -> None:
         node.held |= {one: w.Held(one, 1, persistent) for one in filters}

@@ -508,3 +508,35 @@ def test_long_names_are_not_remembered() -> None:
     for number in range(5):
         alice.say(p.Publish(f"home/{number}/{'x' * 2000}", b""))
     assert not [name for name in one.broker._subscriptions.routes.by_name if len(name) > 1024]
+
+
+@pytest.mark.parametrize(("version", "code"), [(V3, 5), (V5, Reason.NOT_AUTHORIZED)])
+def test_nobody_has_a_will_that_says_what_only_the_broker_says(version: p.Version, code: int) -> None:
+    one = House()
+    heard = one.open(version).say(p.Connect("forger", version, will=p.Will("$SYS/broker/uptime", b"1", retain=True)))
+    assert [packet.code for packet in heard if isinstance(packet, p.Connack)] == [code]
+    assert one.broker.retained() == {}
+
+
+def test_wills_keep_to_the_limit_of_retained_messages_as_publications_do() -> None:
+    one = House(Parameters(sys_interval=0, retained_messages=2))
+    reader = one.greeted("reader")
+    reader.say(p.Subscribe(1, (p.Request("#"),)))
+    for number in range(5):
+        one.greeted(f"c{number}", will=p.Will(f"w/{number}", b"x", retain=True)).vanish()
+    assert sorted(one.broker.retained()) == ["w/0", "w/1"]
+    assert [packet.topic for packet in reader.take()] == ["w/0", "w/1"]
+    assert [note.detail for note in notes(one, "no_room")] == ["will on w/2", "will on w/3", "will on w/4"]
+    one.greeted("again", will=p.Will("w/1", b"y", retain=True)).vanish()
+    assert one.broker.retained()["w/1"].payload == b"y"
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_wills_wait_for_room_in_the_journal_no_more_than_publications_do(qos: int) -> None:
+    one = House()
+    reader = one.greeted("reader")
+    reader.say(p.Subscribe(1, (p.Request("#", 2),)))
+    client = one.greeted("c", will=p.Will("w", b"x", qos))
+    one.tell(e.JournalFilled())
+    client.vanish()
+    assert len(reader.take()) == (qos == 0)

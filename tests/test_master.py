@@ -63,6 +63,15 @@ class Changes(RuleBasedStateMachine):
 
     @precondition(lambda self: self.world.nodes)
     @rule(data=st.data())
+    def forget_ways(self, data):
+        node = self.any_node(data)
+        if node.ways:
+            forgotten = data.draw(st.sets(st.sampled_from(sorted(node.ways))))
+            node.ways = {pattern: way for pattern, way in node.ways.items() if pattern not in forgotten}
+            self.world.say(node, w.ForgetWays(tuple(sorted(forgotten))))
+
+    @precondition(lambda self: self.world.nodes)
+    @rule(data=st.data())
     def fail(self, data):
         node = self.any_node(data)
         self.world.fail(node)
@@ -968,6 +977,42 @@ def test_a_way_that_a_lost_link_has_cut_is_told_anew():
     world.say(asker, w.LinkLost(first.number))
     assert asker.ways["a"].peers != before
     assert asker.ways["a"].peers[-1] == holder.number
+
+
+def test_what_a_node_does_not_want_to_know_any_more_it_is_not_told():
+    world = network(4)
+    holder, asker = world.nodes["n0"], world.nodes["n3"]
+    for pattern in "ab":
+        world.say(asker, w.FindWay(pattern))
+    assert not asker.ways["a"].is_held
+    world.say(asker, w.ForgetWays(("a", "never asked")))
+    world.subscribe(holder, "a", "b")
+    assert [asker.ways[pattern].is_held for pattern in "ab"] == [False, True]
+    world.say(asker, w.FindWay("a"))
+    assert asker.ways["a"].is_held
+
+
+def test_of_what_a_node_wanted_to_know_nothing_is_kept_when_it_joins_again():
+    world = network(3)
+    holder, asker = world.nodes["n0"], world.nodes["n2"]
+    world.say(asker, w.FindWay("a"))
+    asker.ways.clear()
+    world.reconnect(asker)
+    world.subscribe(holder, "a")
+    assert asker.ways == {}
+
+
+def test_what_a_node_wants_to_know_is_bounded(monkeypatch):
+    monkeypatch.setattr("weft.master.bulletin.WAYS", 3)
+    monkeypatch.setattr("weft.master.bulletin.WAYS_BYTES", 10)
+    world = network(3)
+    asker = world.nodes["n2"]
+    for pattern in ("a", "x" * 11, "b", "a", "c", "d"):
+        world.say(asker, w.FindWay(pattern))
+    assert sorted(asker.ways) == ["a", "b", "c"]
+    world.say(asker, w.ForgetWays(("b",)))
+    world.say(asker, w.FindWay("d"))
+    assert sorted(asker.ways) == ["a", "b", "c", "d"]
 
 
 def test_status_names_what_is_wrong():

@@ -30,6 +30,7 @@ from weft.wire import frame as w
 
 TOGETHER = (
     *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.SessionGathered, w.FindWay, w.Measured),
+    w.ForgetWays,
     w.LinkMade,  # the loom hears of links when they have been gathered
 )
 
@@ -115,6 +116,8 @@ class Master:
             self.membership.greet(event.connection, event.frame)
         elif isinstance(event.frame, w.Join) and connection.greeted:
             self.membership.join(event.connection, event.frame)
+            if connection.number is not None:
+                self._bulletin.forget_all_ways(connection.number)
         elif connection.number is None:
             self.membership.refuse(event.connection, "A node says Hello and Join before anything else.")
         elif type(event.frame) in self._FRAMES:
@@ -193,6 +196,9 @@ class Master:
     def _find_way(self, node: int, frame: w.FindWay) -> None:
         self._bulletin.find_way(node, frame.filter)
 
+    def _forget_ways(self, node: int, frame: w.ForgetWays) -> None:
+        self._bulletin.forget_ways(node, frame.filters)
+
     def _link_made(self, node: int, frame: w.LinkMade) -> None:
         if frame.round_trip > 0:  # the end that took the link has not measured it
             self.network.traffic.time(node, frame.peer, frame.round_trip)
@@ -220,6 +226,7 @@ class Master:
         w.SessionOwned: _session_owned,
         w.SessionEnded: _session_ended,
         w.FindWay: _find_way,
+        w.ForgetWays: _forget_ways,
         w.FindSession: _find_session,
         w.SessionGathered: _session_gathered,
         w.LinkMade: _link_made,

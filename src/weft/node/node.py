@@ -102,9 +102,12 @@ class Node:
             w.RetainedSync: parts.retention.take,
         }
         parts.measurements.start(now)
-        parts.deadlines.at(now + network.measuring, self._look_ahead)
-        parts.deadlines.at(now + network.gossip, self._gossip)
-        parts.deadlines.at(now + BURIAL, self._bury)
+        self._looks = parts.deadlines.timer(lambda _, now: self._look_ahead(now))
+        self._gossips = parts.deadlines.timer(lambda _, now: self._gossip(now))
+        self._burials = parts.deadlines.timer(lambda _, now: self._bury(now))
+        self._looks.at(now + network.measuring)
+        self._gossips.at(now + network.gossip)
+        self._burials.at(now + BURIAL)
 
     @property
     def figures(self) -> Any:
@@ -192,6 +195,7 @@ class Node:
 
     def check_invariants(self) -> None:
         self.broker.check_invariants()
+        self.parts.deadlines.check_invariants()
         self.custody.check_invariants()
         self.parts.carrier.router.check_invariants()
 
@@ -316,17 +320,17 @@ class Node:
 
     def _look_ahead(self, now: float) -> None:
         """Have receivers known before something is published: while the report to the master is made anyway."""
-        self.parts.deadlines.at(now + self.network.measuring, self._look_ahead)
+        self._looks.at(now + self.network.measuring)
         self.broker.look_ahead()
 
     def _gossip(self, now: float) -> None:
-        self.parts.deadlines.at(now + self.network.gossip, self._gossip)
+        self._gossips.at(now + self.network.gossip)
         self.parts.retention.compare()
         self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count), now)
         self.parts.memory.prune(now)
 
     def _bury(self, now: float) -> None:
-        self.parts.deadlines.at(now + BURIAL, self._bury)
+        self._burials.at(now + BURIAL)
         assert self.broker.replica is not None
         self.broker.replica.bury(now)
 

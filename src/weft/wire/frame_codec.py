@@ -164,6 +164,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     21: _frame(w.Applied, NUMBER),
     22: _frame(w.Confirm, NUMBER),
     23: _frame(w.SessionGathered, TEXT, COUNT),
+    24: _frame(w.ForgetWays, many(TEXT)),
     30: _frame(w.Welcome, COUNT, NUMBER, NUMBER, TEXT),
     31: _frame(w.Peers, NUMBER, NUMBER, NUMBER, many(PEER)),
     32: _frame(w.Tables, NUMBER, many(TABLE), FLAG),
