@@ -9,7 +9,6 @@ clients subscribe.
 
 import asyncio
 import os
-import signal
 import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,12 +26,14 @@ from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
+from weft.live.defect import Defects, fatal
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.log import Log
 from weft.live.master_certificates import Certificates
 from weft.live.master_http import Requests
 from weft.live.master_settings import MasterSettings
+from weft.live.stop import Stop
 from weft.live.store import SqliteStore
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
@@ -47,6 +48,7 @@ LATE = 0.1  # seconds behind a deadline from which this process has stood still
 PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
 BACKLOG = 4096  # connections that wait to be accepted
 SLICE = 0.02  # seconds of processor for what nodes say, until others get their turn
+ENDING = 4.0  # seconds from SIGTERM until this process has ended in any case
 RETRY = 1.0  # seconds until a store that failed is tried again
 
 
@@ -62,14 +64,14 @@ def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], Non
 
 async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
     clock = Clock()
-    log = Log(clock, settings.json_logs, settings.quiet)
+    log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
+    log.take_over()
+    stop, watch = Stop(ENDING, log), Watch()
+    watch.hear(log.write)
     store = None if settings.data is None else SqliteStore(settings.data)
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    watch = Watch()
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
+        driver.defects.watch()
         server = await listen(driver, settings.listen, driver.context(watch))
         watch.start()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
@@ -77,7 +79,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
         port = server.sockets[0].getsockname()[1]
         ready(replace(settings.listen, port=port))
-        await stop.wait()
+        await stop.heard.wait()
         renewal.cancel()
         watch.stop()
         server.close()
@@ -85,6 +87,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     finally:
         if store is not None:
             store.close()
+        log.close()
 
 
 async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
@@ -118,7 +121,7 @@ class Door(asyncio.Protocol):
         self._timer.cancel()
         badge = self._driver.badge_of(self._transport)
         behind: asyncio.Protocol = (
-            HttpCall(self._driver.requests.answer, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -138,6 +141,7 @@ class MasterDriver:
     ) -> None:
         self.clock = clock
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
+        self.defects = Defects(log)
         self._log = log
         self._store = store
         self._engine = engine
@@ -247,6 +251,7 @@ class MasterDriver:
             self._working = True
             asyncio.get_running_loop().call_soon(self._work)
 
+    @fatal
     def _work(self) -> None:
         """A slice of what is to be handled."""
         until = thread_time() + SLICE
@@ -267,6 +272,7 @@ class MasterDriver:
 
     # Effects
 
+    @fatal
     def _handle(self, event: e.Event) -> None:
         self._carry_out(self.master.handle(event, self.clock.now()))
         self._arm()
@@ -294,6 +300,7 @@ class MasterDriver:
             self._settling = True
             asyncio.get_running_loop().call_soon(self._settle)
 
+    @fatal
     def _settle(self) -> None:
         """All of one turn of the event loop: what is kept first, then what is told, then who is sent away.
 
@@ -351,6 +358,7 @@ class MasterDriver:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
 
+    @fatal
     def _ring(self) -> None:
         """The deadline has come. What nodes have said until now is heard first, unread too if we are late for it."""
         deadline, loop = self.master.next_deadline(), asyncio.get_running_loop()
