@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import select
+import signal
 import ssl
 import sys
 from collections.abc import Callable
@@ -37,6 +38,7 @@ SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter wh
 
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is listened to
     own = settings.own
     if settings.join and settings.master is not None and own is not None and not (own / "certificate.pem").exists():
         from weft.live.joining import obtain_credentials
