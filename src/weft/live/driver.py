@@ -41,7 +41,9 @@ from weft.live.process_metrics import process_metrics
 if TYPE_CHECKING:
     from weft.node.node import Node
 
-LAST_SYNC = 0.4  # seconds
+GOODBYE = 1.0  # seconds that clients have to take what they are sent at the end
+LAST_READ = 0.2  # of those, after the journal is closed: what waited for it comes only then
+LAST_SYNC = 0.4  # seconds that it has to be closed when there is no time for an end in order
 CHECKERS = 2  # threads that check passwords, 16 MiB each
 
 
@@ -62,6 +64,7 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._full = False
+        self.is_ending = False
         self._checkers = ThreadPoolExecutor(CHECKERS, "password")
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process
@@ -93,7 +96,8 @@ class Driver:
 
     def read(self, connection: int, data: bytes) -> None:
         """Hand over what a client has sent."""
-        self.handle(Received(connection, data))
+        if not self.is_ending:
+            self.handle(Received(connection, data))
 
     @fatal
     def work(self, effects: list[Effect]) -> None:
@@ -112,6 +116,11 @@ class Driver:
     def now(self) -> float:
         return self._clock.now()
 
+    def end_soon(self) -> None:
+        """Hear clients no more. This is called from a signal's handler: `stop` comes when the event loop comes to it,
+        which must not work off what overloads it until then."""
+        self.is_ending = True
+
     def renew_access(self, access: Access) -> None:
         """Users or rights have changed."""
         self.handle(AccessChanged(access))
@@ -125,6 +134,7 @@ class Driver:
 
         Without a journal that goes on nothing more can be promised: the node ends as if it had been killed.
         """
+        goodbye = self._clock.now() + GOODBYE
         if not self.broken.is_set():
             self.handle(Stopping())
             await self.part()
@@ -132,9 +142,8 @@ class Driver:
             await self._journal.close()
             self._release()
         self._checkers.shutdown(wait=False, cancel_futures=True)
-        for _ in range(0 if self.broken.is_set() else 50):
-            if not self._clients:
-                return
+        goodbye = max(goodbye, self._clock.now() + LAST_READ)
+        while self._clients and not self.broken.is_set() and self._clock.now() < goodbye:
             await asyncio.sleep(0.02)
         for client in list(self._clients.values()):
             client.abort()

@@ -86,6 +86,8 @@ class NodeDriver(Driver):
     @fatal
     def read(self, connection: int, data: bytes) -> None:
         """Hand over what a client has sent: to the lane first."""
+        if self.is_ending:
+            return
         if self._busy:
             self.handle(Received(connection, data))
             return

@@ -72,7 +72,7 @@ async def _serve(
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
     driver.defects.watch()
-    stop.at_last = driver.close_at_last
+    stop.at_once, stop.at_last = driver.end_soon, driver.close_at_last
     if settings.access.paths:
         watch.add(settings.access.paths, partial(settings.access.read_again, driver.renew_access, log.write))
     listeners = Listeners(driver, log, watch, settings)
