@@ -81,5 +81,5 @@ def records_of(folder: Path) -> list[bytes]:
 def test_how_long_a_node_waits_for_others_is_an_option() -> None:
     assert read_settings(None, {}).leaving == 3.0
     assert read_settings(None, {"leaving": 0.5}).leaving == 0.5
-    with pytest.raises(WeftError, match="leaving is -1.0: give 0 or more"):
+    with pytest.raises(WeftError, match=r"leaving is -1\.0: give 0 or more"):
         read_settings(None, {"leaving": -1.0})
