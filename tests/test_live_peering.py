@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from weft.broker.effect import Event
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.live.log import Log
 from weft.live.peering import Peering
 from weft.node.effect import MASTER, Heard, Linked, Unlinked
@@ -27,8 +28,9 @@ class End:
         self.events: list[Event] = []
         self.changed = asyncio.Event()
         clock = Clock()
+        log = Log(clock, quiet=True)
         node = Someone(Identity(f"n{number}", cluster, 1, node=number))
-        self.peering = Peering(node, clock, Log(clock, quiet=True), self.hear, self.pass_on)
+        self.peering = Peering(node, clock, log, Defects(log), self.hear, self.pass_on)
         self.passed: list[tuple[int, bytes]] = []  # by peer
         self.passes = True  # what comes alone
 

@@ -12,7 +12,7 @@ from weft.broker.sessions import Sessions
 from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Properties, Property
-from weft.wire.mqtt.reason import PacketError, Reason
+from weft.wire.mqtt.reason import PacketError, Reason, UnreadableError
 from weft.wire.mqtt.writer import encode
 
 CONNECT5 = b"\0\x04MQTT\x05"
@@ -74,9 +74,11 @@ class Parting:
         self.end(connection, now, will=True)
 
     def give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
-        """The client has broken the standard."""
+        """The client has broken the standard, or has sent what we cannot read."""
         if connection.closing:
             return
+        if isinstance(error, UnreadableError):
+            self._outbox.note("defect", connection, connection.client, repr(error.__cause__))
         if connection.version is None:
             known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
             self.refuse(connection, known, error, now)

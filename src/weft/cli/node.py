@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from weft.cli import options as o
+
 EXAMPLE = "weft node --listen 127.0.0.1:1883 --data node-data"
 
 
@@ -131,7 +133,12 @@ def node(
         typer.Option(metavar="TOKEN", help="Get them from the master, once: `weft ca token`.", show_default=False),
     ] = None,
     json_logs: Annotated[bool | None, typer.Option("--json-logs", help="Log JSON.", show_default=False)] = None,
+    log_level: o.LogLevel = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", help="Log nothing.", show_default=False)] = None,
+    leaving: Annotated[
+        float | None,
+        _limit("Seconds that a node which ends waits until others have what it owes them. Default: 3."),
+    ] = None,
     connections: Annotated[int | None, _limit("Connections at a time.")] = None,
     address_connections: Annotated[int | None, _limit("Those from one address.")] = None,
     connect_rate: Annotated[float | None, _limit("Attempts to connect a second, from one address.")] = None,
@@ -162,9 +169,10 @@ def node(
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     from weft import __version__, ending
+    from weft.cli.output import announce
     from weft.live.node import run
     from weft.live.settings import read_settings
 
     settings = read_settings(config, given)
     ending.release()  # a node ends in order, by its event loop
-    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)
+    run(settings, lambda addresses: announce(f"ready {' '.join(map(str, addresses))}"), __version__)

@@ -93,6 +93,12 @@ Master = Annotated[
     ),
 ]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"] | None,
+    typer.Option(
+        metavar="debug|info|warning|error", help="Log what is at least that much. Default: info.", show_default=False
+    ),
+]
 
 # How raw files are read.
 As = Annotated[

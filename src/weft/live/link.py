@@ -25,6 +25,7 @@ from zlib import crc32
 from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -41,6 +42,8 @@ RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
 
 class Owner(Protocol):
     """Somebody who is told what happens on a connection."""
+
+    defects: Defects
 
     def opened(self, wire: "Wire") -> None: ...
     def heard(self, wire: "Wire", frames: Sequence[Frame]) -> None: ...
@@ -102,6 +105,9 @@ class Wire(asyncio.Protocol):
             frames = self._reader.feed(data)
         except FrameError as error:
             self.refuse(str(error))
+            return
+        except Exception as error:
+            self.owner.defects.end_connection(error, self.transport)
             return
         if len(frames) != 1 or type(frames[0]) in PULSES:
             frames = [frame for frame in frames if not self._is_pulse(frame)]

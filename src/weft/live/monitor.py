@@ -74,6 +74,9 @@ class Monitor(asyncio.Protocol):
         except HttpError:
             self._transport.close()
             return
+        except Exception as error:
+            self._driver.defects.end_connection(error, self._transport)
+            return
         if request is not None and not self._transport.is_closing():
             self._transport.write(self._answer(request.method, request.path))
             self._transport.close()
@@ -82,7 +85,7 @@ class Monitor(asyncio.Protocol):
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":
-            text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
+            text = _metrics(self._driver.broker.figures) + self._driver.metrics()
             return _response("200 OK", text, method, "text/plain; version=0.0.4")
         if path == "/health":
             well = not self._driver.broken.is_set()

@@ -15,6 +15,7 @@ from weft.access.badge import stranger
 from weft.broker.effect import Event
 from weft.live.address import Address, listening, read_address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
 from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
@@ -63,6 +64,7 @@ class Peering:
         node: Node,
         clock: Clock,
         log: Log,
+        defects: Defects,
         handle: Callable[[Event], None],
         pass_on: Callable[[int, bytes, float], bool],
         credentials: Credentials | None = None,
@@ -70,6 +72,7 @@ class Peering:
         self._node = node
         self._clock = clock
         self._log = log
+        self.defects = defects
         self._handle = handle
         self.pass_on = pass_on  # whether a message of a peer, as its bytes, is done with
         self._credentials = credentials

@@ -15,8 +15,11 @@ from weft.errors import WeftError
 from weft.journal.parameters import Sync
 from weft.live.access_file import AccessFiles
 from weft.live.address import Address, read_address
+from weft.live.log import LEVELS
 from weft.live.tls import Credentials, credentials_in
+from weft.node.parameters import DEFAULT
 
+LEAVING = DEFAULT.leaving
 CREDENTIALS = "credentials"  # folder within that of the data
 SWITCHES = ("allow_anonymous", "allow_plaintext", "json_logs", "quiet")
 WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -46,7 +49,9 @@ class Settings:
     allow_anonymous: bool = False  # also where other machines connect
     allow_plaintext: bool = False  # likewise
     json_logs: bool = False
+    log_level: str = "info"
     quiet: bool = False
+    leaving: float = LEAVING  # in a network: seconds that a node which ends waits until others have what it owes them
     parameters: Parameters = field(default_factory=Parameters)
     limits: Limits = field(default_factory=Limits)
 
@@ -149,7 +154,11 @@ def _read(name: str, value: Any) -> Any:
         for one in many:
             require_kind(name, one, str)
         return tuple(map(read_address, many))
-    require_kind(name, value, bool if name in SWITCHES else str)
+    require_kind(name, value, float if name == "leaving" else bool if name in SWITCHES else str)
+    if name == "leaving" and value < 0:
+        raise WeftError(f"leaving is {value}: give 0 or more.")
+    if name == "log_level":
+        require_level(value)
     if name in ("http", "master", "link", "advertise"):
         return read_address(value)
     if name == "acknowledge" and value not in ("disk", "tree"):
@@ -161,6 +170,11 @@ def _read(name: str, value: Any) -> Any:
     if name == "name":
         require_node_name(name, value)
     return Path(value) if name in PATHS else value
+
+
+def require_level(value: str) -> None:
+    if value not in LEVELS:
+        raise WeftError(f"log-level is {value!r}: give {', '.join(LEVELS[:-1])} or {LEVELS[-1]}.")
 
 
 def require_node_name(option: str, name: str) -> None:

@@ -16,7 +16,14 @@ from weft.wire.mqtt import field as f
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.property import Properties, Property, read_properties
-from weft.wire.mqtt.reason import PacketError, Reason, malformed, protocol_error, quota_exceeded
+from weft.wire.mqtt.reason import (
+    PacketError,
+    Reason,
+    UnreadableError,
+    malformed,
+    protocol_error,
+    quota_exceeded,
+)
 from weft.wire.mqtt.topic import is_filter, is_name, is_shared, split_shared
 
 # Flags that the lower half of the first byte must have, by type; those of PUBLISH mean something.
@@ -121,6 +128,15 @@ def decode(
     data: bytes, at: int, body: int, end: int, version: p.Version | None, bounds: Bounds = UNBOUNDED
 ) -> p.Packet:
     """The packet whose first byte is at a place and whose body is between two others."""
+    try:
+        return _decode(data, at, body, end, version, bounds)
+    except PacketError:
+        raise
+    except Exception as error:
+        raise UnreadableError from error
+
+
+def _decode(data: bytes, at: int, body: int, end: int, version: p.Version | None, bounds: Bounds) -> p.Packet:
     head = data[at]
     kind = head >> 4
     if kind == 1:
