@@ -18,18 +18,48 @@ from weft.wire.frame_field import FrameError
 from weft.wire.mqtt.property import Property
 
 HUGE = 2**64 - 1
-NODES = "node sender peer peers links neighbours way target source owed rest places owner".split()
-COUNTED = "plan sequence count claim floor had given contents counters ranges".split()
+NODES = [
+    "node",
+    "sender",
+    "peer",
+    "peers",
+    "links",
+    "neighbours",
+    "way",
+    "target",
+    "source",
+    "owed",
+    "rest",
+    "places",
+    "owner",
+]
+COUNTED = ["plan", "sequence", "count", "claim", "floor", "had", "given", "contents", "counters", "ranges"]
 MOST = {  # of integer fields; of others all that 64 bits can say
     **dict.fromkeys(NODES, 2**31 - 1),
     **dict.fromkeys(COUNTED, 2**31 - 1),  # issuers stand among them
-    **{"version": 5, "hops": 255, "parts": 255, "options": 2, "attempt": 2**16 - 1, "received": 2**16 - 1},
-    **{"issuer": 2**32 - 1, "members": 2**31, "identifier": 268_435_455, "expiry": 2**32 - 1},
-    **{"deliveries": 2**32 - 1, "part": 2**20, "round_trips": 2**31 - 1, "rates": 2**40, "token": 2**62},
-    **{"ring_id": 2**63, "ring_size": 2**63, "source_ring_id": 2**63, "low": 2**63, "high": 2**63},
+    "version": 5,
+    "hops": 255,
+    "parts": 255,
+    "options": 2,
+    "attempt": 2**16 - 1,
+    "received": 2**16 - 1,
+    "issuer": 2**32 - 1,
+    "members": 2**31,
+    "identifier": 268_435_455,
+    "expiry": 2**32 - 1,
+    "deliveries": 2**32 - 1,
+    "part": 2**20,
+    "round_trips": 2**31 - 1,
+    "rates": 2**40,
+    "token": 2**62,
+    "ring_id": 2**63,
+    "ring_size": 2**63,
+    "source_ring_id": 2**63,
+    "low": 2**63,
+    "high": 2**63,
 }
 LEAST = {"version": 3, "members": 1, "ring_size": 1}
-FILTERS = "filter removed filters others".split()  # fields that have filters
+FILTERS = ["filter", "removed", "filters", "others"]  # fields that have filters
 
 
 def values(hint, name):
