@@ -1,4 +1,4 @@
-"""Words of a node that does not mean well: bounded in number and in time, and a defect costs it alone its connection."""
+"""Words of a node that means no good: bounded in number and time; a defect costs it alone its connection."""
 
 import pytest
 
@@ -107,8 +107,8 @@ def test_a_node_that_answers_and_applies_nothing_holds_up_nobody_for_long() -> N
     sentence = (
         "n3 has not applied for 5 s what it was told, though it answers: it is kept out for 5 s; see its log, or "
     )
-    assert evil.refused == f"{sentence}revoke its certificate."
-    assert f"{sentence}revoke its certificate." in world.ask("status")["problems"]
+    assert evil.refused == f"{sentence}or revoke its certificate."
+    assert f"{sentence}or revoke its certificate." in world.ask("status")["problems"]
     assert [note.node for note in world.notes if note.event == "broken"] == ["n3"]
     for node in world.nodes.values():
         if evil.number in node.links:
