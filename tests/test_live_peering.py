@@ -135,6 +135,29 @@ def test_a_message_that_comes_alone_is_passed_on_as_its_bytes_or_heard_as_a_fram
     asyncio.run(main())
 
 
+def test_a_link_is_ended_with_a_reason_and_made_again() -> None:
+    """Whoever hears what cannot be read ends it, at the end that opened it or the other."""
+
+    async def main() -> None:
+        one, other = await two()
+        other.want(one, opens=False)
+        one.want(other, opens=True)
+        for count, (ends, peer) in enumerate(((one, other), (other, one)), 1):
+            await one.until(Linked, count)
+            await other.until(Linked, count)
+            ends.peering.break_off(peer.number, "It cannot be read.")
+            assert await ends.until(Unlinked, count) == Unlinked(peer.number)
+            assert await peer.until(Unlinked, count) == Unlinked(ends.number)
+            assert Heard(ends.number, (w.Refused("It cannot be read."),)) in peer.events
+        await one.until(Linked, 3)
+        one.peering.break_off(7, "Nobody.")
+        one.peering.tell(2, w.RetainedDigest((1,)))
+        one.peering.flush()
+        assert (await other.until(Heard, 2)) == Heard(1, (w.RetainedDigest((1,)),))
+
+    asyncio.run(main())
+
+
 def test_a_link_that_breaks_is_opened_again() -> None:
     async def main() -> None:
         one, other = await two()

@@ -18,7 +18,7 @@ from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
-from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Break, Left, Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
@@ -49,6 +49,7 @@ class NodeDriver(Driver):
         self._effects: dict[type[Effect], Callable[[Effect], None]] = {
             Link: self._link,
             Unlink: self._unlink,
+            Break: self._break,
             Named: self._name,
             Turned: self._turn,
             Left: lambda _: self._left.set(),
@@ -150,6 +151,10 @@ class NodeDriver(Driver):
     def _unlink(self, effect: Effect) -> None:
         assert isinstance(effect, Unlink)
         self.peering.unlink(effect.node)
+
+    def _break(self, effect: Effect) -> None:
+        assert isinstance(effect, Break)
+        self.peering.break_off(effect.peer, effect.reason)
 
     def _name(self, effect: Effect) -> None:
         assert isinstance(effect, Named)

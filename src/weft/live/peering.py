@@ -141,6 +141,13 @@ class Peering:
             self._lose(bond)
             bond.close("it is wanted no more")
 
+    def break_off(self, peer: int, reason: str) -> None:
+        """End a connection whose other end does not speak as agreed; it is made again if it is wanted."""
+        bond = self._bonds.get(peer)
+        if bond is not None:
+            self._lose(bond)
+            bond.refuse(reason)
+
     def tell(self, peer: int, frame: Frame) -> None:
         bond = self._bonds.get(peer)
         if bond is not None:

@@ -26,6 +26,7 @@ class WebSocketClient(StreamClient):
 
     def data_received(self, data: bytes) -> None:
         self._socket.receive_data(data)
+        said = []  # of one read, by any number of frames
         for event in self._socket.events_received():
             if isinstance(event, Request):
                 self._socket.send_response(self._socket.accept(event))
@@ -34,7 +35,9 @@ class WebSocketClient(StreamClient):
             elif event.opcode is Opcode.TEXT:
                 self._socket.fail(UNSUPPORTED_DATA, "MQTT is binary.")
             elif event.opcode in (Opcode.BINARY, Opcode.CONT):
-                super().data_received(bytes(event.data))
+                said.append(event.data)
+        if said:
+            super().data_received(b"".join(said))
         self._flush()
 
     def eof_received(self) -> None:

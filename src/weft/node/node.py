@@ -10,7 +10,6 @@ that has led to is concluded, told to the master and put on links, in this order
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -250,28 +249,53 @@ class Node:
         version = self.atlas.version
         for frame in frames:
             handler = self._of_master.get(type(frame))
-            if handler is not None:
-                with suppress(FrameError):  # of a master that does not speak as agreed
-                    handler(frame, now)
+            if handler is None:
+                continue
+            try:
+                handler(frame, now)
+            except FrameError as error:
+                self._break(MASTER, error, now)
+                return
         if self.atlas.version != version:
             self.parts.outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _hear_peer(self, peer: int, frames: tuple[w.Frame, ...], now: float) -> None:
-        for frame in frames:
-            with suppress(FrameError):  # of a peer that does not speak as agreed
+        arrivals, spoilt = self.parts.arrivals, None
+        try:
+            for frame in frames:
                 if isinstance(frame, w.Carry):
-                    self.parts.arrivals.take(peer, frame.messages, now)
+                    arrivals.take(peer, frame.messages, now)
                 elif isinstance(frame, w.Passing):
-                    self.parts.arrivals.take(peer, (message_of(frame),), now)
+                    arrivals.take(peer, (message_of(frame),), now)
                 elif (handler := self._of_peers.get(type(frame))) is not None:
-                    self.parts.arrivals.hand_over(now)
+                    arrivals.hand_over(now)
                     handler(peer, frame, now)
-        self.parts.arrivals.hand_over(now)
+        except FrameError as error:
+            spoilt = error
+        arrivals.hand_over(now)
+        if spoilt is not None:
+            self._break(peer, spoilt, now)
 
     def _receive_routed(self, peer: int, routed: w.Routed, now: float) -> None:
-        frame = self.parts.unicast.receive(peer, routed)
-        if frame is not None:
-            self.parts.moving.hear(routed.source, routed.source_ring_id, frame, now)
+        try:
+            frame = self.parts.unicast.receive(peer, routed)
+            if frame is not None:
+                self.parts.moving.hear(routed.source, routed.source_ring_id, frame, now)
+        except FrameError:
+            if not routed.hops:
+                raise
+            # else the peer has passed on what another wrote, unread; who waits for an answer asks again
+
+    def _break(self, peer: int, error: FrameError, now: float) -> None:
+        """End the link with a peer that does not speak as agreed.
+
+        Messages are numbered by both ends (protocol/custody.py): were one left out, what comes behind it would count
+        for another. Whatever was on the link is owed again.
+        """
+        who = "the master" if peer == MASTER else f"node {peer}"
+        self.parts.outbox.note("unreadable", detail=f"{who}: {error}")
+        self._unlink(n.Unlinked(peer), now)
+        self.parts.outbox.add(n.Break(peer, str(error)))
 
     # What follows
 

@@ -71,15 +71,29 @@ def _decoded(data: bytes) -> Content:
 
 
 def check(data: bytes) -> None:
-    """Raise where the head of another node's content is none; what follows here reads it without a look."""
+    """Raise where another node's content cannot be read.
+
+    All of it is looked at, also where it is only passed on: what a node has spoilt is to end its own link, and not one
+    between two others, further on.
+    """
     try:
-        name_end = 17 + (data[9] << 8 | data[10])
-        end = name_end + (data[11] << 8 | data[12]) + 4 * (data[0] == _RUN)
+        flags, _, name_length, publisher_length, payload_length = _HEAD.unpack_from(data)
+        name_end = 17 + name_length
+        publisher_end = name_end + publisher_length
         data[17:name_end].decode()
-    except (IndexError, UnicodeDecodeError) as cause:
+        data[name_end:publisher_end].decode()
+        at = publisher_end + payload_length
+        if flags == _RUN:
+            is_known = payload_length >= _COUNT.size
+        else:
+            is_known = flags < _RUN and flags & 3 != 3
+            at += 8 * bool(flags & _EXPIRES)
+            if flags & _PROPERTIES and at <= len(data):
+                _, at = read_properties(data, at, len(data), prop.PUBLISH)
+    except (error, UnicodeDecodeError, PacketError) as cause:
         raise FrameError("A publication of another node cannot be read.") from cause
-    if end > len(data):
-        raise FrameError("A publication of another node ends within its head.")
+    if not is_known or at != len(data):
+        raise FrameError("A publication of another node is of an unknown form, or has another length than it says.")
 
 
 def name_of(data: bytes) -> bytes:
