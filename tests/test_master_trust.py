@@ -104,9 +104,7 @@ def test_a_node_that_answers_and_applies_nothing_holds_up_nobody_for_long() -> N
     world.run(0.2)
     assert here.in_place == here.sequence
     assert evil.connection in world.closed
-    sentence = (
-        "n3 has not applied for 5 s what it was told, though it answers: it is kept out for 5 s; see its log, or "
-    )
+    sentence = "n3 has not applied for 5 s what it was told, though it answers: it is kept out for 5 s; see its log, "
     assert evil.refused == f"{sentence}or revoke its certificate."
     assert f"{sentence}or revoke its certificate." in world.ask("status")["problems"]
     assert [note.node for note in world.notes if note.event == "broken"] == ["n3"]

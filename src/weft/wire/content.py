@@ -87,7 +87,9 @@ def check(data: bytes) -> None:
             is_known = payload_length >= _COUNT.size
         else:
             is_known = flags < _RUN and flags & 3 != 3
-            at += 8 * bool(flags & _EXPIRES)
+            MOMENT.read(data, 1)
+            if flags & _EXPIRES:
+                _, at = MOMENT.read(data, at)
             if flags & _PROPERTIES and at <= len(data):
                 _, at = read_properties(data, at, len(data), prop.PUBLISH)
     except (error, UnicodeDecodeError, PacketError) as cause:
