@@ -104,6 +104,8 @@ class MasterWorld:
         self.delay = delay  # seconds until a link is up and told of
         self._later: list[tuple[float, FakeNode, w.Frame]] = []
         self.deaf: set[str] = set()  # nodes whose Applied is withheld
+        self.stubborn: set[str] = set()  # nodes that stay when they are told to leave
+        self.broken = False  # the master has a defect
 
     # Driving
 
@@ -173,6 +175,7 @@ class MasterWorld:
                 case e.Answer(ticket, reply):
                     self.answers[ticket] = reply
                 case e.Note():
+                    assert effect.event != "defect" or self.broken, effect.detail
                     self.notes.append(effect)
 
     def _tell(self, connection: int, frame: w.Frame) -> None:
@@ -184,7 +187,7 @@ class MasterWorld:
             self._todo.append(e.Heard(connection, w.Applied(frame.version)))
         if isinstance(frame, w.Peers):
             self.link(node)
-        if isinstance(frame, w.Leave):
+        if isinstance(frame, w.Leave) and node.name not in self.stubborn:
             self._todo.append(e.Heard(connection, w.Leaving()))
             self.nodes.pop(node.name)
 
@@ -235,6 +238,11 @@ class MasterWorld:
                 node.name, node.incarnation, node.number, node.address, ("m:1883",), 0, held, (), links, node.sequence
             ),
         )
+
+    def handle_closed(self, node: FakeNode) -> None:
+        """The connection of a node is gone, and the node is not."""
+        del self.connections[node.connection]
+        self.handle(e.Closed(node.connection))
 
     def reconnect(self, node: FakeNode) -> None:
         """The same node on another connection."""

@@ -33,6 +33,7 @@ from weft.wire.frame_field import FrameError
 SILENCE, FAILURE = 0.5, 2.5  # seconds
 SPREAD = 0.618034  # of the silence that processes with consecutive numbers are apart: any few of them are far apart
 HOST = crc32(gethostname().encode()) / 2**32  # of the silence; all containers' processes have the same number
+ROUND_TRIP = 60.0  # seconds, at most: silence ends a connection before
 LATE = 0.1  # seconds behind its time from which this process has stood still
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
 LINGER = 2.0  # seconds that the other end has to take the last words
@@ -103,14 +104,14 @@ class Wire(asyncio.Protocol):
         self._heard_at = self.clock.now()
         try:
             frames = self._reader.feed(data)
+            if len(frames) != 1 or type(frames[0]) in PULSES:
+                frames = [frame for frame in frames if not self._is_pulse(frame)]
         except FrameError as error:
             self.refuse(str(error))
             return
         except Exception as error:
             self.owner.defects.end_connection(error, self.transport)
             return
-        if len(frames) != 1 or type(frames[0]) in PULSES:
-            frames = [frame for frame in frames if not self._is_pulse(frame)]
         if frames:
             self.owner.heard(self, frames)
 
@@ -211,7 +212,10 @@ class Wire(asyncio.Protocol):
             self.give(encode(Pong(frame.token)))
             return True
         if isinstance(frame, Pong):
-            self.owner.timed(self, max(0.0, self.clock.now() * 1e3 - frame.token / 1e3))
+            seconds = self.clock.now() - frame.token / 1e6
+            if not -1e-3 <= seconds <= ROUND_TRIP:
+                raise FrameError("A Pong answers no Ping of this end.")
+            self.owner.timed(self, max(0.0, seconds * 1e3))
             return True
         return False
 

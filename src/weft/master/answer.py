@@ -92,7 +92,7 @@ def _problems(network: Network, membership: Membership) -> list[str]:
     down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *membership.unreachable.values(), *clocks, *parted]
+    return [*down, *membership.broken, *membership.unreachable.values(), *clocks, *parted]
 
 
 def explained(network: Network, topic: str) -> dict[str, Any]:
