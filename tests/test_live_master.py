@@ -11,12 +11,14 @@ from weft.errors import SurroundingsError
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.log import Log
-from weft.live.master import MasterDriver
+from weft.live.master import MasterDriver, serve
 from weft.live.master_settings import MasterSettings
 from weft.master.effect import Keep, Tell
 from weft.master.engine import design_here
+from weft.master.master import Master
 from weft.master.record import Record
 from weft.wire import frame as w
+from weft.wire.frame_codec import encode
 
 
 class FakeStore:
@@ -73,4 +75,27 @@ def test_what_cannot_be_kept_is_not_told_until_it_can(monkeypatch: pytest.Monkey
         await driver.stop()
 
     monkeypatch.setattr("weft.live.master.RETRY", 0.01)
+    asyncio.run(main())
+
+
+def test_a_master_that_cannot_do_its_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would handle no frame of any node for ever, and say that all is well."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("gone")
+
+    async def main() -> None:
+        addresses: list[Address] = []
+        settings = MasterSettings(listen=Address("127.0.0.1", 0), quiet=True)
+        serving = asyncio.ensure_future(serve(settings, design_here, addresses.append))
+        async with asyncio.timeout(20):
+            while not addresses:
+                await asyncio.sleep(0.01)
+            monkeypatch.setattr(Master, "handle", fail)
+            _, writer = await asyncio.open_connection(addresses[0].host, addresses[0].port)
+            writer.write(encode(w.Hello(w.VERSION, "", w.Role.NODE, "a")))
+            with pytest.raises(SurroundingsError, match="defect"):
+                await serving
+            writer.close()
+
     asyncio.run(main())

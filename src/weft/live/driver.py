@@ -28,6 +28,7 @@ from weft.broker.effect import (
     Send,
     Stopping,
 )
+from weft.errors import defect_sentence
 from weft.journal.event import AppendFailed, Broken, Compacted, CompactionFailed, Synced
 from weft.journal.event import Event as JournalEvent
 from weft.live.client import Client
@@ -59,7 +60,8 @@ class Driver:
         self._full = False
         self._checkers = ThreadPoolExecutor(CHECKERS, "password")
         self.broken = asyncio.Event()  # the journal cannot go on
-        self.ends = [self.broken]  # any of them ends the process
+        self.defect = asyncio.Event()  # effects could not be carried out
+        self.ends = [self.broken, self.defect]  # any of them ends the process
 
     def start(self) -> None:
         if self._journal is not None:
@@ -90,10 +92,16 @@ class Driver:
         self.handle(Received(connection, data))
 
     def work(self, effects: list[Effect]) -> None:
+        """Carry out effects, and what they cause. One that fails is a defect: nothing more can be done in order."""
         self._busy = True
-        self._carry_out(effects)
-        while self._events:
-            self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
+        try:
+            self._carry_out(effects)
+            while self._events:
+                self._carry_out(self.broker.handle(self._events.popleft(), self._clock.now()))
+        except Exception as error:
+            self._log.write("defect", detail=defect_sentence("effects", error))
+            self.defect.set()
+            raise
         self._busy = False
         self._arm()
 
@@ -114,15 +122,17 @@ class Driver:
     async def stop(self) -> None:
         """Tell all clients, and wait until they are gone or have had their time.
 
-        Without a journal that goes on nothing more can be promised: the node ends as if it had been killed.
+        Without a journal that goes on, or after a defect, nothing more can be promised: the node ends as if it had been
+        killed.
         """
-        if not self.broken.is_set():
+        is_killed = self.broken.is_set() or self.defect.is_set()
+        if not is_killed:
             self.handle(Stopping())
             await self.part()
         if self._journal is not None:
             await self._journal.close()
             self._release()
-        for _ in range(0 if self.broken.is_set() else 50):
+        for _ in range(0 if is_killed else 50):
             if not self._clients:
                 return
             await asyncio.sleep(0.02)

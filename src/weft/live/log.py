@@ -7,6 +7,8 @@ from typing import TextIO
 
 from weft.live.clock import Clock
 
+DEFECT = "This process has met a defect of Weft and cannot go on: its log has a line `defect`; start it again."
+
 
 class Log:
     def __init__(self, clock: Clock, as_json: bool = False, quiet: bool = False, out: TextIO = sys.stderr) -> None:

@@ -24,12 +24,12 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
-from weft.errors import SurroundingsError, WeftError
+from weft.errors import SurroundingsError, WeftError, defect_sentence
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
-from weft.live.log import Log
+from weft.live.log import DEFECT, Log
 from weft.live.master_certificates import Certificates
 from weft.live.master_http import Requests
 from weft.live.master_settings import MasterSettings
@@ -64,9 +64,20 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet)
     store = None if settings.data is None else SqliteStore(settings.data)
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop, defect, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+
+    def look_at(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """An error over one node's frame is the master's (master.py); after one over its own work it cannot go on."""
+        error = context.get("exception")
+        if isinstance(error, Exception) and "handle" in context:
+            log.write("defect", detail=defect_sentence("the master", error))
+            defect.set()
+            stop.set()
+        loop.default_exception_handler(context)
+
+    loop.set_exception_handler(look_at)
     watch = Watch()
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
@@ -81,6 +92,8 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         renewal.cancel()
         watch.stop()
         server.close()
+        if defect.is_set():
+            raise SurroundingsError(DEFECT)
         await driver.stop()
     finally:
         if store is not None:

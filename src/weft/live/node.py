@@ -20,7 +20,7 @@ from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.driver import Driver
 from weft.live.journal import open_journal
-from weft.live.log import Log
+from weft.live.log import DEFECT, Log
 from weft.live.monitor import Monitor
 from weft.live.network import NodeDriver, name_of, start_member
 from weft.live.settings import Settings
@@ -81,6 +81,8 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     await driver.stop()
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
+    if driver.defect.is_set():
+        raise SurroundingsError(DEFECT)
     if isinstance(driver, NodeDriver) and driver.reason:
         raise WeftError(driver.reason)
 
