@@ -78,6 +78,7 @@ class Wire(asyncio.Protocol):
         self._moment = 0.0  # seconds behind a multiple of SILENCE, when connections of this process are looked at
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
+        self._is_held = False
 
     @property
     def is_open(self) -> bool:
@@ -183,6 +184,20 @@ class Wire(asyncio.Protocol):
         except OSError:  # it has no room, or the other end is gone, as the transport will find too
             return 0
 
+    def hold(self) -> None:
+        """Read nothing until `go_on`: what the other end says meanwhile waits at its own end."""
+        self._is_held = True
+        if self.is_open:
+            assert self.transport is not None
+            self.transport.pause_reading()
+
+    def go_on(self) -> None:
+        if self._is_held:
+            self._is_held, self._heard_at = False, self.clock.now()
+            if self.is_open:
+                assert self.transport is not None
+                self.transport.resume_reading()
+
     def ping(self) -> None:
         self.give(encode(Ping(int(self.clock.now() * 1e6))))
 
@@ -225,7 +240,7 @@ class Wire(asyncio.Protocol):
         wait = SILENCE - (now - self._moment) % SILENCE
         if wait < 0.1 * SILENCE:  # it is that moment, and a timer may be early
             wait += SILENCE
-        wait = min(wait, self.failure - silent)
+        wait = wait if self._is_held else min(wait, self.failure - silent)
         self._look_at = now + wait
         self._timer = asyncio.get_running_loop().call_later(wait, self._look)
 
@@ -236,7 +251,7 @@ class Wire(asyncio.Protocol):
         if late > LATE:  # what has come meanwhile is read first
             self._heard_at = max(self._heard_at, now - self.failure + LATE)
         silent = now - self._heard_at
-        if silent > self.failure - 0.001:
+        if silent > self.failure - 0.001 and not self._is_held:
             self.abort(f"nothing was heard for {self.failure:g} s")
             return
         if silent >= 0.9 * SILENCE:
