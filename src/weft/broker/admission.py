@@ -102,7 +102,7 @@ class Admission:
     def _agree(self, connection: Connection, packet: Connect) -> None:
         """Limits of both sides, for this connection."""
         wishes = packet.properties
-        connection.version = packet.version
+        connection.version, connection.bridge = packet.version, packet.bridge
         connection.allowed = None if self._guard.is_open else set()
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)

@@ -47,8 +47,7 @@ class Subscribing:
         for one in packet.requests:
             refusal = self._refusal(connection, session, one)
             if refusal is None:
-                options = one.qos, one.no_local, one.retain_as_published, one.retain_handling
-                made = Subscription(one.filter, *options, identifier)
+                made = _subscription(connection, one, identifier)
                 granted.append((made, self._add(session, made)))
             codes.append(one.qos if refusal is None else refusal)
         if connection.version is not Version.V5:
@@ -109,3 +108,10 @@ class Subscribing:
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if session.persistent else self._outbox.send
         send(connection, encode(packet, connection.version))
+
+
+def _subscription(connection: Connection, request: Request, identifier: int) -> Subscription:
+    """What is subscribed to. A bridge has no word for no local, and would give its own clients what they said twice."""
+    no_local = request.no_local or (connection.bridge and not is_shared(request.filter))
+    as_published = request.retain_as_published or connection.bridge
+    return Subscription(request.filter, request.qos, no_local, as_published, request.retain_handling, identifier)
