@@ -36,8 +36,9 @@ def _connect(packet: p.Connect, version: p.Version) -> tuple[int, bytes]:
     flags = packet.clean << 1 | (packet.username is not None) << 7 | (packet.password is not None) << 6
     if will is not None:
         flags |= 4 | will.qos << 3 | will.retain << 5
-    parts = [f.string("MQIsdp" if version is p.Version.V31 else "MQTT"), f.u8(version | packet.bridge << 7), f.u8(flags)]
-    parts += [f.u16(packet.keep_alive), _properties(packet.properties, version), f.string(packet.client)]
+    name, level = "MQIsdp" if version is p.Version.V31 else "MQTT", version | packet.bridge << 7
+    parts = [f.string(name), f.u8(level), f.u8(flags), f.u16(packet.keep_alive)]
+    parts += [_properties(packet.properties, version), f.string(packet.client)]
     if will is not None:
         parts += [_properties(will.properties, version), f.string(will.topic), f.binary(will.payload)]
     if packet.username is not None:
