@@ -1,19 +1,31 @@
 """Packets to bytes, in the shortest form that the version has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.property import Properties, write_properties
+from weft.wire.mqtt.property import Properties, Property, write_properties
 from weft.wire.mqtt.reason import Reason
 
+FOR_PEOPLE = (Property.REASON_STRING, Property.USER_PROPERTY)
 _ACKNOWLEDGEMENT_HEADS = {p.Puback: 0x40, p.Pubrec: 0x50, p.Pubrel: 0x62, p.Pubcomp: 0x70}
 
 
 def encode(packet: p.Packet, version: p.Version) -> bytes:
     head, body = _WRITERS[type(packet)](packet, version)
     return f.u8(head) + f.varint(len(body)) + body
+
+
+def encode_within(packet: p.Connack | p.Disconnect, version: p.Version, most: int) -> bytes | None:
+    """The packet in so many bytes: without words for people, if it is too large with them; None if it still is."""
+    data = encode(packet, version)
+    if len(data) <= most:
+        return data
+    terms = {one: value for one, value in packet.properties.items() if one not in FOR_PEOPLE}
+    data = encode(replace(packet, properties=terms), version)
+    return data if len(data) <= most else None
 
 
 def _publish_body(topic: bytes, packet_id: int, properties: bytes, payload: bytes) -> bytes:
