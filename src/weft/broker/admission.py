@@ -1,14 +1,15 @@
 """CONNECT and its answer: who is let in, with which session, under which limits.
 
-Nothing is sent to a client that is larger than it takes [MQTT-3.1.2-24]. Whoever takes CONNACK takes all other packets,
-which are shorter, but for three: SUBACK and UNSUBACK, which are refused (subscribing.py), and PUBLISH, which is left out
-(outbound.py).
+Nothing is sent to a client that is larger than it takes [MQTT-3.1.2-24]. Whoever takes CONNACK takes all other
+packets, which are shorter, but for three: SUBACK and UNSUBACK, which are refused (subscribing.py), and PUBLISH, which
+is left out (outbound.py).
 """
 
 from hashlib import sha256
 
 from weft.access.guard import Guard
 from weft.access.name import parted, session_name
+from weft.broker import capability
 from weft.broker.alias import OutboundAliases
 from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
@@ -57,8 +58,10 @@ class Admission:
         nameless = not packet.client and packet.version is not Version.V5
         if nameless and (not packet.clean or packet.version is Version.V31):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client without a name asks for a session to keep.")
-        if packet.will is not None and packet.will.topic.count("/") >= self._parameters.topic_levels:
-            raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
+        if packet.will is not None:
+            capability.require(self._parameters, packet.will)
+            if packet.will.topic.count("/") >= self._parameters.topic_levels:
+                raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
         if packet.version is Version.V5:
             connack = Connack(False, Reason.SUCCESS, self._terms(packet, NAME.format("0" * DIGITS)))
             if encode_within(connack, packet.version, connection.largest) is None:
@@ -139,6 +142,7 @@ class Admission:
             Property.RECEIVE_MAXIMUM: parameters.receive_maximum,
             Property.MAXIMUM_PACKET_SIZE: parameters.packet_bytes,
             Property.TOPIC_ALIAS_MAXIMUM: parameters.topic_aliases,
+            **capability.told(parameters),
         }
         if not parted(packet.client)[1]:
             terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = client

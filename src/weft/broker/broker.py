@@ -118,7 +118,11 @@ class Broker:
         )
         self.lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters)
         self._window_lane = window_lane.WindowLane(
-            self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
+            self._outbox,
+            self._outbound,
+            self._subscriptions.routes,
+            self.figures,
+            parameters.lane_bytes if parameters.maximum_qos else 0,
         )
         self._entrance = Entrance(
             self._outbox,

@@ -11,6 +11,7 @@ the client forget what only the journal then knows.
 from dataclasses import dataclass
 
 from weft.access.guard import Guard
+from weft.broker import capability
 from weft.broker.alias import InboundAliases
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
@@ -115,6 +116,7 @@ class Inbound:
     def _check(self, topic: str, packet: Publish) -> None:
         if Property.SUBSCRIPTION_IDENTIFIER in packet.properties:
             raise protocol_error("A client's PUBLISH has a subscription identifier.")
+        capability.require(self._parameters, packet)
         if topic.count("/") >= self._parameters.topic_levels:
             most = self._parameters.topic_levels
             raise PacketError(Reason.TOPIC_NAME_INVALID, f"A topic has more than {most} levels.")

@@ -48,10 +48,11 @@ class Subscribing:
         codes: list[int] = []
         for one in packet.requests:
             refusal = self._refusal(connection, session, one)
+            qos = min(one.qos, self._parameters.maximum_qos)
             if refusal is None:
-                made = _subscription(connection, one, identifier)
+                made = _subscription(connection, one, qos, identifier)
                 granted.append((made, self._add(session, made)))
-            codes.append(one.qos if refusal is None else refusal)
+            codes.append(qos if refusal is None else refusal)
         if connection.version is not Version.V5:
             codes = [min(code, SUBACK_FAILURE) for code in codes]
         self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
@@ -120,8 +121,8 @@ def _require_room(connection: Connection, codes: int) -> None:
         raise PacketError(Reason.PACKET_TOO_LARGE, "The answer would be larger than the client takes.")
 
 
-def _subscription(connection: Connection, request: Request, identifier: int) -> Subscription:
+def _subscription(connection: Connection, request: Request, qos: int, identifier: int) -> Subscription:
     """What is subscribed to. A bridge has no word for no local, and would give its own clients what they said twice."""
     no_local = request.no_local or (connection.bridge and not is_shared(request.filter))
     as_published = request.retain_as_published or connection.bridge
-    return Subscription(request.filter, request.qos, no_local, as_published, request.retain_handling, identifier)
+    return Subscription(request.filter, qos, no_local, as_published, request.retain_handling, identifier)
