@@ -70,7 +70,7 @@ class Broker:
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, lead)
         self.replica = Replica() if parameters.linked else None
         self._retained = RetainedMessages(
-            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self.replica
+            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self._guard, self.replica
         )
         self._outbound = Outbound(self._outbox, self.figures, parameters)
         self._number = 0
