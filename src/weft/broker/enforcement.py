@@ -3,8 +3,8 @@
 A subscription that may not be any more ends, and what waits in a session and may not be read goes, by whatever filter
 it came. It does not matter whether the client is there; one that is is dismissed, for DISCONNECT is the standard's only
 way to tell it. First all subscriptions end, and then what waits is looked at: another member of a group gets what one
-may not have any more, and must not be one that is about to lose it too. Wills are looked at when they are due (will.py),
-retained messages when they are given (retained.py).
+may not have any more, and must not be one that is about to lose it too. Wills are looked at when they are due
+(will.py), retained messages when they are given (retained.py).
 """
 
 from collections.abc import Iterable
