@@ -72,7 +72,7 @@ class Broker:
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, lead)
         self.replica = Replica() if parameters.linked else None
         self._retained = RetainedMessages(
-            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self.replica
+            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self._guard, self.replica
         )
         self._outbound = Outbound(self._outbox, self.figures, parameters)
         self._number = 0
@@ -128,7 +128,11 @@ class Broker:
         )
         self.lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters)
         self._window_lane = window_lane.WindowLane(
-            self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
+            self._outbox,
+            self._outbound,
+            self._subscriptions.routes,
+            self.figures,
+            parameters.lane_bytes if parameters.maximum_qos else 0,
         )
         self._entrance = Entrance(
             self._outbox,

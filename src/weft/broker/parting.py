@@ -13,7 +13,7 @@ from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, UnreadableError
-from weft.wire.mqtt.writer import encode
+from weft.wire.mqtt.writer import encode_within
 
 CONNECT5 = b"\0\x04MQTT\x05"
 
@@ -99,10 +99,9 @@ class Parting:
         if connection.version is not p.Version.V5:
             return
         properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
-        data = encode(p.Disconnect(reason, properties), p.Version.V5)
-        if len(data) > connection.largest:
-            data = encode(p.Disconnect(reason), p.Version.V5)
-        self._outbox.send(connection, data)
+        data = encode_within(p.Disconnect(reason, properties), p.Version.V5, connection.largest)
+        if data is not None:
+            self._outbox.send(connection, data)
 
     def _leave_session(self, connection: Connection, now: float, will: bool) -> None:
         """The client's session goes on without the connection."""

@@ -1,8 +1,12 @@
-"""Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away."""
+"""Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away.
+
+Whether a publisher may still write is asked when its message is given, for it may lose the right in the meantime
+(CVE-2018-12546 of Mosquitto). The message is kept: rights come back, and other nodes have theirs.
+"""
 
 from dataclasses import replace
 
-from weft.access.guard import SYS
+from weft.access.guard import SYS, Guard
 from weft.broker.deadline import Deadlines
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -14,12 +18,19 @@ from weft.model.name_index import NameIndex
 
 class RetainedMessages:
     def __init__(
-        self, outbox: Outbox, deadlines: Deadlines, figures: Figures, most: int, replica: Replica | None = None
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        figures: Figures,
+        most: int,
+        guard: Guard,
+        replica: Replica | None = None,
     ) -> None:
         self._outbox = outbox
         self._expiries = deadlines.timer(self._expire)  # by name
         self._figures = figures
         self._most = most
+        self._guard = guard
         self.replica = replica  # in a network
         self.by_name: NameIndex[Publication] = NameIndex()
 
@@ -70,8 +81,14 @@ class RetainedMessages:
 
     def find(self, pattern: str, now: float) -> list[Publication]:
         """What a filter matches, in the order of names, so that the same state gives the same."""
-        found = [one for _, one in sorted(self.by_name.find(pattern))]
-        return [one for one in found if one.expires is None or one.expires > now]
+        return [one for _, one in sorted(self.by_name.find(pattern)) if self.may_be_given(one, now)]
+
+    def may_be_given(self, publication: Publication, now: float) -> bool:
+        """Whether it is still valid, and its publisher may still write it. $SYS is nobody's."""
+        if publication.expires is not None and publication.expires <= now:
+            return False
+        name = publication.topic.decode()
+        return name.startswith(SYS) or self._guard.may_write(publication.publisher, name)
 
     def _expire(self, name: str, now: float) -> None:
         """Take it away, with its stamp: what it took the place of must not come back from a node that was apart."""
