@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import get_args
@@ -20,7 +19,8 @@ from pyspark.sql import SparkSession
 
 import short_lived
 import weft
-from weft import cli, ending
+from command_line import Run
+from weft import cli
 from weft.cli import options
 from weft.cli.generate import generate
 from weft.cli.output import print_result
@@ -32,38 +32,11 @@ from weft.workloads.catalog import MAKERS
 
 HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
 
-Run = Callable[..., "Done"]
-
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, object]:
-        (line,) = self.out.splitlines()
-        return dict(json.loads(line))
-
 
 @pytest.fixture
-def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(spark: SparkSession, run_weft: Run) -> Run:
     """`weft` in this process, in an empty folder, with the tests' Spark session instead of one of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ending, "watch", lambda: None)
-
-    def call(*arguments: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["weft", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return Done(code, *capfd.readouterr())
-
-    return call
+    return run_weft
 
 
 def test_generate_writes_the_instance_it_tells_of(run: Run) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.ingest import warn_of_unmatched
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.cli.plan import say_need
 from weft.ending import CONTINUES, remark
@@ -43,6 +44,7 @@ def run(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
+    topics: o.Topics = None,
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
     json: o.Json = False,
@@ -55,7 +57,7 @@ def run(
 
     given: Path | Source = Path(source[0])
     if not o.is_instance(source):
-        given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
+        given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
     by_topic = None if rates is None else str(rates)
     proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
@@ -83,7 +85,8 @@ def run_pipeline(
 
     settings = o.spark_settings("spark", master, conf)
     inputs = list(given.paths) if isinstance(given, Source) else o.given(given if isinstance(given, Path) else None)
-    inputs = [*inputs, *o.given(proof.latency, proof.rates)]
+    topics = given.topics if isinstance(given, Source) else None
+    inputs = [*inputs, *o.given(proof.latency, proof.rates, topics)]
     with claimed(out, inputs=inputs, resumes=True), spark_when_needed(*settings) as session:
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
@@ -96,6 +99,8 @@ def run_pipeline(
             outcomes.append(outcome)
             if not json:
                 _print_outcome(outcome)
+            if outcome.stage == "ingest":
+                warn_of_unmatched(outcome.result)
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:

@@ -239,7 +239,12 @@ def _ingest_stage(session: Session, source: Source, progress: Progress) -> Stage
     def work(out: Path) -> dict[str, Any]:
         return asdict(ingest(session(), source, out, force=True, progress=progress))
 
-    return Stage("ingest", "instance", {**asdict(source), "files": _files(*source.paths)}, work)
+    return Stage(
+        "ingest",
+        "instance",
+        {**asdict(source), "files": _files(*source.paths, *([source.topics] if source.topics else []))},
+        work,
+    )
 
 
 def _generate_stage(session: Session, given: Generated, progress: Progress) -> Stage:
