@@ -22,6 +22,8 @@ EXAMPLE = "weft run twitter_combined.txt.gz --as follows --nodes 10000 --out twi
 
 OutRun = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]
 
+RunForce = Annotated[bool, typer.Option("--force", help="Replace a finished run of other options or data.")]
+
 
 def run(
     source: Annotated[
@@ -47,6 +49,7 @@ def run(
     topics: o.Topics = None,
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
+    force: RunForce = False,
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on Spark. A finished stage is not run again, so a killed run continues."""
@@ -64,7 +67,7 @@ def run(
     proof.check()
     if isinstance(given, Source):
         check(given)
-    run_pipeline(given, sampling, proof, out, master, conf, json)
+    run_pipeline(given, sampling, proof, out, master, conf, json, force)
 
 
 def run_pipeline(
@@ -75,6 +78,7 @@ def run_pipeline(
     master: str | None,
     conf: list[str],
     json: bool,
+    force: bool = False,
 ) -> None:
     from weft.model.output import claimed
     from weft.pipeline.run import instance_stages, proof_stages
@@ -95,7 +99,7 @@ def run_pipeline(
         stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
         remark(CONTINUES)
         outcomes = []
-        for outcome in run_stages(out, stages):
+        for outcome in run_stages(out, stages, force):
             outcomes.append(outcome)
             if not json:
                 _print_outcome(outcome)

@@ -63,6 +63,11 @@ class Instance(Table):
         """Whether it is told who publishes what, as `weft traffic` does; of social users it is but assumed."""
         return self.given_publishers is not None and not (self.is_social and self.given_publishers.are_own_topics)
 
+    @property
+    def known_publishers(self) -> Publishers | None:
+        """Publishers that somebody told of; None where they are but assumed."""
+        return self.given_publishers if self.has_traffic else None
+
     @cached_property
     def publishers(self) -> Publishers | None:
         """Publishers that are given; else, in a social instance, all users on their own topics; else none are known."""
