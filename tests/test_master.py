@@ -732,8 +732,9 @@ def test_two_nodes_with_the_same_name():
         (
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
             (
-                f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or "
-                "give it its own master."
+                f"x belongs to the cluster other and this master to {CLUSTER}: give it the address of its own "
+                "master. If this is to be that, in the place of one that is lost, start it on an empty folder with "
+                "`cluster` other; what x keeps stays where it is."
             ),
         ),
         (

@@ -25,7 +25,7 @@ def listed(options: Iterable[str]) -> str:
 class SurroundingsError(WeftError):
     """No mistake of the user's: the disk is full, Spark gave up, a file may not be written."""
 
-    exit_code = 1
+    exit_code = 3
 
 
 class DeliveryError(Exception):

@@ -33,6 +33,7 @@ from weft.cli import (
     redesign,
     report,
     run,
+    salvage,
     sample,
     snapshot,
     status,
@@ -45,7 +46,7 @@ from weft.cli import (
     weave,
 )
 from weft.cli.output import sentence_of
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
 
 app = typer.Typer(
@@ -86,6 +87,7 @@ for module in (
     snapshot,
     apply,
     leave,
+    salvage,
     bench,
     chaos,
     warm,
@@ -124,13 +126,13 @@ def main() -> None:
     except OSError as error:
         if is_shortage(error):
             typer.echo(f"weft: {SHORTAGE}", err=True)
-            sys.exit(1)
+            sys.exit(SurroundingsError.exit_code)
         typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
-        sys.exit(1)
+        sys.exit(SurroundingsError.exit_code)
     except (MemoryError, ImportError, RuntimeError, SystemError) as error:
         if not is_shortage(error):
             raise
         typer.echo(f"weft: {SHORTAGE}", err=True)
-        sys.exit(1)
+        sys.exit(SurroundingsError.exit_code)
     finally:
         ending.stand_still_if_stopping()

@@ -32,6 +32,7 @@ from weft.journal.event import AppendFailed, Broken, Compacted, CompactionFailed
 from weft.journal.event import Event as JournalEvent
 from weft.live.client import Client
 from weft.live.clock import Clock
+from weft.live.disk import cut
 from weft.live.journal import Journal
 from weft.live.log import Log
 
@@ -64,6 +65,9 @@ class Driver:
     def start(self) -> None:
         if self._journal is not None:
             self._journal.start(self._hear_journal, self.broker.records)
+            tail = self._journal.found.tail
+            if tail is not None and tail.torn:
+                self._log.write("journal_cut", detail=cut(tail.torn))
         self._arm()
 
     def add(self, client: Client) -> int:

@@ -27,6 +27,7 @@ from weft.access.limit import is_loopback
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
+from weft.live.disk import cut
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.log import Log
@@ -64,6 +65,8 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet)
     store = None if settings.data is None else SqliteStore(settings.data)
+    if store is not None and store.unread:
+        log.write("store_cut", detail=cut(store.unread))
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)

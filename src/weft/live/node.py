@@ -82,7 +82,7 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
     if isinstance(driver, NodeDriver) and driver.reason:
-        raise WeftError(driver.reason)
+        raise WeftError(driver.reason, "cluster")  # of the master, where it speaks of that
 
 
 def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:

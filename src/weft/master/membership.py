@@ -84,8 +84,9 @@ class Membership:
             )
         elif hello.cluster not in ("", cluster):
             reason = (
-                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: start it with another "
-                "data folder, or give it its own master."
+                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: give it the address of "
+                f"its own master. If this is to be that, in the place of one that is lost, start it on an empty folder "
+                f"with `cluster` {hello.cluster}; what {name} keeps stays where it is."
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."
