@@ -36,6 +36,7 @@ GAUGES = {
     "shared_subscriptions": "Shared subscriptions.",
     "retained": "Retained messages.",
     "waiting": "Publications that wait in queues of sessions.",
+    "disk_full": "1 while the journal's disk is full.",
     "started": "Start, in seconds since 1970.",
 }
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
@@ -59,6 +60,7 @@ def _node(network: Network, member: Member) -> dict[str, Any]:
         "name": member.name,
         "number": number,
         "state": str(member.state),
+        "down_since": _time(member.down_since),
         "address": member.address,
         "mqtt": list(member.mqtt),
         "links": len(up),
@@ -89,10 +91,23 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _problems(network: Network, membership: Membership) -> list[str]:
     """What an operator should look at, a sentence each."""
-    down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
+    down = [f"{member.name} is down{_since(member)}." for member in network.roster if member.state is State.DOWN]
+    full = [
+        f"The disk of {member.name} is full: it refuses publications of QoS 1 and 2 until there is room."
+        for member in network.roster
+        if network.traffic.counters.get(member.number, {}).get("disk_full")
+    ]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *membership.unreachable.values(), *clocks, *parted]
+    return [*down, *full, *membership.unreachable.values(), *clocks, *parted]
+
+
+def _since(member: Member) -> str:
+    return "" if member.down_since is None else f" since {_time(member.down_since)}"
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def explained(network: Network, topic: str) -> dict[str, Any]:
