@@ -18,9 +18,9 @@ from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
 from weft.errors import WeftError
 from weft.journal.salvage import salvaged
-from weft.live.disk import Disk, Shown
+from weft.live.disk import STORE, Disk, Shown
 from weft.live.salvage import salvage
-from weft.live.store import FILE, SqliteStore
+from weft.live.store import SqliteStore
 from weft.master.record import Record
 
 
@@ -151,7 +151,7 @@ def test_a_damaged_master_says_so_in_a_sentence_that_keeps_the_network(tmp_path:
     store = SqliteStore(tmp_path / "data")
     store.keep([Record("cluster", "", {"name": "harbour"}), *(Record("node", f"{one}", "x" * 90) for one in range(99))])
     store.close()
-    path = tmp_path / "data" / FILE
+    path = tmp_path / "data" / STORE
     content = path.read_bytes()
     flip(path, content.rindex(b"xxxxx"))
     code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")).wait()

@@ -11,6 +11,7 @@ from weft.errors import SurroundingsError, WeftError
 
 CHUNK = 1 << 20  # bytes read at once
 LOCK = "lock"
+STORE = "master.sqlite"
 
 
 class File:

@@ -10,7 +10,7 @@ from weft.errors import SurroundingsError, WeftError
 from weft.journal.name import is_journal
 from weft.journal.salvage import Loss, salvaged, write_salvaged
 from weft.live import identity, store
-from weft.live.disk import LOCK, Disk, Shown, unused
+from weft.live.disk import LOCK, STORE, Disk, Shown, unused
 from weft.model.storage import new_folder
 from weft.node import record
 from weft.node.recovery import Recovery
@@ -27,7 +27,7 @@ def salvage(folder: Path, out: Path) -> dict[str, Any]:
     if out.resolve().is_relative_to(folder.resolve()):
         raise WeftError(f"`out` {out} is in {folder}, which is only read: give another folder.", "out")
     with unused(folder) as shown:
-        is_master = (folder / store.FILE).exists()
+        is_master = (folder / STORE).exists()
         if not is_master and not any(map(is_journal, shown.names())):
             raise WeftError(f"{folder} has neither a journal nor a master's store: give that of a node or a master.")
         with new_folder(out) as made:
@@ -36,9 +36,9 @@ def salvage(folder: Path, out: Path) -> dict[str, Any]:
 
 
 def _of_master(_: Shown, folder: Path, out: Path) -> dict[str, Any]:
-    found = store.read_damaged(folder / store.FILE)
-    store.write_store(out / store.FILE, found.records)
-    lost = [] if found.lost == 0 else [f"{folder / store.FILE}: {_number(found.lost)} cannot be read"]
+    found = store.read_damaged(folder / STORE)
+    store.write_store(out / STORE, found.records)
+    lost = [] if found.lost == 0 else [f"{folder / STORE}: {_number(found.lost)} cannot be read"]
     kinds = [one.kind for one in found.records]
     counts = {name: kinds.count(kind) for kind, name in (("node", "nodes"), ("filter", "filters"))}
     return {
@@ -47,7 +47,7 @@ def _of_master(_: Shown, folder: Path, out: Path) -> dict[str, Any]:
         "records": len(found.records),
         **counts,
         "sessions": kinds.count("session"),
-        "lost": lost + _copied(folder, out, {store.FILE, f"{store.FILE}-wal", f"{store.FILE}-shm"}),
+        "lost": lost + _copied(folder, out, {STORE, f"{STORE}-wal", f"{STORE}-shm"}),
     }
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from zlib import crc32
 
 from weft.errors import SurroundingsError, WeftError
-from weft.live.disk import Disk
+from weft.journal.name import is_journal
+from weft.live.disk import STORE, Disk
 from weft.master.record import Record
 from weft.wire.sqlite import Value, pages_of, read_log, rows
 
-FILE = "master.sqlite"
 FORMAT = 2  # 1 had no checksums
 SEAL = ("store", "seal")  # kind and key
 TABLE = (
@@ -60,8 +60,10 @@ class SqliteStore:
     """Takes the folder, which it makes if need be, until `close`."""
 
     def __init__(self, folder: Path) -> None:
+        if folder.is_dir() and any(is_journal(path.name) for path in folder.iterdir()):
+            raise WeftError(f"{folder} is the folder of a node: give this master another `data` folder.", "data")
         self._disk = Disk(folder)  # which locks it
-        path = self._path = folder / FILE
+        path = self._path = folder / STORE
         self._seal = Seal()
         try:
             self.unread = _unread(path)  # bytes at the end of SQLite's log that say nothing

@@ -9,7 +9,7 @@ its place when all others have applied that it was gone (applying.py).
 import math
 from dataclasses import dataclass
 
-from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
+from weft.access.name import NODE_CHARACTERS, node_problem
 from weft.errors import WeftError
 from weft.master.applying import Applying
 from weft.master.keeping import Memory
@@ -129,8 +129,8 @@ class Membership:
     def _problem_with(self, join: w.Join, known: Member | None, proved: str | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
-        if not is_node(join.name):
-            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {NODE_NAMES}."
+        if node_problem(join.name):
+            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {node_problem(join.name)}"
         if proved not in (None, join.name):
             return f"{proved} has said that it is {join.name}: a node can speak for itself only."
         if not _is_address(join.address):

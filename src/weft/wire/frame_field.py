@@ -10,13 +10,13 @@ from operator import attrgetter
 from struct import Struct
 from typing import Any
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 
 
 class FrameError(WeftError):
     """The other end does not speak as agreed."""
 
-    exit_code = 1
+    exit_code = Exit.SURROUNDINGS
 
 
 @dataclass(frozen=True, slots=True)
