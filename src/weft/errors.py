@@ -21,7 +21,7 @@ class Exit(IntEnum):
 class WeftError(Exception):
     """A mistake in the input or the options: what is wrong, where, and what to do."""
 
-    exit_code = Exit.INPUT
+    exit_code: int = Exit.INPUT
 
     def __init__(self, sentence: str, *options: str) -> None:
         super().__init__(sentence)
@@ -37,6 +37,14 @@ class SurroundingsError(WeftError):
     """No mistake of the user's: the disk is full, Spark gave up, a file may not be written."""
 
     exit_code = Exit.SURROUNDINGS
+
+
+class StoppedError(WeftError):
+    """A signal has ended a command that had nothing to tell yet."""
+
+    def __init__(self, sentence: str, number: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = 128 + number
 
 
 class DeliveryError(Exception):

@@ -158,6 +158,6 @@ def _code_of(end: SystemExit) -> int:
     return end.code if isinstance(end.code, int) else Exit.DONE
 
 
-def _said(sentence: str, code: Exit) -> Exit:
+def _said(sentence: str, code: int) -> int:
     typer.echo(f"weft: {sentence}", err=True)
     return code
