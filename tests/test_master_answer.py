@@ -51,6 +51,7 @@ def test_status_of_a_network_where_all_is_well() -> None:
         )
     ]
     assert status == {
+        "certificate_days": None,
         "cluster": "test",
         "links": 3,
         "links_up": 3,

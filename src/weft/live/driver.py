@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.access.guard import Access
@@ -58,6 +59,7 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._full = False
+        self.certificates: set[Path] = set()  # files of those that this process shows
         self._checkers = ThreadPoolExecutor(CHECKERS, "password")
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process

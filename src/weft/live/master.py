@@ -170,7 +170,13 @@ class MasterDriver:
 
     def context(self, watch: Watch) -> ssl.SSLContext | None:
         """TLS of the port, where there is an authority."""
-        return None if self.certificates is None else self.certificates.context(watch, self._send_revoked_away)
+        return (
+            None
+            if self.certificates is None
+            else self.certificates.context(
+                watch, self._send_revoked_away, lambda ends: self._handle(e.CertificatesRead(ends))
+            )
+        )
 
     async def stop(self) -> None:
         for design in self._designs:

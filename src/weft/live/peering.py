@@ -7,6 +7,7 @@ the end that opened it from when it is known how far the other is.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from weft.live.address import Address, listening, read_address
 from weft.live.clock import Clock
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
-from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
@@ -117,6 +118,7 @@ class Peering:
         return replace(address, port=self._server.sockets[0].getsockname()[1])
 
     def dial_master(self, address: Address) -> None:
+        self._is_own_fault()
         self._dial(MASTER, address)
 
     def link(self, peer: Peer) -> None:
@@ -220,7 +222,7 @@ class Peering:
             return
         if self._waiting.get(number) is bond:
             del self._waiting[number]
-        if number == MASTER and bond.hello is None and not bond.is_refused:
+        if number == MASTER and bond.hello is None and not bond.is_refused and not self._is_own_fault():
             certificates = "with a certificate" if self._calls is not None else "without a certificate"
             there = self._dialers[MASTER].address
             self.say_once("unreachable", f"what is at {there} is no master, or takes no node {certificates} ({reason})")
@@ -228,6 +230,19 @@ class Peering:
         dialer = self._dialers.get(number)
         if bond.opens and dialer is not None:
             dialer.lost()
+
+    def _is_own_fault(self) -> bool:
+        """Whether this node's certificate is not valid now, which is logged."""
+        if self._credentials is None:
+            return False
+        from weft.access.authority import span_problem
+
+        file, problem = self._credentials.certificate, ""
+        with suppress(OSError):  # which is told where the file is read again
+            problem = span_problem(file.read_bytes(), self._clock.now())
+        if problem:
+            self.say_once("certificate_not_valid", f"{file}: {problem}")
+        return bool(problem)
 
     def congested(self, wire: Wire) -> None:
         bond = _bond(wire)
@@ -371,7 +386,7 @@ class Peering:
 
         def failed(error: OSError) -> None:
             who = "the master" if number == MASTER else self._wanted[number].name if number in self._wanted else number
-            reason = error.strerror or str(error) or "no answer"
+            reason = cause_of(error) or "no answer"
             self.say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
 
         self._dialers[number] = Dialer(address, make, failed, self._calls)

@@ -36,6 +36,7 @@ class Membership:
         self.connection_of: dict[int, int] = {}  # node -> connection
         self.clocks: dict[int, float] = {}  # node -> seconds that its clock is ahead, where it is too much
         self.unreachable: dict[Link, str] = {}  # links that did not come up, in words
+        self.certificates: dict[str, float] = {}  # when they expire, by whose they are; none where there are none
         self.pending: list[int] = []  # nodes that wait for the next change of the plan
         self.redesign: Redesign | None = None
         self._network = network
