@@ -4,7 +4,6 @@ import pytest
 
 from weft.access.badge import Badge, Role, ask_refusal, badge_of, stranger
 from weft.broker.effect import Note
-from weft.broker.effect import Note
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.master import effect as e
 from weft.master.master import Master

@@ -741,8 +741,9 @@ def test_two_nodes_with_the_same_name():
         (
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
             (
-                f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or "
-                "give it its own master."
+                f"x belongs to the cluster other and this master to {CLUSTER}: give it the address of its own "
+                "master. If this is to be that, in the place of one that is lost, start it on an empty folder with "
+                "`cluster` other; what x keeps stays where it is."
             ),
         ),
         (
@@ -1021,7 +1022,7 @@ def test_status_names_what_is_wrong():
     world.fail(world.nodes["n2"])
     world.run(3.0)
     status = world.ask("status")
-    assert status["problems"] == ["n2 is down."]
+    assert status["problems"] == ["n2 is down since 1970-01-01 00:16:50 UTC."]
     assert [node["filters_owed"] for node in status["nodes"] if node["name"] == "n2"] == [1]
 
 

@@ -362,9 +362,11 @@ class Broker:
 
     def _fill_up(self, event: e.JournalFilled, now: float) -> None:
         self._inbound.journal.full = True
+        self.figures.disk_full = 1
 
     def _have_room(self, event: e.JournalFreed, now: float) -> None:
         self._inbound.journal.full = False
+        self.figures.disk_full = 0
 
     def _admit(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)

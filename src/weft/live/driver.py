@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.access.guard import Access
@@ -35,6 +36,7 @@ from weft.journal.event import Event as JournalEvent
 from weft.live.client import Client
 from weft.live.clock import Clock
 from weft.live.defect import Defects, fatal, place_of
+from weft.live.disk import cut
 from weft.live.journal import Journal
 from weft.live.log import Log
 from weft.live.process_metrics import process_metrics
@@ -66,12 +68,16 @@ class Driver:
         self._full = False
         self.is_ending = False
         self._checkers = ThreadPoolExecutor(AT_ONCE, "password")
+        self.certificates: set[Path] = set()  # files of those that this process shows
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process
 
     def start(self) -> None:
         if self._journal is not None:
             self._journal.start(self._hear_journal, self.broker.records)
+            tail = self._journal.found.tail
+            if tail is not None and tail.torn:
+                self._log.write("journal_cut", detail=cut(tail.torn))
         self._arm()
 
     def add(self, client: Client) -> int:

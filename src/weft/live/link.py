@@ -26,6 +26,7 @@ from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
+from weft.live.tls import cause_of
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -126,7 +127,7 @@ class Wire(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.transport = None
-        self.owner.closed(self, self._reason or (str(exc) if exc is not None else "the other end closed it"))
+        self.owner.closed(self, self._reason or ("the other end closed it" if exc is None else cause_of(exc)))
 
     # What the owner asks
 

@@ -41,6 +41,8 @@ class NodeDriver(Driver):
     ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
+        if credentials is not None:
+            self.certificates.add(credentials.certificate)
         self.peering = Peering(node, clock, log, self.defects, self.handle, self.pass_on, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said

@@ -8,6 +8,7 @@ it is known how far the other is, which it asks with its Hello.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +21,7 @@ from weft.live.clock import Clock
 from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
 from weft.live.log import Log
-from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
@@ -132,6 +133,7 @@ class Peering:
         return replace(address, port=self._server.sockets[0].getsockname()[1])
 
     def dial_master(self, address: Address) -> None:
+        self._is_own_fault()
         self._dial(MASTER, address)
 
     def link(self, peer: Peer) -> None:
@@ -256,7 +258,7 @@ class Peering:
         if number is None:
             return
         self._waiting = {name: one for name, one in self._waiting.items() if one is not bond}
-        if number == MASTER and bond.hello is None and not bond.is_refused:
+        if number == MASTER and bond.hello is None and not bond.is_refused and not self._is_own_fault():
             certificates = "with a certificate" if self._calls is not None else "without a certificate"
             there = self._dialers[MASTER].address
             self.say_once("unreachable", f"what is at {there} is no master, or takes no node {certificates} ({reason})")
@@ -264,6 +266,19 @@ class Peering:
         dialer = self._dialers.get(number)
         if bond.opens and dialer is not None:
             dialer.lost()
+
+    def _is_own_fault(self) -> bool:
+        """Whether this node's certificate is not valid now, which is logged."""
+        if self._credentials is None:
+            return False
+        from weft.access.authority import span_problem
+
+        file, problem = self._credentials.certificate, ""
+        with suppress(OSError):  # which is told where the file is read again
+            problem = span_problem(file.read_bytes(), self._clock.now())
+        if problem:
+            self.say_once("certificate_not_valid", f"{file}: {problem}")
+        return bool(problem)
 
     def congested(self, wire: Wire) -> None:
         bond = _bond(wire)
@@ -412,7 +427,7 @@ class Peering:
 
         def failed(error: OSError) -> None:
             who = "the master" if number == MASTER else self._wanted[number].name if number in self._wanted else number
-            reason = error.strerror or str(error) or "no answer"
+            reason = cause_of(error) or "no answer"
             self.say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
 
         self._dialers[number] = Dialer(address, make, failed, self._calls)

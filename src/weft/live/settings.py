@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
-from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
+from weft.access.name import NODE_CHARACTERS, node_problem
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
@@ -197,8 +197,9 @@ def require_level(value: str) -> None:
 
 def require_node_name(option: str, name: str) -> None:
     """Refuse what cannot be the name of a node, or of a cluster, by the same rule."""
-    if name and not is_node(name):
-        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {NODE_NAMES}.", option)
+    problem = node_problem(name) if name else ""
+    if problem:
+        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {problem}", option)
 
 
 def _checked(settings: Settings) -> Settings:

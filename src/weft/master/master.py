@@ -101,7 +101,7 @@ class Master:
         return self.finish()
 
     def status(self) -> dict[str, Any]:
-        return status(self.network, self.membership, self.designing)
+        return status(self.network, self.membership, self.designing, self._turn.now)
 
     def check_invariants(self) -> None:
         self.network.plan.check_invariants()
@@ -144,6 +144,9 @@ class Master:
     def _read_clock(self, event: e.ClockRead) -> None:
         self.membership.read_clock(event.connection, event.time)
 
+    def _read_certificates(self, event: e.CertificatesRead) -> None:
+        self.membership.certificates = event.ends
+
     def _ask(self, event: e.Asked) -> None:
         self._operating.ask(event.ticket, event.request, event.options)
 
@@ -158,6 +161,7 @@ class Master:
         e.Proved: _prove,
         e.Closed: _close,
         e.ClockRead: _read_clock,
+        e.CertificatesRead: _read_certificates,
         e.Asked: _ask,
         e.Designed: _take_design,
         e.DesignFailed: _fail_design,

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
+from weft.access.name import NODE_CHARACTERS, node_problem
 from weft.errors import WeftError
 from weft.master.applying import PATIENCE, Applying
 from weft.master.belief import require_count
@@ -54,6 +54,7 @@ class Membership:
         self.connection_of: dict[int, int] = {}  # node -> connection
         self.clocks: dict[int, float] = {}  # node -> seconds that its clock is ahead, where it is too much
         self.unreachable: dict[Link, str] = {}  # links that did not come up, in words
+        self.certificates: dict[str, float] = {}  # when they expire, by whose they are; none where there are none
         self.pending: list[int] = []  # nodes that wait for the next change of the plan
         self.redesign: Redesign | None = None
         self._network = network
@@ -122,8 +123,9 @@ class Membership:
             )
         elif hello.cluster not in ("", cluster):
             reason = (
-                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: start it with another "
-                "data folder, or give it its own master."
+                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: give it the address of "
+                f"its own master. If this is to be that, in the place of one that is lost, start it on an empty folder "
+                f"with `cluster` {hello.cluster}; what {name} keeps stays where it is."
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."
@@ -174,8 +176,8 @@ class Membership:
     def _problem_with(self, join: w.Join, known: Member | None, proved: str | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
-        if not is_node(join.name):
-            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {NODE_NAMES}."
+        if node_problem(join.name):
+            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {node_problem(join.name)}"
         if proved not in (None, join.name):
             return f"{proved} has said that it is {join.name}: a node can speak for itself only."
         if not _is_address(join.address):

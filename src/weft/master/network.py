@@ -89,7 +89,7 @@ class Network:
             ring_id = self.plan.ring.id_of[member.number]
             if member.ring_id is not None and member.ring_id != ring_id:
                 self.changes.moved.add(member.number)
-            self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
+            self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id, down_since=None))
             self.changes.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
         self.plan.take_up(fingers, spare)
         self.plan.mend(self.directory.interests)
@@ -119,7 +119,8 @@ class Network:
                 self.changes.records.add(("filter", filter_key(number, pattern)))
                 self.directory.release(number, pattern)
         if expected:
-            member = self.roster.change(number, state=State.DOWN)
+            member = self.roster.change(number, state=State.DOWN, down_since=now)
+            self.traffic.fall_silent(number)
             self.keep(member)
             self.others[number] = others
             self.changes.records.add(("others", number))

@@ -28,6 +28,7 @@ class Member:
     mqtt: tuple[str, ...]  # where clients do
     state: State
     ring_id: int | None = None
+    down_since: float | None = None  # seconds since 1970; None where it is not down, or went while no master was there
 
     def record(self) -> Record:
         return Record("node", self.name, {**asdict(self), "state": str(self.state)})

@@ -16,7 +16,7 @@ from operator import attrgetter
 from struct import Struct
 from typing import Any
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 from weft.wire.mqtt.topic import is_filter
 
 TEXT_BYTES = 2**17  # a client's name is that of its user and its own, each of 65,535 bytes at most; others are shorter
@@ -25,7 +25,7 @@ TEXT_BYTES = 2**17  # a client's name is that of its user and its own, each of 6
 class FrameError(WeftError):
     """The other end does not speak as agreed."""
 
-    exit_code = 1
+    exit_code = Exit.SURROUNDINGS
 
 
 @dataclass(frozen=True, slots=True)
