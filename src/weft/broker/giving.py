@@ -4,8 +4,8 @@ A client may subscribe to all that is retained, which may be more than fits into
 it is to be given is a walk through the store, which goes on for as long as its connection keeps up. What is published
 and retained meanwhile comes to the client as any publication, and is not given.
 
-What is owed to a session that is kept, with QoS 1 or 2, is not left to the connection: it goes into the session's queue,
-and the journal, before SUBACK (subscribing.py). The walk then gives the rest.
+What is owed to a session that is kept, with QoS 1 or 2, is not left to the connection: it goes into the session's
+queue, and the journal, before SUBACK (subscribing.py). The walk then gives the rest.
 """
 
 from collections.abc import Iterator

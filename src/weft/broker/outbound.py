@@ -215,4 +215,6 @@ def _aliased(
         return whole
     properties = {Property.TOPIC_ALIAS: alias, **one.properties}
     aliased = Publication(one.topic, one.payload, one.qos, one.retain, properties, one.expires)
-    return head(aliased, version, now, delivery.qos, delivery.retain, dup, delivery.packet_id, delivery.identifiers, topic)
+    return head(
+        aliased, version, now, delivery.qos, delivery.retain, dup, delivery.packet_id, delivery.identifiers, topic
+    )

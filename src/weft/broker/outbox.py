@@ -31,7 +31,8 @@ class Outbox:
         self, deadlines: Deadlines, holds: Holds, figures: Figures, patience: float, durable: bool, position: int
     ) -> None:
         self._holds = holds
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(lambda number, _: self._lose_patience(number))
+        self._congested: dict[int, Connection] = {}  # that publishers wait for, by number
         self._figures = figures
         self._patience = patience
         self.durable = durable  # there is a journal
@@ -84,6 +85,7 @@ class Outbox:
     def close(self, connection: Connection) -> None:
         if not connection.closing:
             connection.closing = True
+            self._figures.connections -= 1
             self.touch(connection)
 
     def flush(self, source: Connection | None) -> list[Effect]:
@@ -138,13 +140,14 @@ class Outbox:
 
     def congest(self, connection: Connection, reason: int, now: float) -> None:
         if not connection.congested:
-            self._deadlines.at(now + self._patience, lambda _: self._lose_patience(connection))
+            self._congested[connection.number] = connection
+            self._patiences.at(now + self._patience, connection.number)
         connection.congested |= reason
 
-    def _lose_patience(self, connection: Connection) -> None:
-        if connection.congested and not connection.stuck:
-            connection.stuck = True
-            self._holds.release(connection)
+    def _lose_patience(self, number: int) -> None:
+        connection = self._congested[number]
+        connection.stuck = True
+        self._holds.release(connection)
 
     def drain(self, connection: Connection, reason: int) -> bool:
         """Whether nobody says any more that it cannot keep up."""
@@ -152,12 +155,17 @@ class Outbox:
         if connection.congested:
             return False
         connection.stuck = False
-        self._holds.release(connection)
+        self._forget(connection)
         self._holds.free(connection.number, ANSWERS)
         return True
 
     def let_go(self, connection: Connection) -> None:
         """It has ended: nobody waits for it any more, and it waits for nobody."""
         connection.quit()
-        self._holds.release(connection)
+        self._forget(connection)
         self._holds.drop(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        self._patiences.drop(connection.number)
+        self._congested.pop(connection.number, None)
+        self._holds.release(connection)

@@ -31,7 +31,8 @@ class Publication:
     kept: int = field(default=0, compare=False)  # counts what is published and retained
 
     def size(self) -> int:
-        return len(self.topic) + len(self.payload)
+        size = len(self.topic) + len(self.payload)
+        return size + len(write_properties(self.properties)) if self.properties else size
 
     def content(self) -> int:
         """A checksum, by which it is told from others that its client says under the same identifier."""

@@ -6,9 +6,11 @@ standard ends the connection, and nothing behind it is read: what a client means
 guessed.
 
 A client is heard a slice at a time, for what it has sent, and what follows from that, may take long: what is left waits
-for its next turn (backlog.py). A packet may itself be longer than a slice: SUBSCRIBE is handled in steps. A client that
-is held (hold.py) is not heard at all. Its bytes are still taken, up to `read_ahead`, and its PINGREQ answered from there:
-it is behind its publications, and a client that does not hear in time gives up. More is not read before there is room.
+for its next turn (backlog.py). A packet may itself be longer than a slice: SUBSCRIBE is handled in steps.
+
+A client that is held (hold.py) is not heard at all. Its bytes are still taken, up to `read_ahead`, and its PINGREQ is
+answered from there: it is behind its publications, and a client that does not hear in time gives up. More is not read
+before there is room.
 
 The first packet must be CONNECT, and short, for nobody knows the client yet. While CONNECT waits for an answer nothing
 behind it is read (entrance.py).
@@ -34,13 +36,17 @@ from weft.broker.route import Routes
 from weft.broker.subscribing import Subscribing
 from weft.broker.unread import Unread
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.parser import decode, frame
+from weft.wire.mqtt.parser import Bounds, decode, frame, opened
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
 CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
+CONNECT_PROPERTIES = 100  # of CONNECT, and of its will
+
+FILTERED = (8, 10)  # kinds of packets with filters
+LONG = 4096  # bytes of these, from which on filters are read as they are taken
 
 # What a slice is made of: packets, what is sent for them, filters; some milliseconds
 SLICE = 250
@@ -77,6 +83,8 @@ class Reading:
         self._routes = routes
         self._figures = figures
         self._parameters = parameters
+        self._bounds = Bounds(parameters.properties, parameters.subscriptions)
+        self._connect_bounds = Bounds(min(parameters.properties, CONNECT_PROPERTIES))
         self._packets: dict[type[p.Packet], Callable[[Connection, Any, float], Iterator[int] | None]] = {
             p.Publish: inbound.publish,
             p.Puback: self._puback,
@@ -166,8 +174,9 @@ class Reading:
     def _read(self, connection: Connection, data: bytes, at: int, now: float) -> tuple[int, int]:
         """Handle packets from a place on: where the first is that is left, and how many bytes from there it needs."""
         end, limit, left = len(data), self._parameters.packet_bytes, SLICE
+        bounds = self._bounds
         if connection.version is None:
-            limit = min(limit, CONNECT_BYTES)
+            limit, bounds = min(limit, CONNECT_BYTES), self._connect_bounds
         while at < end and not connection.closing:
             if left <= 0 or connection.holds or connection.work is not None:
                 return at, 0
@@ -187,7 +196,7 @@ class Reading:
             framed = frame(data, at, end, limit, connection.version)
             if framed is None or framed[1] > end:
                 return at, (framed[1] - at if framed else end - at + 1)
-            packet = decode(data, at, framed[0], framed[1], connection.version)
+            packet = _packet(data, at, framed, connection.version, bounds)
             connection.heard = now
             self._figures.packets_received += 1
             sent = self._figures.packets_sent
@@ -261,3 +270,10 @@ class Reading:
 
     def _auth(self, connection: Connection, packet: p.Auth, now: float) -> None:
         raise protocol_error("AUTH without an authentication method in CONNECT.")
+
+
+def _packet(data: bytes, at: int, framed: tuple[int, int], version: p.Version | None, bounds: Bounds) -> p.Packet:
+    body, end = framed
+    if version is not None and end - at > LONG and data[at] >> 4 in FILTERED:
+        return opened(data, at, body, end, version, bounds)
+    return decode(data, at, body, end, version, bounds)

@@ -13,7 +13,6 @@ at once: where it would take too many steps to find the names, all are forgotten
 forgotten is put aside and taken apart a slice at a time (backlog.py).
 """
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from weakref import WeakValueDictionary
 
@@ -129,7 +128,7 @@ class Routes:
         most: int,
         lead: Callable[[bytes], Lead] = lambda _: None,
         ahead: int = 0,
-        put_aside: Callable[[Iterator[None]], None] = deque[Iterator[None]](maxlen=0).append,
+        put_aside: Callable[[Iterator[None]], None] = lambda _: None,
     ) -> None:
         self._index = index
         self._put_aside = put_aside  # to take apart what is forgotten

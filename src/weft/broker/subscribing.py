@@ -4,7 +4,7 @@ A packet may have a hundred thousand filters, so both are handled in steps (read
 before the packet is answered, and is answered for when all are done.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sized
 
 from weft.access.guard import Guard
 from weft.broker.connection import Connection
@@ -18,9 +18,10 @@ from weft.broker.record import Subscribed, Unsubscribed
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
 from weft.broker.subscriptions import Subscriptions
+from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Packet, Request, Suback, Subscribe, Unsuback, Unsubscribe, Version
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import SUBACK_FAILURE, Reason
+from weft.wire.mqtt.reason import SUBACK_FAILURE, PacketError, Reason
 from weft.wire.mqtt.topic import is_shared
 from weft.wire.mqtt.writer import encode
 
@@ -48,17 +49,19 @@ class Subscribing:
         """Answer SUBSCRIBE, in steps."""
         session = connection.session
         assert session is not None
+        _require_room(connection, packet.requests)
         identifier = packet.properties.get(Property.SUBSCRIPTION_IDENTIFIER, (0,))[0]
         wanted: list[Subscription] = []  # with what is retained
         codes: list[int] = []
         for one in packet.requests:
             refusal = self._refusal(connection, session, one)
+            qos = min(one.qos, self._parameters.maximum_qos)
             if refusal is None:
-                options = one.qos, one.no_local, one.retain_as_published, one.retain_handling
-                made = Subscription(one.filter, *options, identifier)
+                made = _subscription(connection, one, qos, identifier)
                 if self._add(connection, session, made):
                     wanted.append(made)
-            codes.append(one.qos if refusal is None else refusal)
+            codes.append(qos if refusal is None else refusal)
+            _require_room(connection, codes)
             yield 1
         if session.persistent:
             for made in wanted:
@@ -77,11 +80,13 @@ class Subscribing:
         """Answer UNSUBSCRIBE, in steps."""
         session = connection.session
         assert session is not None
+        _require_room(connection, packet.filters)
         codes = []
         for pattern in packet.filters:
             self._giving.end(connection, pattern)
             had = self.end(session, pattern)
             codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
+            _require_room(connection, codes)
             yield 1
         self._answer(connection, session, Unsuback(packet.packet_id, tuple(codes)))
 
@@ -129,3 +134,18 @@ class Subscribing:
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if session.persistent else self._outbox.send
         send(connection, encode(packet, connection.version))
+
+
+def _require_room(connection: Connection, answered: Iterable[object]) -> None:
+    """Refuse what would be answered with more than the client takes, as soon as that can be told."""
+    codes = len(answered) if isinstance(answered, Sized) else 0
+    body = 3 + codes  # a packet identifier, and no properties
+    if 1 + len(varint(body)) + body > connection.largest:
+        raise PacketError(Reason.PACKET_TOO_LARGE, "The answer would be larger than the client takes.")
+
+
+def _subscription(connection: Connection, request: Request, qos: int, identifier: int) -> Subscription:
+    """What is subscribed to. A bridge has no word for no local, and would give its own clients what they said twice."""
+    no_local = request.no_local or (connection.bridge and not is_shared(request.filter))
+    as_published = request.retain_as_published or connection.bridge
+    return Subscription(request.filter, qos, no_local, as_published, request.retain_handling, identifier)

@@ -88,7 +88,9 @@ class NameIndex(Generic[T]):
         """The same in steps, between which names may come and go: one that comes meanwhile may be found, or not."""
         return self._steps(pattern, lambda below: list(below.items()))
 
-    def _steps(self, pattern: str, children: Callable[[dict[str, _Level]], _Children]) -> Iterator[tuple[str, T] | None]:
+    def _steps(
+        self, pattern: str, children: Callable[[dict[str, _Level]], _Children]
+    ) -> Iterator[tuple[str, T] | None]:
         """A name or nothing for each level that is looked at, depth first."""
         if not is_wild(pattern):
             value = self._values.get(pattern)

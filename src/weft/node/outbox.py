@@ -11,7 +11,6 @@ from weft.broker.effect import Close, Effect, Note, Send
 from weft.node.effect import Tell
 from weft.wire.frame import Frame
 
-
 HIGH = 1 << 20  # bytes that wait for the network on a connection: more is congested
 
 
