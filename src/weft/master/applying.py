@@ -19,9 +19,9 @@ from itertools import chain
 from math import inf
 
 from weft.wire import frame as w
+from weft.wire.lease import LEASE
 
 VERSIONED = (w.Peers, w.Tables, w.Filters, w.Way)
-LEASE = 3.0  # seconds; a little more than nodes count on (node/parameters.py), for clocks do not run alike
 
 
 @dataclass
