@@ -40,7 +40,7 @@ def test_what_just_fits_is_taken() -> None:
 
 
 def test_nobody_takes_a_lease_for_ended_on_which_a_node_may_rely() -> None:
-    """By clocks that run as differently as we allow for: whoever waits, the master or a node that is alone."""
+    """Clocks may run as differently as we allow for, and who waits be the master or a node that is alone."""
     assert DEFAULT.lease <= RELIED
     assert RELIED * DRIFT < LEASE
     assert applying.LEASE is LEASE
