@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import sqlite3
@@ -347,6 +348,45 @@ def test_a_network_ends_with_the_process_that_has_started_it() -> None:
             pass
         up.stop(signal.SIGKILL)
     until(lambda: not any(map(is_taken, range(port, port + 3))), "the end of nodes and master")
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGKILL,), (signal.SIGTERM, signal.SIGKILL)], ids=str)
+def test_nothing_outlives_it_whatever_it_does(signals: tuple[signal.Signals, ...]) -> None:
+    """A process that is stopped does not even notice."""
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port))
+    with running(up):
+        pids = [int(up.line().split()[3]) for _ in range(3)]
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        for number in signals:
+            up.process.send_signal(number)
+        up.wait()
+    until(lambda: not any(map(is_running, pids)), "the end of nodes and master")
+
+
+def test_sighup_ends_neither_nodes_nor_their_master_nor_who_has_started_them() -> None:
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port), "--logs")
+    with running(up):
+        pids = [int(up.line().split()[3]) for _ in range(3)]
+        for pid in (*pids, up.process.pid):
+            os.kill(pid, signal.SIGHUP)
+        until(lambda: up.said().count(" hangup ") == 3, "hearing it")
+        until(lambda: "weft: SIGHUP is heard" in up.said(), "hearing it")
+        with Paho(port) as one:
+            one.subscribe("x")
+        assert all(map(is_running, pids))
+        code, said = up.stop()
+    assert code == 0
+    assert said.count("there are no certificates, users or rights here that could be read again") == 4
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def is_taken(port: int) -> bool:

@@ -27,13 +27,12 @@ from weft.model.overlay import overlay_from_links
 
 def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer() -> bytes:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
         settings, clock = MasterSettings(listen=Address("127.0.0.1", 0)), Clock()
         driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, design_here)
-        monkeypatch.setattr(driver.master, "handle", broken)
+        monkeypatch.setattr("weft.live.master_http.metrics", broken)
         server = await listen(driver, settings.listen, None)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        writer.write(b"GET /status HTTP/1.1\r\n\r\n")
+        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(20):
             said = await reader.read()
         writer.close()
@@ -46,11 +45,12 @@ def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) ->
         raise defect
 
     defect = ZeroDivisionError("a defect")
-    told: list[Exception] = []
+    codes: list[int] = []
+    monkeypatch.setattr("weft.live.defect.os._exit", codes.append)
     said = asyncio.run(answer())
     assert said.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert said.endswith(b"The request has met a defect of Weft: see the log.\n")
-    assert told == [defect]
+    assert codes == [70]
 
 
 # What answers an operator

@@ -4,6 +4,7 @@ The options that a sentence names are fields of the error: they stand in the sen
 backticks, and the command line writes them as its flags.
 """
 
+import traceback
 from collections.abc import Iterable
 from enum import IntEnum
 
@@ -49,3 +50,9 @@ class StoppedError(WeftError):
 
 class DeliveryError(Exception):
     """A publication missed a subscriber or came to one twice: what was to be proved is not so, by a defect of Weft."""
+
+
+def defect_sentence(what: str, error: Exception) -> str:
+    """An error that should not have been, and the line where it was, for the log."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{what}: {type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class Figures:
     started: float = 0.0  # seconds since 1970
-    connections: int = 0  # sockets that are open
+    connections: int = 0  # open, without those that are being closed
     connected: int = 0  # clients
     most_connected: int = 0
     sessions: int = 0  # with those of clients that are away

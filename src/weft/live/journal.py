@@ -85,6 +85,13 @@ class Journal:
             self._log.close()
         self._disk.close()
 
+    def close_at_last(self, seconds: float) -> None:
+        """The same from a thread that cannot wait for the event loop, nor for long."""
+        self._closing.set()
+        if self._thread is not None:
+            self._work.put(_nothing)
+            self._thread.join(seconds)
+
     def _told(self, event: Event) -> None:
         if isinstance(event, Synced):
             self.synced = max(self.synced, event.position)

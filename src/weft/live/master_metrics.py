@@ -30,6 +30,7 @@ def metrics(status: dict[str, Any]) -> str:
     for name, count, told in (
         ("weft_master_links_over_bound", len(status["links_over_bound"]), "Nodes with more links than the bound."),
         ("weft_master_parted_topics", len(status["parted_topics"]), "Topics whose subscribers no links join."),
+        ("weft_master_store_works", int(status["store_works"]), "Whether the master can keep what it knows; 0 or 1."),
         ("weft_master_problems", len(status["problems"]), "Things that an operator should look at."),
     ):
         lines += [f"# HELP {name} {told}", f"# TYPE {name} gauge", f"{name} {count}"]

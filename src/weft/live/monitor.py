@@ -33,7 +33,7 @@ COUNTERS = {
     "refused": "Connections that were refused.",
 }
 GAUGES = {
-    "connections": "Open connections.",
+    "connections": "Open connections, without those that are being closed.",
     "connected": "Connected clients.",
     "most_connected": "Connected clients at a time, at most.",
     "sessions": "Sessions, with those of clients that are away.",
@@ -95,6 +95,9 @@ class Monitor(asyncio.Protocol):
         except HttpError:
             self._transport.close()
             return
+        except Exception as error:
+            self._driver.defects.end_connection(error, self._transport)
+            return
         if request is not None and not self._transport.is_closing():
             self._transport.write(self._answer(request.method, request.path))
             self._transport.close()
@@ -103,7 +106,7 @@ class Monitor(asyncio.Protocol):
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":
-            text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
+            text = _metrics(self._driver.broker.figures) + self._driver.metrics()
             text += _certificate_metrics(self._driver.certificates, self._driver.now())
             return _response("200 OK", text, method, "text/plain; version=0.0.4")
         if path == "/health":

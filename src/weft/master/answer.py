@@ -108,7 +108,7 @@ def _problems(network: Network, membership: Membership) -> list[str]:
     ]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *full, *membership.unreachable.values(), *clocks, *parted]
+    return [*down, *full, *membership.broken, *membership.unreachable.values(), *clocks, *parted]
 
 
 def _since(member: Member) -> str:

@@ -42,6 +42,7 @@ _FRAME = Struct("<4sIIIQQ")
 _CHECKED = Struct("<IIQQ")  # of a frame's head, what its CRC covers
 HEADER_BYTES = _HEADER.size + _CRC.size
 FRAME_BYTES = _FRAME.size  # of a frame without records
+OVERLAP = 4  # times the bytes of a tail that are looked at, at most
 
 
 class Kind(IntEnum):
@@ -163,15 +164,29 @@ class Reader:
         return taken
 
     def _is_promised(self, salt: bytes) -> bool:
-        """Whether a readable frame further on says that what cannot be read here had been synced."""
+        """Whether a readable frame further on says that what cannot be read here had been synced.
+
+        Frames do not overlap, so that all together are no longer than the file: where what begins like frames is longer
+        by far, it was not a crash that left it, and somebody must be told.
+        """
+        left = OVERLAP * len(self._rest)
         with memoryview(self._rest) as view:
             at = self._rest.find(salt, 1)
-            while at >= 0:
+            while at >= 0 and left > 0:
                 frame = _frame_at(view, at)
                 if frame is not None and frame.synced > self.offset:
                     return True
+                left -= _length_at(view, at)
                 at = self._rest.find(salt, at + 1)
-        return False
+        return left <= 0
+
+
+def _length_at(view: memoryview, at: int) -> int:
+    """How many bytes are looked at to tell whether there is a frame."""
+    if at + FRAME_BYTES > len(view):
+        return 0
+    length: int = _FRAME.unpack_from(view, at)[2]
+    return FRAME_BYTES + length if at + FRAME_BYTES + length <= len(view) else 0
 
 
 def frames_in(data: bytes) -> Iterator[tuple[int, Frame]]:
