@@ -327,6 +327,8 @@ class Peering:
             bond.refuse(f"{self.identity.name} is of the cluster {self.identity.cluster}, not of {frame.cluster}.")
         elif bond.opens:
             self._greet_back(bond, frame)
+        elif frame.node < 0:
+            bond.refuse(f"{frame.name} has no number of a node: it has links when the master has given it one.")
         else:
             self._welcome(bond, frame)
 

@@ -58,6 +58,7 @@ from weft.node.trace import Traces
 from weft.node.trail import Trails
 from weft.node.unicast import Unicast
 from weft.protocol.custody import Custody
+from weft.wire.lease import LEASE
 
 
 class Assembly:
@@ -101,8 +102,7 @@ class Assembly:
         self.seen = seen = Seen(network.memory)
         self.debts = debts = Debts(network)
         self.custody = custody = Custody()
-        alone = network.lease * 1.2  # seconds; the leases of others have ended by then
-        self.directory = directory = Directory(atlas, outbox, deadlines, alone, broker.session)
+        self.directory = directory = Directory(atlas, outbox, deadlines, LEASE, broker.session)
         self.reliance = reliance = Reliance(
             network.lease, deadlines, network.doubt, broker.reroute, lambda then: attempts.dispel(then)
         )
