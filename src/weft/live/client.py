@@ -9,27 +9,29 @@ for TLS and WebSockets (live/stream.py).
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.access.guard import HERE, Visitor
 from weft.broker.effect import Closed, Congested, Drained, Opened
+from weft.live.listener import nothing
 
 if TYPE_CHECKING:
     from weft.live.driver import Driver
 
 HIGH, LOW = 1 << 20, 1 << 18  # bytes that wait for a client: more is congested, fewer is drained
 WAITING = 16  # sends that wait for the journal, until the client is not read any more
-LINGER = 3.0  # seconds that a client has to take what it is sent before it is closed
 UNREAD, UNSYNCED = 1, 2  # what makes a client congested: it does not read, or the disk is slow
 
 
 class Client:
-    __slots__ = ("_congested", "_held", "_waiting", "closing", "driver", "number")
+    __slots__ = ("_congested", "_held", "_waiting", "closing", "driver", "number", "settled")
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
         self.number = 0
         self.closing = False
+        self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
         self._held = 0  # not read any further: 1 because of the broker, 2 because of the journal
         self._congested = 0
         self._waiting: deque[tuple[int, bytes]] | None = None  # position, bytes
@@ -62,6 +64,7 @@ class Client:
         self.driver.handle(Opened(self.number, visitor))
 
     def lost(self) -> None:
+        self.settled()
         self.driver.remove(self)
         self.driver.handle(Closed(self.number))
 
@@ -109,6 +112,11 @@ class Client:
         self.closing = True
         if self._waiting is None:
             self.finish()
+
+    def let_in(self) -> None:
+        """Count no more among those of whom nothing is known."""
+        self.settled()
+        self.settled = nothing
 
     def hold(self, reason: int = 1) -> None:
         if not self._held:

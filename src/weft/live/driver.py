@@ -22,6 +22,7 @@ from weft.broker.effect import (
     Hold,
     JournalFilled,
     JournalFreed,
+    LetIn,
     Note,
     PasswordChecked,
     Received,
@@ -157,6 +158,8 @@ class Driver:
                 self._clients[number].hold()
             case Resume(number) if number in self._clients:
                 self._clients[number].resume()
+            case LetIn(number) if number in self._clients:
+                self._clients[number].let_in()
             case CheckPassword(number, password, kept):
                 asyncio.get_running_loop().run_in_executor(self._checkers, kept.matches, password).add_done_callback(
                     lambda done: self.handle(PasswordChecked(number, done.result()))

@@ -25,6 +25,7 @@ from zlib import crc32
 from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.listener import nothing
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -65,6 +66,7 @@ class Wire(asyncio.Protocol):
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
         self.badge = badge
+        self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
         self._descriptor = -1  # none where what is sent must be encrypted first
         self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
@@ -118,6 +120,7 @@ class Wire(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.transport = None
+        self.settled()
         self.owner.closed(self, self._reason or (str(exc) if exc is not None else "the other end closed it"))
 
     # What the owner asks

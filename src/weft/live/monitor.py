@@ -5,11 +5,13 @@ the text is written here.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import fields
 from typing import cast
 
 from weft.broker.figure import Figures
 from weft.live.driver import Driver
+from weft.live.listener import nothing
 from weft.wire.http import HttpError, RequestReader
 
 BODY_BYTES = 8192  # which nobody reads
@@ -60,12 +62,14 @@ class Monitor(asyncio.Protocol):
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._reader = RequestReader(BODY_BYTES)
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.settled()
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:

@@ -49,10 +49,16 @@ class Settings:
     quiet: bool = False
     parameters: Parameters = field(default_factory=Parameters)
     limits: Limits = field(default_factory=Limits)
+    descriptors: int = 65_536  # that the process may have; no option, but the system's
 
     @property
     def access(self) -> AccessFiles:
         return AccessFiles(self.users, self.rights, self.token_key, self.token_audience)
+
+    @property
+    def ports(self) -> int:
+        """How many are listened on."""
+        return len(self.listen) + (self.http is not None) + (self.master is not None)
 
     @property
     def knows_users(self) -> bool:
@@ -94,7 +100,7 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    known = {one.name for one in fields(Settings)} - {"parameters", "limits"}
+    known = {one.name for one in fields(Settings)} - {"parameters", "limits", "descriptors"}
     merged = options_of(path, given, known | NAMES | LIMITS)
     parameters = Parameters(**taken(merged, NAMES, Parameters))
     limits = Limits(**taken(merged, LIMITS, Limits))
