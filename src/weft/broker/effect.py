@@ -319,6 +319,13 @@ class Repeated(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class LetIn(Effect):
+    """Count a connection no more among those of which nothing is known: its client has proved who it is."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckPassword(Effect):
     """Find out beside, for it takes long: `PasswordChecked` is the answer."""
 

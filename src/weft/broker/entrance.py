@@ -17,7 +17,7 @@ from weft.access.name import parted, session_name
 from weft.broker.admission import Admission
 from weft.broker.checking import Checks
 from weft.broker.connection import Connection
-from weft.broker.effect import Connecting
+from weft.broker.effect import Connecting, LetIn
 from weft.broker.hold import Holds
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
@@ -107,6 +107,7 @@ class Entrance:
     def _let_in(self, connection: Connection, packet: Connect, known: Known, now: float) -> None:
         """The client has said who it is; in a network its session may be another node's."""
         self._guard.check(known, packet)
+        self._outbox.add(LetIn(connection.number))
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
             self._parting.await_expiry(connection, known.until)

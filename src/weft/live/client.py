@@ -8,27 +8,29 @@ for TLS and WebSockets (live/stream.py).
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.access.guard import HERE, Visitor
 from weft.broker.effect import Closed, Congested, Drained, Opened, Unwritten, Written
+from weft.live.listener import nothing
 
 if TYPE_CHECKING:
     from weft.live.driver import Driver
 
 HIGH, LOW = 1 << 20, 1 << 18  # bytes that wait for a client: more is congested, fewer is drained
 WAITING = 16  # sends that wait for the journal, until the broker is told
-LINGER = 3.0  # seconds that a client has to take what it is sent before it is closed
 UNREAD, UNSYNCED = 1, 2  # what makes a client congested: it does not read, or the disk is slow
 
 
 class Client:
-    __slots__ = ("_congested", "_is_unwritten", "_waiting", "closing", "driver", "number")
+    __slots__ = ("_congested", "_is_unwritten", "_waiting", "closing", "driver", "number", "settled")
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
         self.number = 0
         self.closing = False
+        self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
         self._is_unwritten = False  # too much waits for the journal
         self._congested = 0
         self._waiting: deque[tuple[int, bytes]] | None = None  # position, bytes
@@ -61,6 +63,7 @@ class Client:
         self.driver.handle(Opened(self.number, visitor))
 
     def lost(self) -> None:
+        self.settled()
         self.driver.remove(self)
         self.driver.handle(Closed(self.number))
 
@@ -108,6 +111,11 @@ class Client:
         self.closing = True
         if self._waiting is None:
             self.finish()
+
+    def let_in(self) -> None:
+        """Count no more among those of whom nothing is known."""
+        self.settled()
+        self.settled = nothing
 
     def _weigh(self, waiting: deque[tuple[int, bytes]]) -> None:
         """What waits for the journal: too much to read on, too much to send more."""
