@@ -53,6 +53,7 @@ class Client:
         raise NotImplementedError
 
     def peer(self) -> str:
+        """Where it is, or was."""
         raise NotImplementedError
 
     # What they tell

@@ -17,6 +17,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
 from weft.errors import WeftError
 from weft.live.log import Log
+from weft.live.tls import peer_address
 
 EXIT = 70  # EX_SOFTWARE of <sysexits.h>
 OURS = ("handle", "future", "task")  # what event loops tell of an exception that was raised in our code
@@ -35,8 +36,8 @@ class Defects:
     def end_connection(self, error: Exception, transport: asyncio.BaseTransport | None) -> None:
         """Nothing of what it has sent was taken; it ends, and the rest goes on."""
         self.count += 1
-        peer = transport.get_extra_info("peername") if transport is not None else None
-        self._log.write("defect", peer=peer and f"{peer[0]}:{peer[1]}", detail=place_of(error))
+        peer = None if transport is None else peer_address(transport)
+        self._log.write("defect", peer=peer, detail=place_of(error))
         if isinstance(transport, asyncio.WriteTransport):
             transport.abort()
 
