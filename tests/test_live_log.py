@@ -203,7 +203,7 @@ def test_lines_that_were_dropped_are_counted_for_prometheus(tmp_path: Path) -> N
 
 
 def test_whoever_is_gone_is_told_with_where_it_was(tmp_path: Path) -> None:
-    """Also when it has reset the connection: the system has forgotten by then."""
+    """Clients that reset the connection too: the system has forgotten them by then."""
     with node() as one:
         for end in (b"\1\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0"):  # at once, and in order
             with socket.create_connection(("127.0.0.1", one.port)) as client:

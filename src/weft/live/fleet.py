@@ -238,7 +238,7 @@ class Processes:
             self._say(str(error))
 
     def _hear(self, pipe: Connection, stop: Stop) -> tuple[str, str]:
-        """Of which process it is, and why that did not start."""
+        """Name of the process behind a pipe, and why it did not start."""
         name = self._pipes.pop(pipe)
         try:
             said = pipe.recv()
