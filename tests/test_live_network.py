@@ -137,6 +137,8 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
     assert said.startswith("weft: x belongs to the cluster other and this master to ")
+    assert "start it on an empty folder with --cluster other; what x keeps stays where it is." in said
+    assert "another data folder" not in said
     assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}
 
@@ -161,7 +163,7 @@ def test_a_folder_of_another_node(master: Master, tmp_path: Path) -> None:
 
 def test_a_master_on_a_used_port(master: Master) -> None:
     assert Process("master", "--listen", str(master.address)).wait() == (
-        1,
+        3,
         f"weft: {master.address} cannot be listened on (Address already in use): give another address.\n",
     )
 
@@ -180,7 +182,7 @@ def test_a_master_whose_folder_is_of_a_newer_version(tmp_path: Path) -> None:
     code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
     assert code == 2
     assert said == (
-        f"weft: {tmp_path}/master.sqlite is of a newer version of Weft (format 99, and this one knows 1): run that "
+        f"weft: {tmp_path}/master.sqlite is of a newer version of Weft (format 99, and this one knows 2): run that "
         "version, or choose another folder.\n"
     )
 
@@ -188,13 +190,14 @@ def test_a_master_whose_folder_is_of_a_newer_version(tmp_path: Path) -> None:
 def test_a_master_whose_store_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "master.sqlite").write_text("no database, and long enough to be looked at" * 100)
     code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
-    assert code == 1
-    assert "cannot be used (file is not a database)" in said
+    assert code == 3
+    assert "is damaged (file is not a database)" in said
+    assert "--cluster NAME" in said
 
 
 def test_no_master_at_the_address() -> None:
     code, _, said = weft("status", "--master", f"127.0.0.1:{free_port()}")
-    assert code == 1
+    assert code == 3
     assert "weft: No master answers at 127.0.0.1:" in said
     assert "--master" in said
 

@@ -95,8 +95,9 @@ def readable(value: Any) -> str:
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{_name(key)} {readable(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return " ".join(map(readable, value)) or "none"
+    if isinstance(value, list | tuple):
+        between = ", " if any(isinstance(one, str) for one in value) else " "
+        return between.join(map(readable, value)) or "none"
     return str(value)
 
 

@@ -8,10 +8,12 @@ import asyncio
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.access.guard import Access
 from weft.broker.broker import Broker
+from weft.broker.checking import AT_ONCE
 from weft.broker.effect import (
     AccessChanged,
     Append,
@@ -34,6 +36,7 @@ from weft.journal.event import Event as JournalEvent
 from weft.live.client import Client
 from weft.live.clock import Clock
 from weft.live.defect import Defects, fatal, place_of
+from weft.live.disk import cut
 from weft.live.journal import Journal
 from weft.live.log import Log
 from weft.live.process_metrics import process_metrics
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
 GOODBYE = 1.0  # seconds that clients have to take what they are sent at the end
 LAST_READ = 0.2  # of those, after the journal is closed: what waited for it comes only then
 LAST_SYNC = 0.4  # seconds that it has to be closed when there is no time for an end in order
-CHECKERS = 2  # threads that check passwords, 16 MiB each
 
 
 class Driver:
@@ -66,13 +68,17 @@ class Driver:
         self._lost: Client | None = None  # the last that has gone: of its end the broker hears next
         self._full = False
         self.is_ending = False
-        self._checkers = ThreadPoolExecutor(CHECKERS, "password")
+        self._checkers = ThreadPoolExecutor(AT_ONCE, "password")
+        self.certificates: set[Path] = set()  # files of those that this process shows
         self.broken = asyncio.Event()  # the journal cannot go on
         self.ends = [self.broken]  # any of them ends the process
 
     def start(self) -> None:
         if self._journal is not None:
             self._journal.start(self._hear_journal, self.broker.records)
+            tail = self._journal.found.tail
+            if tail is not None and tail.torn:
+                self._log.write("journal_cut", detail=cut(tail.torn))
         self._arm()
 
     def add(self, client: Client) -> int:

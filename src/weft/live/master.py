@@ -32,6 +32,7 @@ from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.defect import Defects, fatal
+from weft.live.disk import cut
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.log import Log
@@ -78,6 +79,8 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     stop, watch = Stop(ENDING, log), Watch()
     watch.hear(log.write)
     store = None if settings.data is None else SqliteStore(settings.data)
+    if store is not None and store.unread:
+        log.write("store_cut", detail=cut(store.unread))
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
         driver.defects.watch()
@@ -183,7 +186,13 @@ class MasterDriver:
 
     def context(self, watch: Watch) -> ssl.SSLContext | None:
         """TLS of the port, where there is an authority."""
-        return None if self.certificates is None else self.certificates.context(watch, self._send_revoked_away)
+        return (
+            None
+            if self.certificates is None
+            else self.certificates.context(
+                watch, self._send_revoked_away, lambda ends: self._handle(e.CertificatesRead(ends))
+            )
+        )
 
     async def stop(self) -> None:
         for design in self._designs:

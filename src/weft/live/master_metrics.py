@@ -14,6 +14,7 @@ GAUGES = {
     "hops": ("weft_master_hops", "Hops from who publishes to who subscribes, by the trees."),
     "hops_designed": ("weft_master_hops_designed", "The same when it was designed."),
     "busiest_times_mean": ("weft_master_busiest_times_mean", "What the busiest node sends, in units of the mean."),
+    "certificate_days": ("weft_master_certificate_days", "Days until the first certificate of the cluster expires."),
     "version": ("weft_master_plan_version", "Version of the plan."),
 }
 STATES = ("up", "down", "joining")

@@ -19,7 +19,7 @@ from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
-from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Break, Left, Link, Named, Synced, Tell, Turned, Unlink
 from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
@@ -41,6 +41,8 @@ class NodeDriver(Driver):
     ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
+        if credentials is not None:
+            self.certificates.add(credentials.certificate)
         self.peering = Peering(node, clock, log, self.defects, self.handle, self.pass_on, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said
@@ -50,6 +52,7 @@ class NodeDriver(Driver):
         self._effects: dict[type[Effect], Callable[[Effect], None]] = {
             Link: self._link,
             Unlink: self._unlink,
+            Break: self._break,
             Named: self._name,
             Turned: self._turn,
             Left: lambda _: self._left.set(),
@@ -157,6 +160,10 @@ class NodeDriver(Driver):
     def _unlink(self, effect: Effect) -> None:
         assert isinstance(effect, Unlink)
         self.peering.unlink(effect.node)
+
+    def _break(self, effect: Effect) -> None:
+        assert isinstance(effect, Break)
+        self.peering.break_off(effect.peer, effect.reason)
 
     def _name(self, effect: Effect) -> None:
         assert isinstance(effect, Named)

@@ -39,25 +39,28 @@ SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter wh
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is listened to
-    own = settings.own
-    if settings.join and settings.master is not None and own is not None and not (own / "certificate.pem").exists():
-        from weft.live.joining import obtain_credentials
+    problem = ""
+    if settings.join and settings.master is not None and settings.own is not None:
+        from weft.live.joining import join
 
-        obtain_credentials(own, settings.master, name_of(settings), settings.join)
+        problem = join(settings.own, settings.master, name_of(settings), settings.join)
     if find_spec("uvloop") is not None:
         import uvloop
 
-        uvloop.run(serve(settings, ready, version))
+        uvloop.run(serve(settings, ready, version, problem))
     else:
-        asyncio.run(serve(settings, ready, version))
+        asyncio.run(serve(settings, ready, version, problem))
 
 
-async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
+async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str, problem: str = "") -> None:
+    """Serve, after telling what was wrong before."""
     sys.setswitchinterval(SWITCH)
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
     log.take_over()
     try:
+        if problem:
+            log.write("not_joined", detail=problem)
         await _serve(settings, ready, version, clock, log)
     finally:
         log.close()
@@ -94,7 +97,7 @@ async def _serve(
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
     if isinstance(driver, NodeDriver) and driver.reason:
-        raise WeftError(driver.reason)
+        raise WeftError(driver.reason, "cluster")  # of the master, where it speaks of that
 
 
 def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
@@ -186,6 +189,7 @@ class Listeners:
 
     def _tls(self, watch: Watch) -> ssl.SSLContext:
         credentials = self._settings.tls()
+        self._driver.certificates.add(credentials.certificate)
         context = server_context(credentials)
         log_refusals(context, self._log.write, self._driver.now)
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))

@@ -31,6 +31,7 @@ class WebSocketClient(StreamClient):
         except Exception as error:
             self.driver.defects.end_connection(error, self.transport)
             return
+        said = []  # of one read, by any number of frames
         for event in events:
             if isinstance(event, Request):
                 self._socket.send_response(self._socket.accept(event))
@@ -39,7 +40,9 @@ class WebSocketClient(StreamClient):
             elif event.opcode is Opcode.TEXT:
                 self._socket.fail(UNSUPPORTED_DATA, "MQTT is binary.")
             elif event.opcode in (Opcode.BINARY, Opcode.CONT):
-                super().data_received(bytes(event.data))
+                said.append(event.data)
+        if said:
+            super().data_received(b"".join(said))
         self._flush()
 
     def eof_received(self) -> None:

@@ -96,3 +96,7 @@ def malformed(text: str) -> PacketError:
 
 def protocol_error(text: str) -> PacketError:
     return PacketError(Reason.PROTOCOL_ERROR, text)
+
+
+def quota_exceeded(text: str) -> PacketError:
+    return PacketError(Reason.QUOTA_EXCEEDED, text)
