@@ -263,7 +263,7 @@ def test_a_disk_that_fails_while_an_effect_is_carried_out_is_no_defect(codes: li
         assert log.getvalue() == "weft: There is no room.\n"
 
     asyncio.run(main())
-    assert codes == [1]
+    assert codes == [SurroundingsError.exit_code]
 
 
 DEFECT = """

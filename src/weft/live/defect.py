@@ -15,11 +15,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 from weft.live.log import Log
 from weft.live.tls import peer_address
 
-EXIT = 70  # EX_SOFTWARE of <sysexits.h>
 OURS = ("handle", "future", "task")  # what event loops tell of an exception that was raised in our code
 
 
@@ -46,7 +45,7 @@ class Defects:
         if isinstance(error, WeftError):  # no defect: the disk, for the most part
             story, code = f"weft: {error}\n", error.exit_code
         else:
-            story, code = _story(error), EXIT
+            story, code = _story(error), Exit.DEFECT
         self._log.close(story)
         os._exit(code)
 
