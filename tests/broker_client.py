@@ -5,6 +5,7 @@ from weft.broker import effect as e
 from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.writer import encode
@@ -52,7 +53,7 @@ class House:
         self.parameters = parameters
         self.durable = durable
         self.lazy = lazy
-        self.now = 1_000_000.0
+        self.now = START
         self.records: list[bytes] = []
         self.synced = 0
         self.clients: dict[int, Client] = {}

@@ -14,6 +14,7 @@ from weft.access.user import Users
 from weft.access.web_token import read_token_key
 from weft.broker import effect as e
 from weft.broker.parameters import Parameters
+from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
@@ -83,7 +84,7 @@ def topics(heard: list[p.Packet]) -> list[str]:
 
 
 def token(**more: object) -> bytes:
-    return jwt.encode({"sub": "alice", "exp": 1_000_060, **more}, SECRET, "HS256").encode()
+    return jwt.encode({"sub": "alice", "exp": int(START) + 60, **more}, SECRET, "HS256").encode()
 
 
 # Coming in
@@ -97,7 +98,7 @@ def token(**more: object) -> bytes:
         ({"user": "nobody"}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": None, "password": None}, Reason.NOT_AUTHORIZED, 5),
-        ({"password": token(exp=999_999)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
+        ({"password": token(exp=int(START) - 1)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": "bob", "password": token()}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "bob")}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "#"), "user": None, "password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),

@@ -12,12 +12,13 @@ from weft.node import effect as n
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, TO_MASTER, FrameReader, encode, encode_body
 from weft.wire.frame_field import FrameError
 
-NOW = 1_000_000.0
+NOW = START
 HELLO = w.Hello(w.VERSION, "c", w.Role.NODE, "a")
 
 

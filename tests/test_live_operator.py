@@ -240,4 +240,4 @@ def test_status_tells_since_when_a_node_is_down() -> None:
     world.run(3.0)
     with service(http_answer("200 OK", json.dumps(world.ask("status")))) as one:
         rows = weft("status", "--master", str(one))[1].splitlines()
-    assert any("n1    down since 1970-01-01 00:16:4" in row for row in rows)
+    assert any("n1    down since 2027-01-15 08:00:0" in row for row in rows)

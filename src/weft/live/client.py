@@ -54,6 +54,7 @@ class Client:
         raise NotImplementedError
 
     def peer(self) -> str:
+        """Where it is, or was."""
         raise NotImplementedError
 
     # What they tell

@@ -15,7 +15,7 @@ from weft.sim.cluster.wire import Weather, Wire, Wires
 from weft.wire import frame as w
 from weft.wire.mqtt.packet import Version
 
-START = 1_000_000.0  # seconds since 1970
+START = 1_800_000_000.0  # seconds since 1970, about today: where a float is coarse
 BROKER = BrokerParameters(sys_interval=0, linked=True)
 MASTER = MasterParameters(automatic=False)
 NETWORK = Parameters()
