@@ -11,10 +11,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from weft.access.badge import Badge
 from weft.access.filter import covers, overlaps
 from weft.access.limit import Callers, Limits, is_loopback
 from weft.access.name import is_client, is_user, parted, session_name
 from weft.access.password import Recent, keep, read_kept
+from weft.access.revocation import Revocations, read_revocations, write_revocations
 from weft.access.rights import read_rights
 from weft.access.user import read_users, write_users
 from weft.access.web_token import read_token_key
@@ -296,3 +298,20 @@ def test_connections_of_an_address_are_counted() -> None:
 def test_only_this_machine_is_the_loopback() -> None:
     hosts = ["127.0.0.1", "127.8.8.8", "::1", "localhost", "0.0.0.0", "::", "10.0.0.1", "localhost.example"]
     assert [host for host in hosts if is_loopback(host)] == hosts[:4]
+
+
+# Revocations
+
+
+def test_of_a_revoked_name_nothing_is_taken_that_was_issued_until_then() -> None:
+    known = read_revocations("100 evil\n0A0B\n50 evil\n7 good\n300")
+    assert [known.holds(Badge("evil", issued=at)) for at in (99.0, 100.0, 101.0)] == [True, True, False]
+    assert not known.holds(Badge("good", issued=8.0))
+    assert known.holds(Badge("other", serial="0A0B", issued=500.0))
+    assert known.holds(Badge("evil")), "a certificate that does not say when it was issued"
+
+
+def test_revocations_are_written_as_they_are_read_and_forgotten_when_nothing_is_left_to_refuse() -> None:
+    known = Revocations({"a b": 100.0, "c": 5.0})
+    assert read_revocations(write_revocations(known)) == known
+    assert known.along_with([("a b", 50.0), ("d", 90.0)], 60.0).until == {"a b": 100.0, "d": 90.0}

@@ -177,6 +177,7 @@ class MasterDriver:
         self._carry_out(self.master.restore(records, clock.now()))
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+        self._tell_revoked()
 
     def context(self, watch: Watch) -> ssl.SSLContext | None:
         """TLS of the port, where there is an authority."""
@@ -204,6 +205,11 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
+        self._tell_revoked()
+
+    def _tell_revoked(self) -> None:
+        if self.certificates is not None:
+            self._handle(e.Revoked(self.certificates.revoked_names()))
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""

@@ -213,6 +213,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     45: _frame(w.Places, many(together(MEMBER, RING_ID)), FLAG),
     46: _frame(w.SessionClaimed, TEXT, FLAG),
     47: _frame(w.EndOfTurn),
+    48: _frame(w.Revoked, many(together(TEXT, MOMENT))),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(TALLY, TALLY)), many(TROUBLE)),
     52: _frame(w.Routed, MEMBER, RING_ID, MEMBER, RING_ID, BYTE, BLOB),
