@@ -578,7 +578,7 @@ def test_a_name_gets_one_certificate_a_day(ca: AuthorityFolder, monkeypatch: pyt
 
 @pytest.mark.usefixtures("all_due")
 def test_a_revoked_certificate_buys_no_other_one(ca: AuthorityFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not while it is being revoked, nor by one that it had got before, nor by a token that was made before."""
+    """Neither while it is being revoked nor by one that it had got before, nor by a token that was made before."""
     ca.issue(Role.NODE, "thief", (), ca.folder / "thief")
     token = ca.invite("thief", (), 1.0)
     now = time.time()
@@ -625,7 +625,7 @@ def badge_in(folder: Path) -> Badge:
 
 
 def test_a_file_of_numbers_is_read_by_their_names_and_times(ca: AuthorityFolder) -> None:
-    """As older versions have written it: what was issued later is taken."""
+    """Older versions have written it so. What was issued later is taken."""
     ca.issue(Role.NODE, "vienna", (), ca.folder / "vienna")
     badge = badge_in(ca.folder / "vienna")
     with ca.revoked.open("a") as file:
@@ -794,7 +794,7 @@ def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, 
 
 
 def test_a_link_of_a_revoked_certificate_ends_and_no_other_is_taken(ca: AuthorityFolder) -> None:
-    """Also after a restart, when the master is not there to say it again."""
+    """No other after a restart either, when the master is not there to say it again."""
     for name in ("rogue", "madrid"):
         ca.issue(Role.NODE, name, (), ca.folder / name)
 

@@ -52,7 +52,7 @@ def test_a_node_whose_journal_is_broken_or_that_has_a_defect_ends_without_a_word
 
 
 def test_effects_that_cannot_be_carried_out_end_the_process() -> None:
-    """It would take no further event for ever, and look alive."""
+    """Else it would take no further event for ever, and look alive."""
 
     class Broken(FakeBroker):
         def handle(self, event: object, now: float) -> list[object]:

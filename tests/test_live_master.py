@@ -79,7 +79,7 @@ def test_what_cannot_be_kept_is_not_told_until_it_can(monkeypatch: pytest.Monkey
 
 
 def test_a_master_that_cannot_do_its_work_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would handle no frame of any node for ever, and say that all is well."""
+    """Else it would handle no frame of any node for ever, and say that all is well."""
 
     def fail(*_: object, **__: object) -> None:
         raise KeyError("gone")

@@ -238,7 +238,7 @@ def test_whoever_was_refused_is_nobody_on_that_connection() -> None:
 
 
 def test_nodes_are_told_which_certificates_are_taken_no_more() -> None:
-    """Those that are there at once, others when they come; of what is no news nobody hears again."""
+    """Others hear it when they come; of what is no news nobody hears again."""
     world = network(2)
     names = (("evil", 100.0),)
     for _ in range(2):

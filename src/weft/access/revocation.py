@@ -25,7 +25,7 @@ class Revocations:
         return badge.serial in self.serials or badge.issued <= self.until.get(badge.name, -inf)
 
     def along_with(self, more: Iterable[tuple[str, float]], since: float) -> "Revocations":
-        """With others, and without those before a time: what they were of has expired."""
+        """These and others, without those before a time: what they were of has expired."""
         until = dict(self.until)
         for name, at in more:
             until[name] = max(at, until.get(name, at))

@@ -36,7 +36,7 @@ class Certificates:
 
     @property
     def revocations(self) -> Revocations:
-        """As the file has them now: `weft ca revoke` has ended when it is written."""
+        """What the file has now: `weft ca revoke` has ended when it is written."""
         stamp = stamp_of([self.authority.revoked])
         if stamp != self._stamp:
             self._stamp, self._known = stamp, self.authority.revocations()

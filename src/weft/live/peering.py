@@ -445,7 +445,7 @@ class Peering:
 
 
 def _name_of(bond: Bond) -> str:
-    """Who calls: by its certificate, or as it says where there are none."""
+    """The name of who calls: by its certificate, or as it says where there are none."""
     return bond.badge.name if bond.badge is not None else bond.hello.name if bond.hello is not None else ""
 
 
