@@ -34,9 +34,8 @@ FAULTS = {
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
 STRANGE = ("hang", "mute", "boast")  # a node that stands still for a while; others, that say nothing, or too much
-TROUBLES = frozenset(
-    {*FAULTS, *STRANGE, "home", "split", "renew", "fail_disk"}
-)  # with those of coincidence.py and variety.py
+# With those of coincidence.py and variety.py.
+TROUBLES = frozenset({*FAULTS, *STRANGE, "home", "split", "renew", "fail_disk"})
 OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home", "renew"})
 QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home", "renew"})  # nothing fails by these
 

@@ -20,6 +20,7 @@ from weft.sim.cluster.wire import End, Wire
 from weft.wire import content
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode, encode_body
+from weft.wire.frame_field import FrameError
 from weft.wire.turn import TurnReader
 
 if TYPE_CHECKING:
@@ -193,7 +194,12 @@ class Connection:
         self._wire.send(self, encode(frame))
 
     def received(self, wire: Wire, data: bytes) -> None:
-        self._hear(self, self._reader.feed(data))
+        try:
+            frames = self._reader.feed(data)
+        except FrameError:  # of another stranger
+            wire.lose(None, 0.0)
+            return
+        self._hear(self, frames)
 
     def broken(self, wire: Wire) -> None:
         self._lose(self)
