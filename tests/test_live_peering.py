@@ -303,7 +303,7 @@ def test_nobody_is_read_from_beyond_hello_before_the_link_counts() -> None:
 
 
 def test_a_name_has_one_connection_that_waits() -> None:
-    """By whatever number: else each number would be another connection to keep, and the end of another's."""
+    """Numbers do not matter: else each would be another connection to keep, and the end of another's."""
 
     async def main() -> None:
         other = End(2)

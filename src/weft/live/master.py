@@ -178,6 +178,7 @@ class MasterDriver:
         self._begin(settings.cluster or os.urandom(4).hex(), records)
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+        self._tell_revoked()
 
     def _begin(self, cluster: str, records: list[Record]) -> None:
         self.master = Master(self._settings.parameters, cluster, self.clock.now(), self._settings.seed)
@@ -217,6 +218,11 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
+        self._tell_revoked()
+
+    def _tell_revoked(self) -> None:
+        if self.certificates is not None:
+            self._handle(e.Revoked(self.certificates.revoked_names()))
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""

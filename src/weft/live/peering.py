@@ -7,7 +7,7 @@ it is known how far the other is, which it asks with its Hello.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
 from weft.live.listener import Listener, Streams
 from weft.live.log import Log
+from weft.live.revoked_file import RevokedFile
 from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
@@ -99,6 +100,7 @@ class Peering:
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
         self._waiting: dict[str, Bond] = {}  # by name, peers that said Hello before the master told us of them
+        self._revoked = RevokedFile(credentials)
         self._listener: Listener | None = None
         self._said: set[str] = set()  # what the log has said already
         self._told: dict[int, Bond] = {}  # since the last flush
@@ -112,6 +114,17 @@ class Peering:
         for context in (self._calls, self._takes):
             if context is not None and self._credentials is not None:
                 watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
+
+    def revoke(self, names: Iterable[tuple[str, float]]) -> None:
+        """Take none of these certificates any more, and end what was made with them."""
+        try:
+            self._revoked.add(names, self._clock.now())
+        except OSError as error:
+            self.say_once("revocations_not_kept", f"{self._revoked.path}: {error.strerror}")
+        for bond in [*self._bonds.values(), *self._waiting.values()]:
+            if bond.badge is not None and self._revoked.known.holds(bond.badge):
+                self._lose(bond)
+                bond.abort("its certificate was revoked")
 
     @property
     def identity(self) -> Identity:
@@ -365,6 +378,8 @@ class Peering:
         if bond.opens and bond.peer_number in self._wanted:
             wanted = self._wanted[bond.peer_number].name
         problem = stranger(bond.badge, Badges.MASTER if bond.peer_number == MASTER else Badges.NODE, wanted)
+        if self._revoked.known.holds(bond.badge):
+            problem = f"The certificate of {bond.badge.name} was revoked."
         if problem:
             self._send_off(bond, problem)
         return bool(problem)
@@ -449,7 +464,7 @@ class Peering:
 
 
 def _name_of(bond: Bond) -> str:
-    """Who calls: by its certificate, or as it says where there are none."""
+    """The name of who calls: by its certificate, or as it says where there are none."""
     return bond.badge.name if bond.badge is not None else bond.hello.name if bond.hello is not None else ""
 
 

@@ -77,6 +77,7 @@ class Node:
             w.Welcome: parts.registration.be_welcome,
             w.Refused: parts.registration.be_refused,
             w.Leave: parts.registration.be_sent_away,
+            w.Revoked: lambda frame, _: parts.outbox.add(n.Revoked(frame.names)),
             w.Confirmed: lambda frame, now: parts.reliance.grant(frame.token, now),
             w.Parted: lambda _, now: parts.reliance.lose(now),
             w.Peers: parts.assignments.rewire,

@@ -35,12 +35,17 @@ class ClientEnd:
         self.closing = False
 
     def received(self, wire: Wire, data: bytes) -> None:
-        if self.held or self.unread:
+        if self.process.is_hanging:
+            self.process.later(lambda: self.received(wire, data))
+        elif self.held or self.unread:
             self.unread.append(data)
         else:
             self.process.happen(e.Received(self.number, data))
 
     def broken(self, wire: Wire) -> None:
+        if self.process.is_hanging:
+            self.process.later(lambda: self.broken(wire))
+            return
         self.process.clients.pop(self.number, None)
         self.process.happen(e.Closed(self.number))
 
@@ -94,6 +99,9 @@ class LinkEnd:
         self.wire.send(self, encode(frame))
 
     def received(self, wire: Wire, data: bytes) -> None:
+        if self.process.is_hanging:
+            self.process.later(lambda: self.received(wire, data))
+            return
         try:
             frames = self._reader.feed(data)
         except FrameError:
@@ -113,7 +121,10 @@ class LinkEnd:
             self.process.happen(n.Heard(self.peer, tuple(frames)))
 
     def broken(self, wire: Wire) -> None:
-        self.process.lose(self)
+        if self.process.is_hanging:
+            self.process.later(lambda: self.broken(wire))
+        else:
+            self.process.lose(self)
 
     def _greet(self, hello: w.Hello) -> None:
         if self.peer is None:
