@@ -9,7 +9,7 @@ from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import FOREVER, Parameters
-from weft.broker.session import Session
+from weft.broker.session import Session, size_of
 from weft.broker.sessions import Sessions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Connack, Connect, Version
@@ -53,6 +53,13 @@ class Admission:
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client without a name asks for a session to keep.")
         if packet.will is not None and packet.will.topic.count("/") >= self._parameters.topic_levels:
             raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
+        if packet.will is not None and size_of(packet.will) > self._parameters.queue_bytes:
+            raise PacketError(Reason.QUOTA_EXCEEDED, "The will takes more than what a session may keep.")
+
+    def check_room(self, packet: Connect) -> None:
+        """Raise what speaks against keeping a session for a client that is known."""
+        if self._expiry(packet) and not self._sessions.have_room(packet.client):
+            raise PacketError(Reason.QUOTA_EXCEEDED, "There is no room to keep another session.")
 
     def admit(self, connection: Connection, packet: Connect, now: float) -> bool:
         """Let a client in whose former connection, if any, is gone. Whether its session was there already."""

@@ -94,7 +94,7 @@ class Broker:
             self._subscriptions,
             self._distribution,
             self._wills,
-            parameters.linked,
+            parameters,
         )
         self._admission = Admission(
             self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard

@@ -81,6 +81,11 @@ class Entrance:
         if connection.waiting is None or connection.closing:
             return False
         packet, connection.waiting = connection.waiting, None
+        try:
+            self._admission.check_room(packet)  # others have come meanwhile
+        except PacketError as error:
+            self._parting.refuse(connection, packet.version, error, now)
+            return False
         self._enter(connection, packet, now)
         return True
 
@@ -88,6 +93,7 @@ class Entrance:
         """The client has said who it is; in a network its session may be another node's."""
         self._guard.check(known, packet)
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
+        self._admission.check_room(packet)
         if known.until is not None:
             self._parting.await_expiry(connection, known.until)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):

@@ -41,7 +41,8 @@ class Outbound:
 
     def offer(self, session: Session, delivery: Delivery) -> bool:
         """Put a delivery of QoS 1 or 2 into the session's queue, if there is room. `fill` sends it."""
-        if session.queue.offer(delivery, self._parameters.queue_messages, self._parameters.queue_bytes):
+        room = self._parameters.queue_bytes - session.will_size
+        if session.queue.offer(delivery, self._parameters.queue_messages, room):
             self._figures.waiting += 1
             return True
         self._figures.dropped += 1
