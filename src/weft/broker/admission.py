@@ -113,7 +113,7 @@ class Admission:
         connection.allowed = None if self._guard.is_open else set()
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
-        if maximum := wishes.get(Property.TOPIC_ALIAS_MAXIMUM):
+        if maximum := min(wishes.get(Property.TOPIC_ALIAS_MAXIMUM, 0), self._parameters.topic_aliases):
             connection.outbound_aliases = OutboundAliases(maximum)
 
     def _keep_alive(self, packet: Connect) -> int:
