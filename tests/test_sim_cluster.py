@@ -687,3 +687,22 @@ def test_a_node_that_remembers_few_names_reaches_who_subscribes_to_one_that_it_f
         assert all(len(one.ways) <= 5 for one in asked.values())
     world.wait(1.0)
     assert sorted(payloads(reader)) == sorted(due)
+
+
+def test_a_session_that_there_is_no_room_for_stays_where_it_is():
+    world = Cluster(2, seed=5, broker=BrokerParameters(sys_interval=0, linked=True, sessions=1))
+    world.start()
+    moving, other = (world.client(name, node, clean=False) for node, name in enumerate(("moving", "other")))
+    world.subscribe(moving, "t", 1)
+    moving.disconnect()
+    other.publish("t", b"first", 1)
+    moving.connect(world.nodes[1])
+    world.wait(1.0)
+    assert not moving.is_connected
+    other.publish("t", b"second", 1)
+    world.wait(1.0)
+    world.connect(moving, 0)
+    world.wait(1.0)
+    assert moving.present[-1]
+    assert payloads(moving) == [b"first", b"second"]
+    assert world.direction.master.network.directory.sessions["moving"].node == world.nodes[0].number

@@ -102,7 +102,7 @@ class Broker:
             self._distribution,
             self._wills,
             self._backlog,
-            parameters.linked,
+            parameters,
         )
         self._admission = Admission(
             self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard

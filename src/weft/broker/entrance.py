@@ -89,8 +89,15 @@ class Entrance:
 
     def go_on(self, connection: Connection, now: float) -> None:
         """The network has found the session: the client is in."""
-        if connection.waiting is not None and not connection.closing:
-            self._enter(connection, self._waited(connection), now)
+        if connection.waiting is None or connection.closing:
+            return
+        packet = self._waited(connection)
+        try:
+            self._admission.check_room(packet)  # others have come meanwhile
+        except PacketError as error:
+            self._parting.refuse(connection, packet.version, error, now)
+            return
+        self._enter(connection, packet, now)
 
     def _await(self, connection: Connection, packet: Connect) -> None:
         connection.waiting = packet
@@ -109,6 +116,7 @@ class Entrance:
         self._guard.check(known, packet)
         self._outbox.add(LetIn(connection.number))
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
+        self._admission.check_room(packet)
         if known.until is not None:
             self._parting.await_expiry(connection, known.until)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):

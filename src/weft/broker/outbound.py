@@ -49,7 +49,8 @@ class Outbound:
         """Put a delivery of QoS 1 or 2 into the session's queue, if there is room. `fill` sends it."""
         if session.ended:
             return False
-        if session.queue.offer(delivery, self._parameters.queue_messages, self._parameters.queue_bytes):
+        room = self._parameters.queue_bytes - session.will_size
+        if session.queue.offer(delivery, self._parameters.queue_messages, room):
             self._figures.waiting += 1
             return True
         self._figures.dropped += 1

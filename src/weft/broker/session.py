@@ -8,6 +8,7 @@ from weft.broker.publication import Delivery, Origin
 from weft.broker.queue import Queue
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.packet import Version, Will
+from weft.wire.mqtt.property import write_properties
 
 if TYPE_CHECKING:
     from weft.broker.connection import Connection
@@ -33,6 +34,10 @@ class Receipt(NamedTuple):
 
     def may_be(self, content: int) -> bool:
         return content == self.content or content in self.others
+
+
+def size_of(will: Will) -> int:
+    return len(will.topic.encode()) + len(will.payload) + len(write_properties(will.properties))
 
 
 class Session:
@@ -97,6 +102,11 @@ class Session:
     @property
     def persistent(self) -> bool:
         return self.expiry > 0
+
+    @property
+    def will_size(self) -> int:
+        """Bytes that it takes beside what waits."""
+        return size_of(self.will) if self.will is not None else 0
 
     def share(self, filter_: str, change: int) -> int:
         """Join or leave groups with a filter; of how many it is a member then."""

@@ -345,7 +345,8 @@ class Node:
     def _gossip(self, now: float) -> None:
         self._gossips.at(now + self.network.gossip)
         self.parts.retention.compare()
-        self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count), now)
+        self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count))
+        self.parts.seen.prune(now)
         self.parts.memory.prune(now)
 
     def _bury(self, now: float) -> None:
