@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
@@ -118,7 +119,7 @@ class Door(asyncio.Protocol):
         self._timer.cancel()
         badge = self._driver.badge_of(self._transport)
         behind: asyncio.Protocol = (
-            HttpCall(self._driver.requests.answer, badge)
+            HttpCall(self._driver.requests.answer, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -137,6 +138,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self._log = log
         self._store = store

@@ -8,9 +8,11 @@ import asyncio
 from dataclasses import fields
 from typing import cast
 
+from weft.access.page import Pages
 from weft.broker.figure import Figures
 from weft.live.driver import Driver
-from weft.wire.http import HttpError, RequestReader
+from weft.live.http import page_problem
+from weft.wire.http import HttpError, Request, RequestReader
 
 BODY_BYTES = 8192  # which nobody reads
 PATIENCE = 10.0  # seconds for a request
@@ -57,8 +59,9 @@ def _metrics(figures: Figures) -> str:
 class Monitor(asyncio.Protocol):
     """One request a connection."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, pages: Pages) -> None:
         self._driver = driver
+        self._pages = pages
         self._reader = RequestReader(BODY_BYTES)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -75,12 +78,15 @@ class Monitor(asyncio.Protocol):
             self._transport.close()
             return
         if request is not None and not self._transport.is_closing():
-            self._transport.write(self._answer(request.method, request.path))
+            self._transport.write(self._answer(request))
             self._transport.close()
 
-    def _answer(self, method: str, path: str) -> bytes:
+    def _answer(self, request: Request) -> bytes:
+        method, path = request.method, request.path
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
+        if problem := page_problem(self._pages, request):
+            return _response("403 Forbidden", problem + "\n", method)
         if path == "/metrics":
             text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
             return _response("200 OK", text, method, "text/plain; version=0.0.4")

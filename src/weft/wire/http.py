@@ -1,6 +1,6 @@
 """Requests of HTTP/1.1 as far as operators and Prometheus need them: one a connection. Incremental, no I/O."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HEAD_BYTES = 8192
 LENGTH_DIGITS = 12  # of a body; more is too many
@@ -11,6 +11,7 @@ class Request:
     method: str
     path: str  # without what follows ?
     body: bytes
+    headers: dict[str, str] = field(default_factory=dict, compare=False)  # by name in small letters
 
 
 class HttpError(Exception):
@@ -35,10 +36,10 @@ class RequestReader:
             self._find_body()
         if self._body < 0 or len(self._data) < self._body + self._length:
             return None
-        line = bytes(self._data[: self._body]).split(b"\r\n", 1)[0].decode("latin-1")
+        line, *lines = bytes(self._data[: self._body]).decode("latin-1").split("\r\n")
         method, _, rest = line.partition(" ")
         body = bytes(self._data[self._body : self._body + self._length])
-        return Request(method, rest.split(" ")[0].split("?")[0], body)
+        return Request(method, rest.split(" ")[0].split("?")[0], body, _headers(lines))
 
     def _find_body(self) -> None:
         end = self._data.find(b"\r\n\r\n", 0, HEAD_BYTES + 4)
@@ -49,6 +50,17 @@ class RequestReader:
             self._body = end + 4
         elif len(self._data) > HEAD_BYTES:
             raise HttpError("431 Request Header Fields Too Large", f"At most {HEAD_BYTES:,} bytes of headers.\n")
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    """What the headers say; of one that comes twice all of it, which then is nothing that is looked for."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if colon:
+            found[name] = f"{found[name]}, {value.strip()}" if name in found else value.strip()
+    return found
 
 
 def _length(head: bytes) -> int:
