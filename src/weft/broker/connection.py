@@ -1,11 +1,12 @@
 """A connection: what of a client ends with it."""
 
-from weft.access.guard import HERE, Question, Visitor
+from weft.access.guard import HERE, Known, Question, Visitor
 from weft.broker.alias import InboundAliases, OutboundAliases
 from weft.broker.session import Session
 from weft.wire.mqtt.packet import Connect, Version
 
 NO_LIMIT = 2**32
+NOBODY = Known()
 
 
 class Connection:
@@ -24,6 +25,7 @@ class Connection:
         "held_for",
         "holding",
         "keep_alive",
+        "known",
         "largest",
         "need",
         "number",
@@ -52,6 +54,7 @@ class Connection:
         self.session: Session | None = None
         self.waiting: Connect | None = None  # until the password is checked, and the network asked for the session
         self.question: Question | None = None  # that the password is the answer to
+        self.known = NOBODY  # who the client is, and what has proved it
         self.allowed: set[bytes] | None = None  # names that it may publish on, as far as that is known; None is any
         self.refusals = 0  # kinds of what it was refused, which the log has
         self.pieces: list[bytes] | None = None  # of a packet that is not complete

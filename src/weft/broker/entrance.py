@@ -87,6 +87,7 @@ class Entrance:
     def _let_in(self, connection: Connection, packet: Connect, known: Known, now: float) -> None:
         """The client has said who it is; in a network its session may be another node's."""
         self._guard.check(known, packet)
+        connection.known = known
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
             self._parting.await_expiry(connection, known.until, now)
