@@ -177,7 +177,7 @@ class Guard:
         return Known()
 
     def _by_token(self, key: "TokenKey", visitor: Visitor, packet: Connect, now: float) -> Known | None:
-        """Who a token names. Where it is not taken it may be a password, if somebody could have one."""
+        """User of a token; none where it is not taken and may be a password, since somebody could have one."""
         self._require_patience(visitor, now)
         try:
             user, until = key.verify(packet.password or b"", now)
