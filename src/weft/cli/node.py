@@ -66,6 +66,23 @@ def node(
     http: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Port of /metrics and /health.", show_default=False)
     ] = None,
+    http_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that web pages, Prometheus and others may call this host by, besides its addresses. May be "
+            "given more than once.",
+            show_default=False,
+        ),
+    ] = None,
+    websocket_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Web pages that may be clients, https://HOST or * for all. May be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     users: Annotated[

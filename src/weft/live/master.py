@@ -28,6 +28,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
 from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
@@ -131,7 +132,7 @@ class Door(asyncio.Protocol):
             return
         badge = self._driver.badge_of(self._transport)
         behind: HttpCall | Wire = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -151,6 +152,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
         self._log = log
