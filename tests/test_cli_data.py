@@ -21,3 +21,23 @@ def test_filters_are_refused_without_topics_and_expanded_with_them(run_weft: Run
     assert "1 filters match no known topic and bring no subscription: no/#." in done.err
     assert weft.Instance.read("i").filters is not None
     assert "unmatched filters  no/#" in run_weft(*command, "--topics", "topics.txt", "--out", "j").out
+
+
+def test_a_log_of_traffic_is_told_of_what_is_not_used(run_weft: Run) -> None:
+    Path("clients.csv").write_text(CLIENTS.replace("no/#", "x/2"))
+    Path("topics.txt").write_text("x/1\n")
+    Path("log.csv").write_text("timestamp;client;topic;bytes\n1;hall;x/1;10\n2;yard;x/9;10\n3;yard;sea;10\n")
+    run_weft(
+        *("ingest", "clients.csv", "--as", "subscriptions", "--columns", "node=broker,topic=topic"),
+        *("--topics", "topics.txt", "--engine", "local", "--out", "i"),
+    )
+    told = run_weft("traffic", "i", "log.csv", "--out", "t")
+    assert "unused columns       timestamp, client, bytes\n" in told.out
+    assert "log.csv has no publisher column: the subscribers of a topic share its rate." in told.err
+    assert "2 of 3 rows are on topics without subscribers in the instance, and left out: sea, x/9." in told.err
+    assert "filters of the instance match x/9: ingest again with --topics log.csv." in told.err
+    named = run_weft("traffic", "i", "log.csv", "--columns", "node=client,size=bytes", "--out", "n", "--json")
+    assert (named.json["unused_columns"], named.json["bytes_of_a_publication"]) == (["timestamp"], 10)
+    assert "publisher column" not in named.err
+    assert "--columns names 'who'" in run_weft("traffic", "i", "log.csv", "--columns", "who=client", "--out", "o").err
+    assert "--columns is 'client'" in run_weft("traffic", "i", "log.csv", "--columns", "client", "--out", "o").err

@@ -131,6 +131,9 @@ def test_real_sets(data: Path) -> None:
 NAMED = {
     "pairs": "a,b,ms\nrome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
     "pairs without a heading": "rome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
+    "pairs with semicolons": "A;B;MS\nrome;oslo;50\noslo;rome;48\nbern;oslo;41\nrome;bern;16\n",
+    "pairs with tabs": "rome\toslo\t50\noslo\trome\t48\nbern\toslo\t41\nrome\tbern\t16\n",
+    "a matrix with bars": "|bern|oslo|rome\nbern|0|41|16\noslo|41|0|48\nrome|16|50|0\n",
     "a matrix": ",bern,oslo,rome\nbern,0,41,16\noslo,41,0,48\nrome,16,50,0\n",
     "a matrix with blanks and a mark": "\ufeffhost, oslo ,bern,rome\n oslo,0,41,48\nbern,41,0,16\n\nrome,50,16,0\n",
 }
