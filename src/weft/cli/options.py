@@ -74,9 +74,13 @@ Latency = Annotated[
         "--latency",
         metavar="FILE",
         help="Round-trip times: swico-l, swico-sl, swico-even and weave go by them, and deliveries are timed. "
-        "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
-        "its hosts.",
+        "CSV is by name: a,b,ms or a matrix with names. Where file or nodes have no names, the seed places nodes on "
+        "hosts.",
     ),
+]
+DrawHosts = Annotated[
+    bool,
+    typer.Option("--draw-hosts", help="Of --latency: the seed places nodes on its hosts, whatever their names."),
 ]
 FleetReport = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Of a fleet: a page with it and a plan for it, drawn.")
