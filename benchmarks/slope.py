@@ -1,4 +1,4 @@
-"""By how much something grows, and how sure that is: least squares over pieces that each have a level of their own.
+"""How much something grows, and how sure that is: least squares over pieces that each have a level of their own.
 
 Neighbouring points are alike, so the error is that of as many independent points as their residuals' correlation
 leaves (lag one, n (1 - r) / (1 + r)). What rises and falls, as a journal that is compacted, is judged by its peaks.

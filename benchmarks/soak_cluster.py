@@ -113,7 +113,7 @@ class Cluster:
         raise SystemExit("Not all nodes come up.")
 
     def sizes(self) -> dict[str, Size]:
-        """Of all processes that run now."""
+        """What all processes take that run now."""
         found = {}
         for name, process in list(self._running.items()):
             with suppress(OSError, ValueError):

@@ -218,7 +218,7 @@ class Retaining(Person):
 
 
 class Visitors:
-    """Those who come and go."""
+    """Clients that come and go."""
 
     def __init__(self, ports: Sequence[int], account: Account, chance: random.Random, stay: float) -> None:
         self._ports, self._account, self._chance, self._stay = ports, account, chance, stay
