@@ -169,6 +169,10 @@ def measured(broker: subprocess.Popen[bytes], prober: Prober, attack: Attack, si
         prober.begin()
         mine.send("begun")
         attacker.join(LONGEST * min(1.0, size.scale * 10))
+        if attacker.exitcode is None:
+            print(f"Not all of it was done in the time that there is: {attack.sentence}.", file=sys.stderr)
+        elif attacker.exitcode:
+            sys.exit(f"This was not done for an error of its own: {attack.sentence}.")
     finally:
         attacker.kill()  # what it has open is closed
         attacker.join()
