@@ -6,10 +6,12 @@ import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
 from weft.broker import effect as e
+from weft.broker.broker import Broker
 from weft.broker.figure import Figures, Loads, topics
 from weft.broker.parameters import Parameters
 from weft.errors import WeftError
 from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
@@ -663,6 +665,95 @@ def test_clients_are_told_that_the_node_stops_and_wills_are_not_said(house: Hous
     assert house.open().closed
 
 
+def test_who_is_refused_takes_no_place_of_others_however_long_it_stays() -> None:
+    """Sockets are closed in order, which takes seconds where the other end does not read; the place is free at once."""
+    broker = Broker(Parameters(sys_interval=0, connections=2), 0.0)
+    connect = encode(p.Connect("", V5), V5)
+
+    def comes(number: int) -> int:
+        broker.handle(e.Opened(number), 0.0)
+        (sent,) = [one for one in broker.handle(e.Received(number, connect), 0.0) if isinstance(one, e.Send)]
+        broker.check_invariants()
+        (connack,) = Parser(version=V5).feed(sent.data)
+        assert isinstance(connack, p.Connack)
+        return connack.code
+
+    assert [comes(number) for number in range(1, 5)] == [0, 0, Reason.SERVER_BUSY, Reason.SERVER_BUSY]
+    broker.handle(e.Closed(1), 0.0)
+    assert comes(5) == 0
+    assert broker.figures.connections == 2
+    for number in (2, 3, 4, 5):
+        broker.handle(e.Closed(number), 0.0)
+        broker.check_invariants()
+    assert broker.figures.connections == 0
+
+
+# What a packet may have many of
+
+
+MANY = {Property.USER_PROPERTY: (("a", "b"),) * 1_001}
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        p.Publish("a", b"", properties=MANY),
+        p.Publish("a", b"", 1, packet_id=1, properties=MANY),
+        p.Subscribe(1, (p.Request("a"),), MANY),
+        p.Unsubscribe(1, ("a",), MANY),
+        p.Puback(1, 0, MANY),
+        p.Disconnect(0, MANY),
+    ],
+)
+def test_a_packet_has_no_more_user_properties_than_there_may_be(house: House, packet: p.Packet) -> None:
+    one = house.greeted("one", V5)
+    (heard,) = one.say(packet)
+    assert isinstance(heard, p.Disconnect)
+    assert heard.reason == Reason.QUOTA_EXCEEDED
+    assert one.closed
+
+
+def test_nothing_is_read_behind_one_property_too_many(house: House) -> None:
+    """What follows is no property at all."""
+    raw = bytearray(encode(p.Publish("a", b"", properties=MANY), V5))
+    raw[-7:] = b"\x26" + b"\xff" * 6
+    (heard,) = house.greeted("one", V5).say_bytes(bytes(raw))
+    assert isinstance(heard, p.Disconnect)
+    assert heard.reason == Reason.QUOTA_EXCEEDED
+
+
+@pytest.mark.parametrize("place", ["connect", "will"])
+def test_before_it_is_known_who_a_client_is_fewer_are_read(house: House, place: str) -> None:
+    for number, code in ((100, 0), (101, Reason.QUOTA_EXCEEDED)):
+        many = {Property.USER_PROPERTY: (("a", "b"),) * number}
+        one = house.open(V5)
+        will = p.Will("will", b"", properties=many if place == "will" else {})
+        heard = one.say(p.Connect("one", V5, will=will, properties=many if place == "connect" else {}))
+        assert isinstance(heard[-1], p.Connack)
+        assert heard[-1].code == code
+
+
+def test_a_thousand_are_passed_on(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other", V5)
+    subscribe(other, "a")
+    many = {Property.USER_PROPERTY: (("a", "b"),) * 1_000}
+    one.say(p.Publish("a", b"", properties=many))
+    assert other.take() == [p.Publish("a", b"", properties=many)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("packet", [p.Subscribe(1, (p.Request("a"),) * 3), p.Unsubscribe(1, ("a",) * 3)])
+def test_a_packet_has_no_more_filters_than_a_session(version: p.Version, packet: p.Packet) -> None:
+    """One filter again and again counts as many, though it would be one subscription."""
+    house = House(Parameters(sys_interval=0, subscriptions=2))
+    one = house.greeted("one", version)
+    heard = one.say(packet)
+    assert one.closed
+    if version is V5:
+        assert isinstance(heard[-1], p.Disconnect)
+        assert heard[-1].reason == Reason.QUOTA_EXCEEDED
+
+
 # Parameters
 
 
@@ -677,6 +768,7 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     [
         ("connections", 1, None),
         ("packet_bytes", 128, 268_435_460),
+        ("properties", 0, None),
         ("receive_maximum", 1, 65_535),
         ("inflight", 1, 65_535),
         ("queue_messages", 1, None),

@@ -1,6 +1,6 @@
 """Everything that reads what others have written, each with examples and the error that it may raise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -36,6 +36,7 @@ from weft.wire.mqtt.reason import PacketError
 from weft.wire.mqtt.writer import encode
 
 NOW = 1_000_000.0
+LARGE = 2_000  # of what there may be many of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Target:
     read: Callable[[bytes], object]
     allowed: tuple[type[Exception], ...]
     share: float  # of all inputs
+    large: Sequence[bytes] = ()  # examples with many of what there may be many of, which are taken now and then
 
 
 # MQTT
@@ -74,6 +76,21 @@ ONLY5: list[p.Packet] = [
 BYTES3 = [encode(one, V3) for one in PACKETS if not isinstance(one, p.Connect) or one.version is V3]
 BYTES5 = [encode(one, V5) for one in [*PACKETS, *ONLY5] if not isinstance(one, p.Connect) or one.version is V5]
 MANY3, MANY5 = b"".join(BYTES3[1:-1]), b"".join(BYTES5[1:-1])
+
+
+USERS = {Property.USER_PROPERTY: (("a", "b"),) * LARGE}
+LARGE3 = [
+    encode(p.Subscribe(9, tuple(p.Request(f"a/{number}/+", 1) for number in range(LARGE))), V3),
+    encode(p.Unsubscribe(9, ("a/+",) * LARGE), V3),
+    encode(p.Publish("a/b", b"x" * 50 * LARGE, 1, packet_id=7), V3),
+    encode(p.Publish("a/b", b"x"), V3) * LARGE,
+]
+LARGE5 = [
+    encode(p.Connect("client", V5, False, 60, p.Will("will/x", b"gone", properties=USERS), properties=USERS), V5),
+    encode(p.Publish("a/b", b"payload", 1, packet_id=9, properties=USERS), V5),
+    encode(p.Subscribe(9, (p.Request("a/#", 1),) * LARGE, USERS), V5),
+    encode(p.Publish("a/b", b"x", 1, packet_id=9), V5) * LARGE,
+]
 
 
 def read_mqtt(data: bytes) -> None:
@@ -155,6 +172,19 @@ NODES_WORDS: list[w.Frame] = [
 FRAMES = [encode_frame(HELLO) + encode_frame(one) for one in (*PEERS_WORDS, *MASTERS_WORDS, *NODES_WORDS)]
 
 
+LARGE_WORDS: list[w.Frame] = [
+    w.Carry(MESSAGES * (LARGE // 4)),
+    w.Acked(((1, 3),) * LARGE, (w.Trouble(2, (1,), True, False),) * LARGE),
+    w.Routed(1, 5, 2, 9, 0, encode_body(w.SessionMoved("client", 1, 0, True, RECORDS * LARGE, ((1, 2, 3),) * LARGE))),
+    w.RetainedSync((1, 2), ((2, 3, 4, CONTENT),) * LARGE, True),
+]
+LARGE_FRAMES = [encode_frame(HELLO) + encode_frame(one) for one in (*LARGE_WORDS, w.Interest(1, (), ("b",) * LARGE))]
+LARGE_CONTENTS = [
+    content.encode(content.Content(b"a/b", b"payload" * LARGE, 1, True, USERS, 5.0, "client", 3.0)),
+    content.encode_run(content.Run(encode(p.Publish("a/b", b"x"), V3) * LARGE, LARGE, b"a/b", "client"), NOW),
+]
+
+
 def read_frames(data: bytes) -> None:
     """Read by one who takes anything, or only what may come, in pieces."""
     kinds = (None, None, TO_MASTER, FROM_MASTER, BETWEEN_NODES)[crc32(data) % 5]
@@ -196,6 +226,12 @@ REQUESTS = [
 ]
 
 
+LARGE_REQUESTS = [
+    b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (LARGE // 2) + b"\r\n",
+    b"POST /ask HTTP/1.1\r\nContent-Length: 50000\r\n\r\n" + b"[" * 50_000,
+]
+
+
 def read_http(data: bytes) -> None:
     reader, cut = RequestReader(1 << 16), len(data) // 2
     if reader.feed(data[:cut]) is None:
@@ -207,6 +243,12 @@ SEGMENT = journal.header_bytes(journal.Header(journal.Kind.SEGMENT, SALT, 0))
 JOURNALS = [
     SEGMENT + journal.frame_bytes(SALT, 0, 0, RECORDS),
     SEGMENT + journal.frame_bytes(SALT, 0, 0, RECORDS) + journal.frame_bytes(SALT, 3, 100, RECORDS),
+]
+
+
+LARGE_JOURNALS = [
+    SEGMENT + b"".join(journal.frame_bytes(SALT, 3 * number, 0, RECORDS) for number in range(LARGE)),
+    SEGMENT + journal.frame_bytes(SALT, 0, 0, RECORDS * LARGE),
 ]
 
 
@@ -246,13 +288,19 @@ def read_join_token(data: bytes) -> None:
 
 
 TARGETS = {
-    "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.33),
-    "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.01),
-    "frame": Target(FRAMES, read_frames, (FrameError,), 0.31),
-    "content": Target([CONTENT, RUN], read_content, (FrameError,), 0.10),
-    "node": Target([encode_body(one) for one in PEERS_WORDS], read_by_node, (FrameError,), 0.03),
-    "http": Target(REQUESTS, read_http, (HttpError,), 0.10),
-    "journal": Target(JOURNALS, read_journal, (journal.NewerFormatError, FrameError), 0.05),
+    "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.33, [*LARGE3, *LARGE5]),
+    "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.01, [*LARGE3, *LARGE5[1:]]),
+    "frame": Target(FRAMES, read_frames, (FrameError,), 0.31, LARGE_FRAMES),
+    "content": Target([CONTENT, RUN], read_content, (FrameError,), 0.10, LARGE_CONTENTS),
+    "node": Target(
+        [encode_body(one) for one in PEERS_WORDS],
+        read_by_node,
+        (FrameError,),
+        0.03,
+        [encode_body(one) for one in LARGE_WORDS],
+    ),
+    "http": Target(REQUESTS, read_http, (HttpError,), 0.10, LARGE_REQUESTS),
+    "journal": Target(JOURNALS, read_journal, (journal.NewerFormatError, FrameError), 0.05, LARGE_JOURNALS),
     "record": Target([*RECORDS, r.encode(r.Done("client", 5))], read_record, (FrameError,), 0.05),
     "token": Target(TOKENS, lambda data: KEY.verify(data, NOW), (PacketError,), 0.015),
     "join": Target(JOINS, read_join_token, (WeftError,), 0.003),

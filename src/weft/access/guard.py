@@ -11,7 +11,7 @@ are rights, and what they do not grant is denied.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weft.access.limit import Callers, Limits
+from weft.access.limit import Callers, Limits, network_of
 from weft.access.name import is_client, is_level, is_user, parted
 from weft.access.password import NOBODY, Kept, Recent
 from weft.access.rights import Granted, Rights
@@ -22,6 +22,8 @@ from weft.wire.mqtt.reason import PacketError, Reason
 if TYPE_CHECKING:
     from weft.access.web_token import TokenKey  # which needs a library that most brokers do without
 
+SYS = "$SYS/"  # what the broker says of itself
+WRONG = "User name or password is wrong."
 REMEMBERED, SHORT = 50_000, 256  # sessions whose rights are at hand, and characters of their names
 
 
@@ -61,6 +63,7 @@ class Question:
     user: str
     password: bytes
     kept: Kept
+    turn: str  # who waits for its turn with it: the address, or on the loopback the user
 
 
 class Guard:
@@ -69,10 +72,14 @@ class Guard:
         self._limits = limits or Limits()
         self._callers = Callers(self._limits)
         self._recent = Recent(secret)
-        self._checks = 0  # of passwords, under way
         self._granted: dict[str, Granted] = {}  # by name of the session
 
     # Coming in
+
+    @property
+    def most_checks(self) -> int:
+        """Passwords that may wait to be checked."""
+        return self._limits.password_checks
 
     def open(self, visitor: Visitor, now: float) -> bool:
         """Whether there may be one more connection from where it comes."""
@@ -97,27 +104,26 @@ class Guard:
 
     def answer(self, question: Question, right: bool, visitor: Visitor, now: float) -> Known:
         """Find out who that is whose password was checked."""
-        self._checks -= 1
         if not right:
-            self._refuse(visitor, now)
-        self._callers.succeed(visitor.host)
+            self._callers.confirm_failure(visitor.host, now)
+            raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)
+        self._callers.succeed(visitor.host, was_checked=True)
         self._recent.note(question.user, question.kept, question.password)
         return Known(question.user)
 
-    def give_up_check(self) -> None:
-        """Nobody waits for the answer any more."""
-        self._checks -= 1
+    def withdraw(self, visitor: Visitor) -> None:
+        """A password is not checked after all."""
+        self._callers.withdraw(visitor.host)
 
     def check(self, known: Known, packet: Connect) -> None:
         """Raise what speaks against a client id and a will of somebody who is known."""
         if not is_client(packet.client, known.user):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "The client id is too long, or has U+001F in it.")
         rights = self._access.rights
-        if rights is None:
-            return
-        if rights.names_clients and packet.client and not is_level(packet.client):
+        if rights is not None and rights.names_clients and packet.client and not is_level(packet.client):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client id has no / + # here, and no $ in front.")
-        if packet.will is not None and not rights.of(known.user, packet.client).may_write(packet.will.topic):
+        granted = rights.of(known.user, packet.client) if rights is not None else None
+        if packet.will is not None and not _may_write(granted, packet.will.topic):
             raise PacketError(Reason.NOT_AUTHORIZED, "The client may not publish its will.")
 
     # Being in
@@ -128,7 +134,8 @@ class Guard:
         return self._access.rights is None
 
     def may_write(self, session: str, name: str) -> bool:
-        return self._access.rights is None or self._rights_of(self._access.rights, session).may_write(name)
+        rights = self._access.rights
+        return _may_write(None if rights is None else self._rights_of(rights, session), name)
 
     def may_read(self, session: str, pattern: str) -> bool:
         """Whether all may be read that a filter or name stands for."""
@@ -186,10 +193,8 @@ class Guard:
         if kept is not NOBODY and self._recent.knows(user, kept, password):
             return Known(user)
         self._require_patience(visitor, now)
-        if self._checks >= self._limits.password_checks:
-            raise PacketError(Reason.SERVER_BUSY, "Too many passwords wait to be checked.")
-        self._checks += 1
-        return Question(user, password, kept)
+        self._callers.suspect(visitor.host, now)
+        return Question(user, password, kept, network_of(visitor.host) or f"/{user}")
 
     def _require_patience(self, visitor: Visitor, now: float) -> None:
         if self._callers.must_wait(visitor.host, now):
@@ -197,4 +202,9 @@ class Guard:
 
     def _refuse(self, visitor: Visitor, now: float) -> None:
         self._callers.fail(visitor.host, now)
-        raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, "User name or password is wrong.")
+        raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)
+
+
+def _may_write(granted: Granted | None, name: str) -> bool:
+    """Whether who has these rights, or none that anything is denied by, may publish on a name."""
+    return not name.startswith(SYS) and (granted is None or granted.may_write(name))

@@ -1,7 +1,7 @@
 """Entrance of clients, from CONNECT to a session: what each must pass before it is let in.
 
     checked      limits and words of the packet (admission.py)
-    identified   who it is; a password is checked elsewhere, for that takes long, and the answer is awaited
+    identified   who it is; a password is checked elsewhere, for that takes long, and waits for it (checking.py)
     found        in a network its session may be at another node, and the node says when it can go on
     in           it has its session, and CONNACK is sent (admission.py)
 
@@ -15,14 +15,15 @@ from dataclasses import replace
 from weft.access.guard import Guard, Known, Question
 from weft.access.name import parted, session_name
 from weft.broker.admission import Admission
+from weft.broker.checking import Checks
 from weft.broker.connection import Connection
-from weft.broker.effect import CheckPassword, Connecting
+from weft.broker.effect import Connecting
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parting import Parting
 from weft.broker.sessions import Sessions
 from weft.wire.mqtt.packet import Connect, Version
-from weft.wire.mqtt.reason import PacketError
+from weft.wire.mqtt.reason import PacketError, Reason
 
 VERSIONS = {Version.V31: "3.1", Version.V311: "3.1.1", Version.V5: "5"}  # for the log
 
@@ -45,6 +46,7 @@ class Entrance:
         self._outbound = outbound
         self._guard = guard
         self._linked = linked
+        self._checks = Checks(outbox, guard)
 
     def connect(self, connection: Connection, packet: Connect, now: float) -> None:
         try:
@@ -58,23 +60,38 @@ class Entrance:
             return
         connection.waiting, connection.question = packet, known
         self._outbox.hold(connection)
-        self._outbox.add(CheckPassword(connection.number, known.password, known.kept))
+        crowded_out = self._checks.add(connection, known)
+        if crowded_out is not None:
+            other = crowded_out.connection
+            busy = PacketError(Reason.SERVER_BUSY, "Too many passwords wait to be checked.")
+            self._parting.refuse(other, self._waited(other).version, busy, now)
 
-    def hear_password(self, connection: Connection | None, is_right: bool, now: float) -> bool:
-        """A password has been checked. Whether the client is in."""
-        packet, question = (connection.waiting, connection.question) if connection is not None else (None, None)
-        if connection is None or packet is None or question is None or connection.closing:
-            self._guard.give_up_check()
-            return False
+    def hear_password(self, number: int, is_right: bool, now: float) -> Connection | None:
+        """A password has been checked. The connection, if its client is in."""
+        check = self._checks.end(number)
+        connection = check.connection
+        packet = None if connection.closing else self._waited(connection)
+        try:
+            known = self._guard.answer(check.question, is_right, connection.visitor, now)
+            if packet is not None:
+                self._let_in(connection, packet, known, now)
+        except PacketError as error:
+            if packet is not None:
+                self._parting.refuse(connection, packet.version, error, now)
+            return None
+        return None if packet is None or connection.waiting is not None else connection
+
+    def leave(self, connection: Connection) -> None:
+        """The connection has gone."""
+        self._checks.leave(connection)
+
+    def _waited(self, connection: Connection) -> Connect:
+        """The packet that has waited for a password to be checked, and waits no longer."""
+        packet = connection.waiting
+        assert packet is not None
         connection.waiting = connection.question = None
         self._outbox.resume(connection)
-        try:
-            known = self._guard.answer(question, is_right, connection.visitor, now)
-            self._let_in(connection, packet, known, now)
-        except PacketError as error:
-            self._parting.refuse(connection, packet.version, error, now)
-            return False
-        return connection.waiting is None
+        return packet
 
     def go_on(self, connection: Connection, now: float) -> bool:
         """The network has found the session. Whether the client is in."""
@@ -89,7 +106,7 @@ class Entrance:
         self._guard.check(known, packet)
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
-            self._parting.await_expiry(connection, known.until, now)
+            self._parting.await_expiry(connection, known.until)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
             connection.waiting = packet
             self._outbox.add(Connecting(connection.number, packet.client, packet.clean))

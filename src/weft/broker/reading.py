@@ -24,7 +24,7 @@ from weft.broker.parameters import Parameters
 from weft.broker.parting import Parting
 from weft.broker.subscribing import Subscribing
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.parser import decode, frame
+from weft.wire.mqtt.parser import Bounds, decode, frame
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
@@ -32,6 +32,7 @@ from weft.wire.mqtt.writer import encode
 PINGRESP = encode(p.Pingresp(), p.Version.V311)
 NEVER = 2**62  # bytes: no read is worth another look
 CONNECT_BYTES = 1 << 19  # of CONNECT: five fields of 64 KiB and properties; nobody is known before it
+CONNECT_PROPERTIES = 100  # of CONNECT, and of its will
 
 
 class Reading:
@@ -58,6 +59,8 @@ class Reading:
         self._parting = parting
         self._figures = figures
         self._parameters = parameters
+        self._bounds = Bounds(parameters.properties, parameters.subscriptions)
+        self._connect_bounds = Bounds(min(parameters.properties, CONNECT_PROPERTIES))
         self._packets: dict[type[p.Packet], Callable[[Connection, Any, float], None]] = {
             p.Publish: inbound.publish,
             p.Puback: self._puback,
@@ -95,9 +98,9 @@ class Reading:
 
     def _read(self, connection: Connection, data: bytes, now: float) -> None:
         """All packets of a read; what is left waits for more."""
-        at, end, limit = 0, len(data), self._parameters.packet_bytes
+        at, end, limit, bounds = 0, len(data), self._parameters.packet_bytes, self._bounds
         if connection.version is None:
-            limit = min(limit, CONNECT_BYTES)
+            limit, bounds = min(limit, CONNECT_BYTES), self._connect_bounds
         while at < end and not connection.closing:
             if connection.session is not None:
                 start, head = at, data[at]
@@ -115,7 +118,7 @@ class Reading:
             if framed is None or framed[1] > end:
                 _await_more(connection, data[at:], framed[1] - at if framed else 0)
                 return
-            packet = decode(data, at, framed[0], framed[1], connection.version)
+            packet = decode(data, at, framed[0], framed[1], connection.version, bounds)
             connection.heard = now
             self._figures.packets_received += 1
             self._dispatch(connection, packet, now)

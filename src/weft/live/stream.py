@@ -53,8 +53,7 @@ class StreamClient(Client, asyncio.Protocol):
 
     def finish(self) -> None:
         self.transport.close()
-        if self.transport.get_write_buffer_size():
-            asyncio.get_running_loop().call_later(LINGER, self.transport.abort)
+        asyncio.get_running_loop().call_later(LINGER, self.transport.abort)  # TLS waits for the other end's last word
 
     def abort(self) -> None:
         self.transport.abort()

@@ -25,8 +25,14 @@ class WebSocketClient(StreamClient):
         self._socket = ServerProtocol(subprotocols=NAMES, max_size=largest)
 
     def data_received(self, data: bytes) -> None:
-        self._socket.receive_data(data)
-        for event in self._socket.events_received():
+        try:
+            self._socket.receive_data(data)
+            events = self._socket.events_received()
+        except Exception as error:
+            self.driver.defects.end_connection(error, self.transport)
+            return
+        said = []  # of one read, by any number of frames
+        for event in events:
             if isinstance(event, Request):
                 self._socket.send_response(self._socket.accept(event))
             elif not isinstance(event, Frame):
@@ -34,7 +40,9 @@ class WebSocketClient(StreamClient):
             elif event.opcode is Opcode.TEXT:
                 self._socket.fail(UNSUPPORTED_DATA, "MQTT is binary.")
             elif event.opcode in (Opcode.BINARY, Opcode.CONT):
-                super().data_received(bytes(event.data))
+                said.append(event.data)
+        if said:
+            super().data_received(b"".join(said))
         self._flush()
 
     def eof_received(self) -> None:

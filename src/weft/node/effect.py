@@ -75,6 +75,16 @@ class Unlink(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Break(Effect):
+    """End the connection with a peer, or the master, that has said what cannot be read; a link that is wanted is made
+    again. For the node it is lost already.
+    """
+
+    peer: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Named(Effect):
     """The master has given this node its number, which is to be kept with its data."""
 

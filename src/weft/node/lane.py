@@ -76,7 +76,7 @@ class Lane:
             return None
         said = _PUBLISHER + 2 + (data[_PUBLISHER] << 8 | data[_PUBLISHER + 1])
         lone = self._lane.find(data[said:], arrives=True)
-        if lone is None or data[_INCARNATION] == self._carrier.own_bytes:
+        if lone is None or data[_INCARNATION] == self._carrier.own_bytes or not _is_text(data[_PUBLISHER + 2 : said]):
             return None
         is_held = int.from_bytes(topic) in self._atlas.held
         is_delivered = self._carrier.router.take(data[_TOPIC:_PUBLISHER], is_held, now * 1000)
@@ -143,6 +143,14 @@ class Lane:
             found.append((topic, peers, bool(way)))
         self._entries[trees] = found
         return found
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def effects_of(passed: Passed) -> list[Effect]:

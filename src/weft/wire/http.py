@@ -25,6 +25,7 @@ class RequestReader:
     def __init__(self, body_bytes: int) -> None:
         self._most = body_bytes
         self._data = bytearray()
+        self._sought = 0  # bytes that have no end of the head in them
         self._body = -1  # where it begins; not known yet
         self._length = 0
 
@@ -41,7 +42,8 @@ class RequestReader:
         return Request(method, rest.split(" ")[0].split("?")[0], body)
 
     def _find_body(self) -> None:
-        end = self._data.find(b"\r\n\r\n", 0, HEAD_BYTES + 4)
+        end = self._data.find(b"\r\n\r\n", self._sought, HEAD_BYTES + 4)
+        self._sought = max(0, len(self._data) - 3)
         if end >= 0:
             self._length = _length(bytes(self._data[:end]))
             if self._length > self._most:

@@ -245,7 +245,10 @@ class NodeProcess:
             case n.Unlink(node):
                 self.wanted.pop(node, None)
                 if node in self.links:
-                    self.later(lambda: self._end_link(node))
+                    self.later(lambda: self.end_link(self.links.get(node)))
+            case n.Break(peer):
+                end = self.links.get(peer)
+                self.later(lambda: self.end_link(end))
             case n.Left():
                 self.after(0.05, self._end_in_order)
             case n.Named(node):
@@ -267,8 +270,7 @@ class NodeProcess:
                 end.wire.close(end)
         self.crash(power=False)
 
-    def _end_link(self, node: int) -> None:
-        end = self.links.get(node)
+    def end_link(self, end: LinkEnd | None) -> None:
         if end is not None and end.wire is not None:
             self.lose(end)
             end.wire.lose(None, 0.0)

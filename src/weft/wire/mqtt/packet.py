@@ -4,8 +4,10 @@ What a version does not have is empty: properties before MQTT 5, reason codes in
 numbers are those that CONNECT carries.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Generic, TypeVar
 
 from weft.wire.mqtt.property import Properties
 from weft.wire.mqtt.reason import Reason
@@ -40,6 +42,7 @@ class Connect(Packet):
     username: str | None = None
     password: bytes | None = None
     properties: Properties = field(default_factory=dict)
+    bridge: bool = False  # before MQTT 5: it wants no local and retain as published for all that it subscribes to
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,18 @@ class Subscribe(Packet):
     packet_id: int
     requests: tuple[Request, ...]
     properties: Properties = field(default_factory=dict)
+
+
+Filter = TypeVar("Filter", bound=str | Request)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Generic[Filter]):
+    """A SUBSCRIBE or UNSUBSCRIBE of which nothing is read yet but its head."""
+
+    packet_id: int
+    properties: Properties
+    filters: Iterator[Filter]  # read as they are taken; raises what is wrong with the packet where it comes to it
 
 
 @dataclass(frozen=True, slots=True)
