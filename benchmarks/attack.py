@@ -342,6 +342,15 @@ def idle_at_mqtt(site: Site) -> None:
     _idle(site, site.port, b"")
 
 
+def begun_connects(site: Site) -> None:
+    """CONNECTs that are never complete, as large as they may be."""
+    said = connect(said=USER_PROPERTY * 70_000, version=V5)[:480_000]
+    site.begin()
+    for _ in range(site.many(1000)):
+        site.dial().say(said)
+    time.sleep(max(0.5, 3.0 * min(1.0, site.scale)))
+
+
 def refused_and_staying(site: Site) -> None:
     """Connections that are refused and do not go."""
     site.begin()
@@ -629,6 +638,7 @@ ATTACKS: dict[str, Attack] = {
         descriptors=1024,
     ),
     "mqtt": Attack("1,100 connections that say nothing, of 1,024 descriptors", idle_at_mqtt, descriptors=1024),
+    "begun-connects": Attack("1,000 CONNECTs of 490 kB that are never complete", begun_connects),
     "refused": Attack("2,000 connections that are refused and stay", refused_and_staying),
     "come-and-go": Attack("5,000 connections that go without a word", comes_and_goes),
     "long-names": Attack("500 connections with client ids of 64,900 bytes", long_names),
