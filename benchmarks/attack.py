@@ -63,6 +63,7 @@ class Site:
     websocket: int
     second: int  # a node's --http; a second listener of Mosquitto
     link: int  # a node's --link; the same second listener of Mosquitto
+    master: int  # of the node's network; again that listener
     begin: Callable[[], None]
     scale: float = 1.0
     strangers: list[Stranger] = field(default_factory=list)
@@ -336,6 +337,10 @@ def idle_at_http(site: Site) -> None:
 
 def idle_at_link(site: Site) -> None:
     _idle(site, site.link, b"")
+
+
+def idle_at_master(site: Site) -> None:
+    _idle(site, site.master, b"")
 
 
 def idle_at_mqtt(site: Site) -> None:
@@ -634,6 +639,12 @@ ATTACKS: dict[str, Attack] = {
     "link": Attack(
         "1,100 connections to `--link`, of 1,024 descriptors (Mosquitto: a second listener)",
         idle_at_link,
+        network=True,
+        descriptors=1024,
+    ),
+    "master": Attack(
+        "1,100 connections to the master, of 1,024 descriptors (Mosquitto: a second listener)",
+        idle_at_master,
         network=True,
         descriptors=1024,
     ),
