@@ -159,7 +159,7 @@ def test_a_client_that_goes_while_its_password_is_checked_leaves_nothing() -> No
         broker = one.broker
         data = p.Connect("c", V5, username="alice", password=b"wrong")
         asked = broker.handle(e.Received(made.number, encode(data, V5)), one.now)
-        assert [type(effect) for effect in asked] == [e.Hold, e.CheckPassword]
+        assert [type(effect) for effect in asked] == [e.CheckPassword]
         made.vanish()
         broker.handle(e.PasswordChecked(made.number, False), one.now)
     assert enter(one)[1].code == 0

@@ -315,8 +315,10 @@ class MasterHouse:
         self.watch = Watch()
 
     async def open(self) -> None:
-        self.server = await listen(self.driver, self.settings.listen, self.driver.context(self.watch))
-        self.address = Address("127.0.0.1", self.server.sockets[0].getsockname()[1])
+        log = Log(Clock(), out=self.log)
+        self.server, self.address = await listen(
+            self.driver, self.settings.listen, self.driver.context(self.watch), log
+        )
 
     def logged(self, event: str) -> int:
         return sum(f" {event} " in f"{line} " for line in self.log.getvalue().splitlines())

@@ -25,6 +25,7 @@ class Parameters:
     topic_aliases: int = 100  # that a client may set, 0 to 65,535
     keep_alive: int = 0  # seconds, the longest that a client may ask for, 0 to 65,535; 0 is any, and none
     session_expiry: int = FOREVER  # seconds, the longest that a session is kept, 0 to 4,294,967,295
+    read_ahead: int = 2**20  # bytes of a client that are read while its publications have to wait, at least 0
     patience: float = 0.2  # seconds that publishers wait for a receiver that cannot keep up, at least 0
     cached_names: int = 100_000  # of topics whose receivers are known, at least 1
     sys_interval: float = 10.0  # seconds between updates of $SYS, at least 0; 0 is no $SYS
@@ -61,6 +62,7 @@ _BOUNDS: dict[str, tuple[int, int | None]] = {
     "topic_aliases": (0, 65_535),
     "keep_alive": (0, 65_535),
     "session_expiry": (0, FOREVER),
+    "read_ahead": (0, None),
     "patience": (0, None),
     "cached_names": (1, None),
     "sys_interval": (0, None),

@@ -14,6 +14,7 @@ from weft.live.defect import fatal
 from weft.live.driver import Driver
 from weft.live.identity import read_identity, write_identity
 from weft.live.journal import Journal, open_journal
+from weft.live.listener import share_of
 from weft.live.log import Log
 from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
@@ -66,7 +67,8 @@ class NodeDriver(Driver):
     async def join(self, settings: Settings, listeners: list[Address]) -> None:
         """Call the master, and tell it where this node is."""
         assert settings.master is not None
-        link = await self.peering.listen(settings.link or replace(listeners[0], port=0, scheme="mqtt"))
+        place = settings.link or replace(listeners[0], port=0, scheme="mqtt")
+        link = await self.peering.listen(place, share_of(settings.descriptors, settings.ports))
         told = (
             link
             if settings.advertise is None

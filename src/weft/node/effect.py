@@ -7,9 +7,8 @@ Hello; what was told to a peer between the two may or may not have arrived. Fram
 from dataclasses import dataclass
 
 from weft.broker.effect import Effect, Event
+from weft.wire.frame import MASTER as MASTER
 from weft.wire.frame import Frame, Peer
-
-MASTER = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,9 @@ class Node:
     def on_timer(self, now: float) -> list[e.Effect]:
         self._local.on_timer(now)
         self.parts.deadlines.run(now)
-        return self._finish(now)
+        effects = self._finish(now)
+        self._local.source = None
+        return effects
 
     def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
         """Begin with what a journal had, or with nothing."""
@@ -239,7 +241,7 @@ class Node:
     def _close(self, event: e.Closed, now: float) -> None:
         self._local.handle(event, now)
         self.parts.admissions.forget(event.connection)
-        self.parts.outbox.drop(event.connection)
+        self._local.drop(event.connection)
 
     # Frames
 
@@ -330,6 +332,7 @@ class Node:
         parts.directory.flush()
         if parts.registration.is_stopping and self.is_drained():
             parts.registration.leave()
+        self._local.weigh(now)
         self._links.flush(self._local.source)
         return parts.outbox.flush()
 

@@ -19,7 +19,11 @@ from enum import IntEnum
 from hashlib import blake2b
 
 VERSION = 2
-NOBODY = -1  # where a node is named: none
+
+# Who is named by number: nodes from 0 on, and two who are no node. NOBODY stands in frames and records; MASTER is only
+# the other end of a connection, and in no frame, so that nobody can say that it is the master, or a node in its name.
+NOBODY = -1
+MASTER = -2
 
 ALL_NODES = "$weft/all"  # stands for the topic that every node is in: retained messages travel on it
 

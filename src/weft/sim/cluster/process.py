@@ -238,7 +238,7 @@ class NodeProcess:
             case e.Hold(number) if number in self.clients:
                 self.clients[number].held = True
             case e.Resume(number) if number in self.clients:
-                self.later(self.clients[number].resume)
+                self.clients[number].resume()
             case n.Link(peer):
                 self.wanted[peer.node] = peer
                 self._dial(peer.node)
