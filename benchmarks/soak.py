@@ -24,7 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import matplotlib
@@ -82,7 +82,7 @@ def faults(cluster: Cluster) -> list[Fault]:
 
 async def soak(cluster: Cluster, size: argparse.Namespace) -> tuple[list[Sample], list[tuple[float, str]], Account]:
     await asyncio.to_thread(cluster.begin)
-    rates = Rates(size.rate, size.names, size.retained, size.visitors, size.payload, size.keep, size.stay)
+    rates = Rates(**{one.name: getattr(size, one.name) for one in fields(Rates)})
     load = Load(cluster.ports, cluster.tls_port, cluster.tls(), rates, random.Random(size.seed))
     samples: list[Sample] = []
     told: list[tuple[float, str]] = []
@@ -224,10 +224,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--nodes", type=int, default=5)
-    parser.add_argument("--rate", type=float, default=24.0, help="publications a second that are accounted for")
+    parser.add_argument("--publications", type=float, default=24.0, help="publications a second that are accounted for")
     parser.add_argument("--payload", type=int, default=6000, help="bytes of each: they fill the journals")
     parser.add_argument("--names", type=float, default=170.0, help="names a second that are used once")
     parser.add_argument("--retained", type=float, default=14.0, help="retained messages a second")
+    parser.add_argument("--length", type=int, default=2600, help="bytes of their names: 16 MiB of them are remembered")
     parser.add_argument("--keep", type=float, default=60.0, help="seconds until each is cleared")
     parser.add_argument("--visitors", type=float, default=10.0, help="clients a second that come and go")
     parser.add_argument("--stay", type=float, default=5.0, help="seconds that they stay")

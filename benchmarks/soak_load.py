@@ -184,8 +184,9 @@ class Naming(Person):
 class Retaining(Person):
     """Somebody whose retained messages are cleared after a while, all of them."""
 
-    def __init__(self, name: str, ports: Sequence[int]) -> None:
+    def __init__(self, name: str, ports: Sequence[int], length: int) -> None:
         super().__init__(name, ports, clean=True)
+        self._padding = "x" * length
         self._due: deque[tuple[float, str]] = deque()
         self._clearing: dict[int, str] = {}
         self._numbers = 0
@@ -193,7 +194,7 @@ class Retaining(Person):
     async def go_on(self, rate: float, keep: float) -> None:
         while True:
             if self.client is not None and len(self._clearing) < WINDOW:
-                topic = f"r/{self._name}/{time.monotonic_ns()}"
+                topic = f"r/{self._name}/{time.monotonic_ns()}/{self._padding}"
                 self._due.append((time.monotonic() + keep, topic))
                 self._send(self.client, topic, bytes(100))
                 while self._due and self._due[0][0] < time.monotonic():
@@ -288,6 +289,7 @@ class Rates:
     publications: float  # a second, of all publishers
     names: float
     retained: float
+    length: int  # bytes of their names
     visitors: float
     payload: int  # bytes
     keep: float  # seconds that a retained message is there
@@ -309,7 +311,7 @@ class Load:
         self._movers = [Subscriber(f"mover-{n}", around[n], self.account, 5 + n) for n in range(2)]
         self._members = [Subscriber(f"member-{n}", [ports[n % len(ports)]], self.account, GROUP) for n in range(3)]
         naming = [Naming(f"naming-{n}", [port], clean=True) for n, port in enumerate(ports)]
-        retaining = [Retaining(f"retaining-{n}", [port]) for n, port in enumerate(ports)]
+        retaining = [Retaining(f"retaining-{n}", [port], rates.length) for n, port in enumerate(ports)]
         wanting = Wanting("wanting", [ports[-1]], clean=True)
         self._people: list[Person] = [*self._publishers, *self._stay, *self._movers, *self._members]
         self._people += [*naming, *retaining, wanting]
