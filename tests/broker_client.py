@@ -2,7 +2,7 @@
 
 from weft.access.guard import HERE, Guard, Visitor
 from weft.broker import effect as e
-from weft.broker.broker import Broker
+from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
 from weft.sim.cluster.cluster import START
@@ -86,6 +86,13 @@ class House:
     def tell(self, event: e.Event) -> None:
         self._carry_out(self.broker.handle(event, self.now))
         self.broker.check_invariants()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """All that is left to do at once, a turn after the other."""
+        while self.broker.next_deadline() == AT_ONCE:
+            self._carry_out(self.broker.on_timer(self.now))
+            self.broker.check_invariants()
 
     def wait(self, seconds: float) -> None:
         """Time passes, and what is due happens when it is."""

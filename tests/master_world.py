@@ -240,6 +240,15 @@ class MasterWorld:
             ),
         )
 
+    @property
+    def connections_open(self) -> set[int]:
+        """Connections that the master has not closed."""
+        return set(range(1, self._next_connection + 1)) - set(self.closed)
+
+    def mute(self, node: FakeNode) -> None:
+        """Have a node do nothing more by itself; its connection stays."""
+        del self.connections[node.connection], self.nodes[node.name]
+
     def handle_closed(self, node: FakeNode) -> None:
         """The connection of a node is gone, and the node is not."""
         del self.connections[node.connection]

@@ -11,10 +11,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from weft.access.badge import Badge
 from weft.access.filter import covers, overlaps
 from weft.access.limit import Callers, Limits, is_loopback
 from weft.access.name import is_client, is_user, node_problem, parted, session_name
 from weft.access.password import Recent, keep, read_kept
+from weft.access.revocation import Revocations, read_revocations, write_revocations
 from weft.access.rights import read_rights
 from weft.access.user import read_users, write_users
 from weft.access.web_token import read_token_key
@@ -314,3 +316,20 @@ def test_a_name_that_would_be_another_thing_elsewhere_is_no_name_of_a_node(name:
 @pytest.mark.parametrize("name", ["berlin", "node 1", "n_1.example.org:1883", "Zürich", "x" * 255])
 def test_what_people_call_nodes_is_taken(name: str) -> None:
     assert node_problem(name) == ""
+
+
+# Revocations
+
+
+def test_of_a_revoked_name_nothing_is_taken_that_was_issued_until_then() -> None:
+    known = read_revocations("100 evil\n0A0B\n50 evil\n7 good\n300")
+    assert [known.holds(Badge("evil", issued=at)) for at in (99.0, 100.0, 101.0)] == [True, True, False]
+    assert not known.holds(Badge("good", issued=8.0))
+    assert known.holds(Badge("other", serial="0A0B", issued=500.0))
+    assert known.holds(Badge("evil")), "a certificate that does not say when it was issued"
+
+
+def test_revocations_are_written_as_they_are_read_and_forgotten_when_nothing_is_left_to_refuse() -> None:
+    known = Revocations({"a b": 100.0, "c": 5.0})
+    assert read_revocations(write_revocations(known)) == known
+    assert known.along_with([("a b", 50.0), ("d", 90.0)], 60.0).until == {"a b": 100.0, "d": 90.0}

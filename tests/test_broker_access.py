@@ -160,7 +160,7 @@ def test_a_client_that_goes_while_its_password_is_checked_leaves_nothing() -> No
         broker = one.broker
         data = p.Connect("c", V5, username="alice", password=b"wrong")
         asked = broker.handle(e.Received(made.number, encode(data, V5)), one.now)
-        assert [type(effect) for effect in asked] == [e.Hold, e.CheckPassword]
+        assert [type(effect) for effect in asked] == [e.CheckPassword]
         made.vanish()
         broker.handle(e.PasswordChecked(made.number, False), one.now)
     assert enter(one)[1].code == 0
@@ -607,3 +607,89 @@ def test_wills_wait_for_room_in_the_journal_no_more_than_publications_do(qos: in
     one.tell(e.JournalFilled())
     client.vanish()
     assert len(reader.take()) == (qos == 0)
+
+
+def kept(house: House, client: str, version: p.Version = V5, **more: object) -> Client:
+    properties = {Property.SESSION_EXPIRY_INTERVAL: 60} if version is V5 else {}
+    return house.connect(client, version, version is V5, properties=properties, **more)
+
+
+def code(client: Client) -> int:
+    (connack,) = (one for one in client.take() if isinstance(one, p.Connack))
+    return int(connack.code)
+
+
+@pytest.mark.parametrize(("version", "refused"), [(V3, 3), (V5, Reason.QUOTA_EXCEEDED)])
+def test_a_node_keeps_so_many_sessions_and_no_more(version: p.Version, refused: int) -> None:
+    one = House(Parameters(sys_interval=0, sessions=3))
+    for name in "abc":
+        assert code(kept(one, name, version)) == 0
+        one.clients[max(one.clients)].vanish()
+    late = kept(one, "d", version)
+    assert code(late) == refused
+    assert late.closed
+    assert code(one.connect("d", version)) == 0, "one that is not kept"
+    assert code(kept(one, "a", version)) == 0, "one that is kept already"
+    one.restart()
+    assert code(kept(one, "d", version)) == refused
+    assert code(one.connect("b", version)) == 0, "which ends the kept one"
+    assert code(kept(one, "d", version)) == 0
+    assert code(kept(one, "e", version)) == refused
+
+
+def test_a_session_that_has_ended_makes_room_for_another() -> None:
+    one = House(Parameters(sys_interval=0, sessions=1))
+    first = kept(one, "a")
+    first.vanish()
+    one.wait(59.0)
+    assert code(kept(one, "b")) == Reason.QUOTA_EXCEEDED
+    one.wait(2.0)
+    second = kept(one, "b")
+    assert code(second) == 0
+    second.say(p.Disconnect(properties={Property.SESSION_EXPIRY_INTERVAL: 0}))
+    assert code(kept(one, "c")) == 0
+
+
+def test_a_user_has_so_many_sessions_kept_and_no_more() -> None:
+    one = house(parameters=Parameters(sys_interval=0, user_sessions=2, sessions=4))
+    alice = {"username": "alice", "password": b"secret"}
+    bob = {"username": "bob", "password": b"secret"}
+    assert [code(kept(one, name, **alice)) for name in "abc"] == [0, 0, Reason.QUOTA_EXCEEDED]
+    assert [code(kept(one, name, **bob)) for name in "abc"] == [0, 0, Reason.QUOTA_EXCEEDED]
+
+
+def test_clients_without_a_user_are_no_user() -> None:
+    one = House(Parameters(sys_interval=0, user_sessions=1))
+    assert [code(kept(one, name)) for name in "ab"] == [0, 0]
+
+
+def test_a_will_takes_of_the_bytes_that_a_session_may_keep() -> None:
+    one = House(Parameters(sys_interval=0, queue_bytes=1000))
+    assert code(kept(one, "a", will=p.Will("w", b"x" * 1000))) == Reason.QUOTA_EXCEEDED
+    long = {Property.USER_PROPERTY: (("name", "x" * 1000),)}
+    assert code(kept(one, "a", will=p.Will("w", b"", properties=long))) == Reason.QUOTA_EXCEEDED
+    away = kept(one, "a", will=p.Will("w", b"x" * 700, properties={Property.WILL_DELAY_INTERVAL: 50}))
+    assert code(away) == 0
+    away.say(p.Subscribe(1, (p.Request("t", 1),)))
+    away.vanish()
+    other = one.greeted("other")
+    for number in range(5):
+        other.say(p.Publish("t", b"x" * 99, 1, packet_id=number + 1))
+    assert one.broker.figures.waiting == 2, "of 100 bytes each, beside a will of about 700"
+    one.wait(51.0)
+    for number in range(20):
+        other.say(p.Publish("t", b"x" * 99, 1, packet_id=number + 1))
+    assert one.broker.figures.waiting == 10
+
+
+def test_what_waits_is_counted_with_its_properties() -> None:
+    one = House(Parameters(sys_interval=0, queue_bytes=1000))
+    away = kept(one, "a")
+    away.say(p.Subscribe(1, (p.Request("t", 1),)))
+    away.vanish()
+    other = one.greeted("other", V5)
+    for number in range(9):
+        other.say(
+            p.Publish("t", b"", 1, packet_id=number + 1, properties={Property.USER_PROPERTY: (("n", "x" * 400),)})
+        )
+    assert one.broker.figures.waiting == 2

@@ -1,4 +1,4 @@
-"""Defects that other MQTT brokers had, tried on ours: the table in docs/security.md, and tests that nothing else had."""
+"""Defects that other MQTT brokers had, tried on ours: the table in docs/security.md, and tests of what has no other."""
 
 import asyncio
 import gc

@@ -170,7 +170,8 @@ def test_a_node_starts_with_its_credentials_while_nobody_takes_its_token(ca: Aut
     ca.issue(Role.NODE, "berlin", (), tmp_path / "berlin")
     nobody = Address("127.0.0.1", free_port())
     problem = join(tmp_path / "berlin", nobody, "berlin", str(ca.invite("berlin", (), 1.0)))
-    assert problem.startswith(f"the token is not used: The master at {nobody} does not answer")
+    assert problem.startswith(f"The master at {nobody} does not answer")
+    assert problem.endswith("The credentials that are there are used.")
 
 
 # Before it is too late

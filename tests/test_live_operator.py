@@ -30,8 +30,8 @@ def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) ->
         settings, clock = MasterSettings(listen=Address("127.0.0.1", 0)), Clock()
         driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, design_here)
         monkeypatch.setattr("weft.live.master_http.metrics", broken)
-        server = await listen(driver, settings.listen, None)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        server, address = await listen(driver, settings.listen, None, Log(clock, out=io.StringIO()))
+        reader, writer = await asyncio.open_connection(address.host, address.port)
         writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(20):
             said = await reader.read()

@@ -52,12 +52,13 @@ def announce(line: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would say so at the end
 
 
-def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+def print_result(result: Mapping[str, Any], as_json: bool, width: int = 0) -> None:
+    """Print figures, a row each, or JSON. Values begin behind the longest name, or behind so many characters."""
     if as_json:
         typer.echo(json.dumps(result))
         return
     rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
-    width = max(map(len, rows), default=0)
+    width = max([width, *map(len, rows)])
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
         shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)

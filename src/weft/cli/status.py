@@ -29,6 +29,7 @@ SHOWN = (
     "busiest_times_mean_designed",
     "redesign",
 )
+WIDTH = max(map(len, SHOWN))  # of the names: values stay where they are, whatever is known
 UNKNOWN_AT_0 = {"hops", "hops_designed", "busiest_times_mean", "busiest_times_mean_designed"}
 
 
@@ -38,7 +39,7 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
     if json:
         print_result(told, json)
         return
-    print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json)
+    print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json, WIDTH)
     typer.echo("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:

@@ -24,6 +24,7 @@ from weft.broker.effect import (
     Hold,
     JournalFilled,
     JournalFreed,
+    LetIn,
     Note,
     PasswordChecked,
     Received,
@@ -187,9 +188,11 @@ class Driver:
             case Close(number) if number in self._clients:
                 self._clients[number].close()
             case Hold(number) if number in self._clients:
-                self._clients[number].hold()
+                self._clients[number].pause()
             case Resume(number) if number in self._clients:
-                self._clients[number].resume()
+                self._clients[number].unpause()
+            case LetIn(number) if number in self._clients:
+                self._clients[number].let_in()
             case CheckPassword(number, password, kept):
                 asyncio.get_running_loop().run_in_executor(self._checkers, kept.matches, password).add_done_callback(
                     lambda done: self._hear_check(number, done)

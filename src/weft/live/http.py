@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge
 from weft.live.defect import Defects
+from weft.live.listener import nothing
 from weft.live.tls import peer_host
 from weft.wire.http import HttpError, RequestReader
 
@@ -44,6 +45,7 @@ class HttpCall(asyncio.Protocol):
         self._badge = badge
         self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
         self._task: asyncio.Task[Response] | None = None
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -62,11 +64,13 @@ class HttpCall(asyncio.Protocol):
             return
         if request is not None:
             self._timer.cancel()
+            self.settled()
             call = Call(request.method, request.path, request.body, self._badge, peer_host(self._transport))
             self._task = asyncio.ensure_future(self._answerer(call))
             self._task.add_done_callback(partial(self._answer, call.method))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.settled()
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()

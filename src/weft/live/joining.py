@@ -54,10 +54,10 @@ def join(folder: Path, master: Address, name: str, token: str) -> str:
     try:
         obtain_credentials(folder, master, name, token)
     except SurroundingsError as error:
-        return f"the token is not used: {error}"
+        return f"{error} The credentials that are there are used."
     except WeftError as error:
         write_secret(folder / USED, used.encode())  # it will never be good for anything
-        return f"the token is not used, and the credentials in {folder} are: {error}"
+        return f"{error} The credentials that are there are used."
     return ""
 
 

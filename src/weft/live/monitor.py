@@ -5,7 +5,7 @@ the text is written here.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import cast
 from weft.broker.figure import Figures
 from weft.errors import WeftError
 from weft.live.driver import Driver
+from weft.live.listener import nothing
 from weft.live.watch import DAY
 from weft.wire.http import HttpError, RequestReader
 
@@ -81,12 +82,14 @@ class Monitor(asyncio.Protocol):
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._reader = RequestReader(BODY_BYTES)
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.settled()
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:

@@ -55,10 +55,16 @@ class Settings:
     leaving: float = LEAVING  # in a network: seconds that a node which ends waits until others have what it owes them
     parameters: Parameters = field(default_factory=Parameters)
     limits: Limits = field(default_factory=Limits)
+    descriptors: int = 65_536  # that the process may have; no option, but the system's
 
     @property
     def access(self) -> AccessFiles:
         return AccessFiles(self.users, self.rights, self.token_key, self.token_audience)
+
+    @property
+    def ports(self) -> int:
+        """How many are listened on."""
+        return len(self.listen) + (self.http is not None) + (self.master is not None)
 
     @property
     def knows_users(self) -> bool:
@@ -100,7 +106,7 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    known = {one.name for one in fields(Settings)} - {"parameters", "limits"} | {"allow_anonymous"}
+    known = {one.name for one in fields(Settings)} - {"parameters", "limits", "descriptors"} | {"allow_anonymous"}
     merged = _with_anonymous(options_of(path, given, known | NAMES | LIMITS))
     parameters = Parameters(**taken(merged, NAMES, Parameters))
     limits = Limits(**taken(merged, LIMITS, Limits))

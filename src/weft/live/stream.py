@@ -4,7 +4,8 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from weft.access.badge import Role, badge_of
-from weft.live.client import HIGH, LINGER, LOW, Client
+from weft.live.client import HIGH, LOW, Client
+from weft.live.listener import LINGER
 from weft.live.tls import peer_address, peer_certificate, peer_host
 from weft.live.visitor import visitor_of
 
