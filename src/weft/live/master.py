@@ -428,6 +428,8 @@ class MasterDriver:
         else:
             self._handle(e.Designed(number, design))
         finally:
+            for process in list((pool._processes or {}).values()):  # one that designs still would hold up our end
+                process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _arm(self) -> None:

@@ -37,6 +37,7 @@ HANDSHAKE = 10.0  # seconds that who calls has until it is linked
 EARLY_BYTES = 1 << 20  # before a link counts: Hello, and what one read or two have brought with it
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
+SAID = 1000  # sentences of the log that are not said again; strangers may make any number of them
 ANY = ("0.0.0.0", "::")
 MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
@@ -459,6 +460,8 @@ class Peering:
     def say_once(self, event: str, detail: str) -> None:
         """Log what would be said again and again."""
         if detail not in self._said:
+            if len(self._said) == SAID:
+                self._said.clear()
             self._said.add(detail)
             self._log.write(event, detail=detail)
 
