@@ -32,7 +32,7 @@ from weft.live.stream import StreamClient
 from weft.live.tls import Refusals, reload, server_context
 from weft.live.watch import Watch, daily
 
-ENDING = 1.5  # seconds that the rest of an end in order may take; more than what waits in it below
+ENDING = 1.2  # seconds that the rest of an end in order may take; more than what waits in it below
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
 # own 5 ms would be added to every read and write while the journal works through a large batch
 
