@@ -208,6 +208,7 @@ def test_plain_text_is_no_tls(ca: AuthorityFolder, rights: Path) -> None:
             heard = await said(one.port, None, encode(p.Connect("c"), p.Version.V311))
             assert heard[:1] in (b"", b"\x15")  # nothing, or an alert of TLS
             assert one.logged("tls_refused") == 1
+            assert "tls_refused peer=127.0.0.1:" in one.log.getvalue()
 
     asyncio.run(main())
 

@@ -45,6 +45,7 @@ from weft.live.master_settings import MasterSettings
 from weft.live.process_metrics import process_metrics
 from weft.live.stop import Stop
 from weft.live.store import SqliteStore
+from weft.live.tls import Refusals
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
@@ -108,7 +109,7 @@ async def listen(
     driver: "MasterDriver", address: Address, context: ssl.SSLContext | None, log: Log, most: int = MOST
 ) -> tuple[Listener, Address]:
     """Where it listens, also where port 0 was given."""
-    streams = Streams(lambda: Door(driver), context, PATIENCE)
+    streams = Streams(lambda: Door(driver), context, PATIENCE, Refusals(log.write, driver.clock.now).add)
     listener = Listener(streams.take, log.write, most, PATIENCE)
     with listening(address):
         port = await listener.open(address.host, address.port)
