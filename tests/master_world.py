@@ -104,6 +104,8 @@ class MasterWorld:
         self.delay = delay  # seconds until a link is up and told of
         self._later: list[tuple[float, FakeNode, w.Frame]] = []
         self.deaf: set[str] = set()  # nodes whose Applied is withheld
+        self.stubborn: set[str] = set()  # nodes that stay when they are told to leave
+        self.broken = False  # the master has a defect
 
     # Driving
 
@@ -173,6 +175,7 @@ class MasterWorld:
                 case e.Answer(ticket, reply):
                     self.answers[ticket] = reply
                 case e.Note():
+                    assert effect.event != "defect" or self.broken, effect.detail
                     self.notes.append(effect)
 
     def _tell(self, connection: int, frame: w.Frame) -> None:
@@ -184,7 +187,7 @@ class MasterWorld:
             self._todo.append(e.Heard(connection, w.Applied(frame.version)))
         if isinstance(frame, w.Peers):
             self.link(node)
-        if isinstance(frame, w.Leave):
+        if isinstance(frame, w.Leave) and node.name not in self.stubborn:
             self._todo.append(e.Heard(connection, w.Leaving()))
             self.nodes.pop(node.name)
 
@@ -236,6 +239,11 @@ class MasterWorld:
             ),
         )
 
+    def handle_closed(self, node: FakeNode) -> None:
+        """The connection of a node is gone, and the node is not."""
+        del self.connections[node.connection]
+        self.handle(e.Closed(node.connection))
+
     def reconnect(self, node: FakeNode) -> None:
         """The same node on another connection."""
         self._next_connection += 1
@@ -245,6 +253,8 @@ class MasterWorld:
         self.connections[node.connection] = node
         self.say(node, w.Hello(w.VERSION, CLUSTER, w.Role.NODE, node.name, node.number, node.incarnation))
         self.say_join(node)
+        for pattern in sorted(node.ways):
+            self.say(node, w.FindWay(pattern))
 
     def subscribe(self, node: FakeNode, *filters: str, persistent: bool = False) -> None:
         node.held |= {one: w.Held(one, 1, persistent) for one in filters}

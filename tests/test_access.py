@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from weft.access.filter import covers, overlaps
 from weft.access.limit import Callers, Limits, is_loopback
-from weft.access.name import is_client, is_user, parted, session_name
+from weft.access.name import is_client, is_user, node_problem, parted, session_name
 from weft.access.password import Recent, keep, read_kept
 from weft.access.rights import read_rights
 from weft.access.user import read_users, write_users
@@ -296,3 +296,21 @@ def test_connections_of_an_address_are_counted() -> None:
 def test_only_this_machine_is_the_loopback() -> None:
     hosts = ["127.0.0.1", "127.8.8.8", "::1", "localhost", "0.0.0.0", "::", "10.0.0.1", "localhost.example"]
     assert [host for host in hosts if is_loopback(host)] == hosts[:4]
+
+
+@pytest.mark.parametrize("kept", ["", "secret", "$scrypt$", "$argon2$ln=1,r=1,p=1$AA$AA", "$scrypt$ln=14,r=8,p=5$?$?"])
+def test_a_password_that_cannot_be_read_is_told_with_its_line(kept: str) -> None:
+    good = f"alice:{keep(b'x', b'salt', 4, 1, 1)}"
+    with pytest.raises(WeftError, match=r"^users, line 3, user bob: A password is ") as told:
+        read_users(f"# who may come\n{good}\nbob:{kept}\n", "users")
+    assert kept == "" or kept not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["a/b", "+", "a#", "$a", "a\\b", " a", "a\t", "a b/#", "", "x" * 256, "a\nb"])
+def test_a_name_that_would_be_another_thing_elsewhere_is_no_name_of_a_node(name: str) -> None:
+    assert node_problem(name).startswith("give ")
+
+
+@pytest.mark.parametrize("name", ["berlin", "node 1", "n_1.example.org:1883", "Zürich", "x" * 255])
+def test_what_people_call_nodes_is_taken(name: str) -> None:
+    assert node_problem(name) == ""

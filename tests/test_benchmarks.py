@@ -25,7 +25,10 @@ from weft.workloads.catalog import generate
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 # What benchmarks share
-PARTS = {"bridged", "hurt", "markdown", "measure", "processor", "promise", "snap", "standalone", "textbook"}
+PARTS = {
+    *("attack", "bridged", "hurt", "markdown", "measure", "processor", "prober", "promise", "snap", "standalone"),
+    *("stranger", "textbook"),
+}
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
 TOLD_WITHOUT_A_TABLE = {
@@ -91,7 +94,8 @@ RUNS = {
     "weave": ("--toy",),
 }
 IN_TESTS_OF_THEIR_OWN = {
-    *("broker_mqtt", "faults", "fleet", "network", "pipeline", "scale", "social_calibration", "weave_picture"),
+    *("broker_mqtt", "faults", "fleet", "network", "pipeline", "scale", "social_calibration", "stall"),
+    *("weave_picture",),
 }
 
 
@@ -116,6 +120,16 @@ def test_the_node_is_measured_beside_mosquitto() -> None:
     toy = ["--seconds", "0.1", "--repeat", "1", "--idle", "20"]
     command = [sys.executable, str(BENCHMARKS / "broker_mqtt.py"), *toy]
     assert_tables_of_the_docs(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
+
+
+@needs_mosquitto
+def test_what_others_wait_is_measured_beside_mosquitto() -> None:
+    attacks = "connect-properties,retained-100k,shared,passwords,link,websocket-pings"
+    port = ("--port", str(15_000 + os.getpid() % 5_000))
+    command = [sys.executable, str(BENCHMARKS / "stall.py"), "--small", "--only", attacks, *port]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+    assert_tables_of_the_docs(printed)
+    assert [len(rows) for rows in tables_in(printed).values()] == [len(attacks.split(","))]
 
 
 @needs_mosquitto

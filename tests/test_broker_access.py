@@ -398,6 +398,72 @@ def test_shared_work_goes_to_who_may_still_read_it() -> None:
     assert topics(bob.take()) == ["jobs"]
 
 
+def test_shared_work_does_not_go_to_who_loses_the_right_to_it_at_the_same_time() -> None:
+    one = house()
+    keep_it = {Property.SESSION_EXPIRY_INTERVAL: 1000}
+    alice, bob = entered(one, clean=False, properties=keep_it), entered(one, "bob")
+    subscribed(alice, "$share/g/jobs", 1)
+    alice.vanish()
+    entered(one, client="p").say(p.Publish("jobs", b"work", 1, packet_id=1))
+    subscribed(bob, "$share/g/jobs", 1)
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("topic readwrite other"))))
+    assert topics(bob.take()) == []
+
+
+def test_what_waits_of_a_subscription_that_is_gone_goes_with_the_right_too() -> None:
+    one = house()
+    stay = {"clean": False, "properties": {Property.SESSION_EXPIRY_INTERVAL: 1000, Property.RECEIVE_MAXIMUM: 1}}
+    alice = entered(one, **stay)
+    subscribed(alice, "home/door", 1)
+    publisher = entered(one, client="p")
+    for number in (1, 2):
+        publisher.say(p.Publish("home/door", b"x", 1, packet_id=number))
+    alice.say(p.Unsubscribe(2, ("home/door",)))
+    alice.vanish()
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("user alice\ntopic readwrite jobs"))))
+    again = one.open(V5, FAR)
+    assert topics(again.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))) == []  # type: ignore[arg-type]
+    again.vanish()
+    one.restart()
+    again = one.open(V5, FAR)
+    assert topics(again.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))) == []  # type: ignore[arg-type]
+
+
+# What was retained (CVE-2018-12546 of Mosquitto)
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_what_is_retained_goes_with_the_right_to_publish_it(restarted: bool) -> None:
+    one = house()
+    entered(one).say(p.Publish("home/garden", b"hers", retain=True), p.Publish("jobs", b"hers", retain=True))
+    entered(one, "bob").say(p.Publish("jobs", b"his", retain=True))
+    less = RIGHTS.replace("topic readwrite home/#", "topic read home/#").replace("topic readwrite jobs", "", 1)
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(less))))
+    if restarted:
+        one.guard = Guard(replace(ACCESS, rights=read_rights(less)), None, b"key")
+        one.restart()
+    heard = entered(one, "bob").say(p.Subscribe(1, (p.Request("home/garden"), p.Request("jobs"))))
+    assert [(got.topic, got.payload) for got in heard if isinstance(got, p.Publish)] == [("jobs", b"his")]
+
+
+def test_what_is_retained_comes_back_with_the_right() -> None:
+    one = house()
+    entered(one).say(p.Publish("home/garden", b"x", retain=True))
+    less = replace(ACCESS, rights=read_rights(RIGHTS.replace("topic readwrite home/#", "topic read home/#")))
+    for access, found in ((less, []), (ACCESS, ["home/garden"])):
+        one.tell(e.AccessChanged(access))
+        assert topics(entered(one, "bob").say(p.Subscribe(1, (p.Request("home/garden"),)))) == found
+
+
+def test_what_the_broker_says_of_itself_is_nobodys_to_lose() -> None:
+    one = house(parameters=Parameters())
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("user bob\ntopic read $SYS/#"))))
+    one.wait(1)
+    assert topics(entered(one, "bob").say(p.Subscribe(1, (p.Request("$SYS/broker/version"),)))) == [
+        "$SYS/broker/version"
+    ]
+
+
 def test_a_user_that_is_gone_or_has_another_password_is_disconnected() -> None:
     one = house()
     alice, bob = entered(one), entered(one, "bob")
@@ -508,3 +574,35 @@ def test_long_names_are_not_remembered() -> None:
     for number in range(5):
         alice.say(p.Publish(f"home/{number}/{'x' * 2000}", b""))
     assert not [name for name in one.broker._subscriptions.routes.by_name if len(name) > 1024]
+
+
+@pytest.mark.parametrize(("version", "code"), [(V3, 5), (V5, Reason.NOT_AUTHORIZED)])
+def test_nobody_has_a_will_that_says_what_only_the_broker_says(version: p.Version, code: int) -> None:
+    one = House()
+    heard = one.open(version).say(p.Connect("forger", version, will=p.Will("$SYS/broker/uptime", b"1", retain=True)))
+    assert [packet.code for packet in heard if isinstance(packet, p.Connack)] == [code]
+    assert one.broker.retained() == {}
+
+
+def test_wills_keep_to_the_limit_of_retained_messages_as_publications_do() -> None:
+    one = House(Parameters(sys_interval=0, retained_messages=2))
+    reader = one.greeted("reader")
+    reader.say(p.Subscribe(1, (p.Request("#"),)))
+    for number in range(5):
+        one.greeted(f"c{number}", will=p.Will(f"w/{number}", b"x", retain=True)).vanish()
+    assert sorted(one.broker.retained()) == ["w/0", "w/1"]
+    assert [packet.topic for packet in reader.take()] == ["w/0", "w/1"]
+    assert [note.detail for note in notes(one, "no_room")] == ["will on w/2", "will on w/3", "will on w/4"]
+    one.greeted("again", will=p.Will("w/1", b"y", retain=True)).vanish()
+    assert one.broker.retained()["w/1"].payload == b"y"
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_wills_wait_for_room_in_the_journal_no_more_than_publications_do(qos: int) -> None:
+    one = House()
+    reader = one.greeted("reader")
+    reader.say(p.Subscribe(1, (p.Request("#", 2),)))
+    client = one.greeted("c", will=p.Will("w", b"x", qos))
+    one.tell(e.JournalFilled())
+    client.vanish()
+    assert len(reader.take()) == (qos == 0)

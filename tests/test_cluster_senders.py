@@ -242,3 +242,36 @@ def test_who_is_taken_for_whom() -> None:
 )
 def test_who_may_ask_what_of_a_master(role: Role | None, allowed: set[str]) -> None:
     assert {one for one in Master.requests if not ask_refusal(Badge("x", role), one)} == allowed
+
+
+@pytest.mark.parametrize("sender", [2, n.MASTER])
+def test_a_frame_that_meets_a_defect_costs_who_says_it_the_link(sender: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("gone")
+
+    node = member()
+    frame: w.Frame = w.Graft(1, True) if sender == 2 else w.InPlace(1)
+    monkeypatch.setitem(node._of_peers if sender == 2 else node._of_master, type(frame), fail)  # type: ignore[arg-type]
+    effects = node.handle(n.Heard(sender, (frame,)), NOW)
+    (broken,) = [one for one in effects if isinstance(one, n.Break)]
+    assert broken.peer == sender
+    assert "defect" in broken.reason
+    assert any(isinstance(one, Note) and one.event == "defect" and "KeyError: 'gone'" in one.detail for one in effects)
+    assert sender not in node.atlas.up
+    node.handle(n.Linked(sender), NOW)
+    node.check_invariants()
+
+
+def test_a_defect_over_what_another_node_has_routed_costs_the_one_between_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("gone")
+
+    node = member()
+    monkeypatch.setattr(node.parts.moving, "hear", fail)
+    fetch = encode_body(w.FetchSession("client", 1, 4, False, True))
+    effects = node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 1, fetch),)), NOW)
+    assert not any(isinstance(one, n.Break) for one in effects)
+    assert any(isinstance(one, Note) and one.event == "defect" for one in effects)
+    assert 2 in node.atlas.up

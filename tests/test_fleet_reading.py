@@ -10,10 +10,10 @@ import pytest
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge, Line
 from weft.fleet.broker import Broker, read_brokers
-from weft.fleet.client import plain_filter
 from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import configuration, read_configurations
 from weft.fleet.reading import read_running
+from weft.model.wildcard import plain_filter
 
 BROKERS = "name,host,port\na,10.0.0.1,1883\nb,10.0.0.2,1884\nc,10.0.0.3,\n"
 CLIENTS = "client,broker,filter\nx,a,plant/+/temperature\ny,b,plant/1/temperature\nz,c,$share/g/plant/#\n"

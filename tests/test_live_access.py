@@ -31,6 +31,7 @@ from weft.errors import WeftError
 from weft.live.address import Address
 from weft.live.authority import AuthorityFolder, write_credentials
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.live.driver import Driver
 from weft.live.joining import obtain_credentials, renew_credentials
 from weft.live.log import Log
@@ -594,7 +595,8 @@ class End:
         clock, self.log = Clock(), io.StringIO()
         node = type("Someone", (), {"identity": Identity(self.name, "c", 1, node=number)})()
         credentials = credentials_in(ca.folder / who)
-        self.peering = Peering(node, clock, Log(clock, out=self.log), self.hear, lambda *_: False, credentials)
+        log = Log(clock, out=self.log)
+        self.peering = Peering(node, clock, log, Defects(log), self.hear, lambda *_: False, credentials)
 
     def hear(self, event: Event) -> None:
         self.events.append(event)

@@ -59,11 +59,12 @@ class PlannedNetwork:
             w.Peers(1, ids[number], size, tuple(peers)),
             w.Tables(1, tuple(tables)),
         ]
-        for topic in range(instance.topics):
-            way = self.loom.way(number, topic)
-            others = self.loom.subscribers(topic) - {number}
-            frames.append(w.Way(1, f"t/{topic}", bool(others), way))
         return [n.Heard(n.MASTER, tuple(frames))]
+
+    def way(self, number, filter_):
+        topic = int(filter_.removeprefix("t/"))
+        others = self.loom.subscribers(topic) - {number}
+        return w.Way(1, filter_, bool(others), self.loom.way(number, topic))
 
     def subscribe(self, number, topics):
         self.tell(number, e.Opened(1), e.Received(1, encode(p.Connect("", p.Version.V311), p.Version.V311)))
@@ -84,6 +85,8 @@ class PlannedNetwork:
         for effect in effects:
             if isinstance(effect, n.Tell) and effect.peer != n.MASTER:
                 self.queue.append((effect.peer, number, decode_body(encode_body(effect.frame))))
+            elif isinstance(effect, n.Tell) and isinstance(effect.frame, w.FindWay):
+                self.queue.append((number, n.MASTER, self.way(number, effect.frame.filter)))
 
     def settle(self):
         while self.queue:

@@ -17,7 +17,7 @@ from weft.node.issuing import Issuing
 from weft.node.message import key_of
 from weft.node.outbox import Outbox
 from weft.wire.content import Run
-from weft.wire.frame import EVERYBODY, FindWay, Message, topic_of
+from weft.wire.frame import EVERYBODY, FindWay, ForgetWays, Message, topic_of
 
 PATIENCE = 2.0
 TREES = (("a", topic_of("a")),)
@@ -27,7 +27,7 @@ class Surroundings:
     def __init__(self, linked: bool = True, is_held: bool = True) -> None:
         self.atlas, self.outbox, self.deadlines, self.others = Atlas(), Outbox(), Deadlines(), Mock()
         self.atlas.up |= {MASTER} if linked else set()
-        self.figures, self.entries = Figures(), Entries()
+        self.figures, self.entries = Figures(), Entries(4)
         self.issued: list[tuple[Message, tuple[int, ...] | None]] = []
         self.tables: dict[int, frozenset[int]] = {}
         others = self.others
@@ -44,9 +44,9 @@ class Surroundings:
             *(self.outbox, self.deadlines, self.figures, PATIENCE, lambda: (5, 77, 9)),
         )
 
-    def put(self, kept: bool = False, retain: bool = False) -> Message:
+    def put(self, kept: bool = False, retain: bool = False, name: str = "a") -> Message:
         message = Message(module.Form.WOVEN, 0, 5, 77, 1, 0, CONTENT, kept)
-        self.issuing.put_on_trees(message, TREES, retain, 0.0)
+        self.issuing.put_on_trees(message, ((name, topic_of(name)),), retain, 0.0)
         return message
 
     def topics(self) -> list[int]:
@@ -155,6 +155,27 @@ def test_another_master_is_asked_for_all_ways_again_and_given_time(around: Surro
     assert around.outbox.flush() == [Tell(MASTER, FindWay("a"))]
     around.deadlines.run(3.0)
     assert len(around.issued) == 1
+
+
+def test_the_master_is_told_of_ways_that_are_forgotten_and_all_that_went_by_them_is(around: Surroundings) -> None:
+    for name in "abcd":
+        around.put(name=name)
+        around.issuing.learn_way(name, True, (3,), 0.0)
+    around.outbox.flush()
+    around.others.destinations.forget.reset_mock()
+    around.put(name="e")
+    assert around.outbox.flush() == [Tell(MASTER, FindWay("e")), Tell(MASTER, ForgetWays(("a", "b")))]
+    around.others.destinations.forget.assert_called_once_with()
+    around.issuing.learn_way("a", False, (), 0.0)
+    assert around.entries.get("a") is None, "the answer was on its way"
+
+
+def test_names_that_nobody_can_count_are_left_out(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COUNTED", 1)
+    for name in (b"x" * 2000, b"a", b"b", b"a"):
+        around.issuing.count(name, 1, 10)
+    assert around.issuing.rates == {"a": [2, 20]}
+    assert around.figures.issued == 4
 
 
 def test_a_run_of_publications_has_one_number(around: Surroundings) -> None:

@@ -485,3 +485,26 @@ def test_a_root_that_unsubscribes_keeps_its_table():
         loom.subscribe(node, 0)
     assert loom.unsubscribe(5, 0) == []
     assert loom.table(5, 0) == {0, 1}
+
+
+def test_of_a_topic_that_nobody_subscribes_to_any_more_nothing_is_kept():
+    def sizes():
+        return {name: len(value) for name, value in vars(loom).items() if isinstance(value, dict | set)}
+
+    loom = line(3, [0, 2])
+    loom.subscribe(0, 99)
+    loom.unsubscribe(0, 99)
+    before = sizes()
+    loom.join(7, [1], [])
+    for topic in range(100, 150):
+        assert loom.subscribe(0, topic)
+        assert loom.subscribe(7, topic)
+        assert loom.unsubscribe(0, topic)
+        assert loom.way(2, topic)
+        if topic % 2:
+            assert loom.unsubscribe(7, topic)
+        assert not loom.subscribers(999)
+        assert not loom.tree(998)
+        assert not loom.way(0, 997)
+    loom.leave(7)
+    assert sizes() == before

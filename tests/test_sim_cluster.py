@@ -2,6 +2,7 @@
 
 import pytest
 
+from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.parameters import Parameters as JournalParameters
 from weft.node.effect import LinkCongested, LinkDrained
 from weft.node.parameters import Parameters
@@ -660,3 +661,25 @@ def test_a_disk_is_compacted_and_still_has_all():
     world.connect(reader, 2)
     world.wait(5.0)
     assert sorted(map(int, payloads(reader))) == list(range(200))
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+def test_a_node_that_remembers_few_names_reaches_who_subscribes_to_one_that_it_forgot(qos):
+    world = Cluster(3, seed=5, broker=BrokerParameters(sys_interval=0, linked=True, cached_names=4))
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 2)
+    due = []
+    for turn in range(4):
+        for number in range(12):
+            writer.publish(f"t/{number}", b"%d" % turn, qos)
+            world.wait(0.1)
+        world.subscribe(reader, f"t/{turn}", 1)
+        for number in range(12):
+            said = writer.publish(f"t/{number}", b"new %d" % turn, qos)
+            due += [said.payload] if number <= turn else []
+            world.wait(0.1)
+        due += [b"%d" % (turn + 1)] * (turn + 1) if turn < 3 else []
+        asked = world.direction.master._bulletin._asked
+        assert all(len(one.ways) <= 5 for one in asked.values())
+    world.wait(1.0)
+    assert sorted(payloads(reader)) == sorted(due)

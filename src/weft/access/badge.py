@@ -3,7 +3,7 @@
 The role stands in the organizational unit. One authority signs for a cluster, so no certificate of another has one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,11 @@ class Badge:
     role: Role | None = None
     serial: str = ""  # in hexadecimal digits
     hosts: tuple[str, ...] = ()  # by which it is reached, besides its name
+    is_revoked: bool = False  # and then without a role
+
+    def revoked(self) -> "Badge":
+        """The same one as nobody's, which it is from now on."""
+        return replace(self, role=None, is_revoked=True)
 
 
 def badge_of(certificate: dict[str, Any]) -> Badge:
@@ -40,6 +45,8 @@ def badge_of(certificate: dict[str, Any]) -> Badge:
 
 def stranger(badge: Badge, role: Role, name: str | None = None) -> str:
     """What speaks against taking somebody for who it should be, in a sentence."""
+    if badge.is_revoked:
+        return f"The certificate of {badge.name} was revoked: get another for this {role.value} from `weft ca`."
     if badge.role is not role:
         return f"It has shown no certificate of a {role.value} of this cluster."
     if name is not None and badge.name != name:
@@ -54,6 +61,8 @@ def ask_refusal(badge: Badge | None, request: str) -> str:
     """What speaks against answering a request, in a sentence; no badge is a master without certificates."""
     if badge is None or badge.role is Role.OPERATOR or (badge.role is Role.READER and request in READING):
         return ""
+    if badge.is_revoked:
+        return f"The certificate of {badge.name} was revoked: get another from `weft ca`."
     if badge.role is Role.READER:
         return f"{badge.name} may look and not change: {request} needs the certificate of an operator."
     return "Only operators may ask: give the certificate of one."

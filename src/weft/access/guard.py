@@ -22,6 +22,7 @@ from weft.wire.mqtt.reason import PacketError, Reason
 if TYPE_CHECKING:
     from weft.access.web_token import TokenKey  # which needs a library that most brokers do without
 
+SYS = "$SYS/"  # what the broker says of itself
 WRONG = "User name or password is wrong."
 REMEMBERED, SHORT = 50_000, 256  # sessions whose rights are at hand, and characters of their names
 
@@ -119,11 +120,10 @@ class Guard:
         if not is_client(packet.client, known.user):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "The client id is too long, or has U+001F in it.")
         rights = self._access.rights
-        if rights is None:
-            return
-        if rights.names_clients and packet.client and not is_level(packet.client):
+        if rights is not None and rights.names_clients and packet.client and not is_level(packet.client):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client id has no / + # here, and no $ in front.")
-        if packet.will is not None and not rights.of(known.user, packet.client).may_write(packet.will.topic):
+        granted = rights.of(known.user, packet.client) if rights is not None else None
+        if packet.will is not None and not _may_write(granted, packet.will.topic):
             raise PacketError(Reason.NOT_AUTHORIZED, "The client may not publish its will.")
 
     # Being in
@@ -134,7 +134,8 @@ class Guard:
         return self._access.rights is None
 
     def may_write(self, session: str, name: str) -> bool:
-        return self._access.rights is None or self._rights_of(self._access.rights, session).may_write(name)
+        rights = self._access.rights
+        return _may_write(None if rights is None else self._rights_of(rights, session), name)
 
     def may_read(self, session: str, pattern: str) -> bool:
         """Whether all may be read that a filter or name stands for."""
@@ -202,3 +203,8 @@ class Guard:
     def _refuse(self, visitor: Visitor, now: float) -> None:
         self._callers.fail(visitor.host, now)
         raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)
+
+
+def _may_write(granted: Granted | None, name: str) -> bool:
+    """Whether who has these rights, or none that anything is denied by, may publish on a name."""
+    return not name.startswith(SYS) and (granted is None or granted.may_write(name))

@@ -18,17 +18,20 @@
     outbox        what an event leads to: bytes by connection, records
     outbound      QoS 0, 1 and 2 to a client
     inbound       QoS 1 and 2 from a client
+    permission    whether something may be published now, by PUBLISH or as a will
     distribution  a publication to everybody who gets it
     lane          publications of QoS 0, passed on as the bytes they came in
     window_lane   the same for QoS 1
     retained      the last message of a topic
     will          the message of a client that went without a word
+    capability    what of MQTT is switched off or bounded
     reading       bytes of clients, read as packets
     entrance      from CONNECT to a session: what is checked, and awaited
     admission     CONNECT and its answer
     parting       how connections end
     enforcement   rights that are taken away
-    deadline      what is to happen when
+    deadline      what is to happen when, by key
+    keyed_heap    keys by rank, any of which can be taken out
     record        what a journal keeps
     recovery      a broker's state out of records, and records out of its state
     restoration   sessions from the journal, and from other nodes

@@ -29,6 +29,7 @@ from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.parting import Parting
+from weft.broker.permission import Permission
 from weft.broker.publication import Publication
 from weft.broker.reading import Reading
 from weft.broker.recovery import Recovery, records, session_records
@@ -64,13 +65,14 @@ class Broker:
         self.figures = Figures(started=now)
         self._guard = guard or Guard()
         self._deadlines = Deadlines()
+        self._connections: dict[int, Connection] = {}
         self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
         self._issuer = issuer = (issuer or Issuer()) if parameters.linked else None
         lead = issuer.lead if issuer is not None else lambda _: None
         self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, lead)
         self.replica = Replica() if parameters.linked else None
         self._retained = RetainedMessages(
-            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self.replica
+            self._outbox, self._deadlines, self.figures, parameters.retained_messages, self._guard, self.replica
         )
         self._outbound = Outbound(self._outbox, self.figures, parameters)
         self._number = 0
@@ -82,8 +84,9 @@ class Broker:
             issuer,
             self._next_number,
         )
-        self._inbound = Inbound(self._outbox, self._distribution, self._retained, self.figures, parameters, self._guard)
-        self._wills = Wills(self._outbox, self._deadlines, self._distribution, self._guard)
+        permission = Permission(self._guard, self._retained)
+        self._inbound = Inbound(self._outbox, self._distribution, self.figures, parameters, permission)
+        self._wills = Wills(self._outbox, self._deadlines, self._distribution, permission, self.figures, self.session)
         self._sessions = Sessions(
             self._outbox,
             self._deadlines,
@@ -97,7 +100,14 @@ class Broker:
             self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard
         )
         self._parting = Parting(
-            self._outbox, self._deadlines, self._sessions, self._wills, self._admission, self.figures, parameters
+            self._outbox,
+            self._deadlines,
+            self._sessions,
+            self._wills,
+            self._admission,
+            self.figures,
+            parameters,
+            self._connections,
         )
         self._subscribing = Subscribing(
             self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters, self._guard
@@ -118,7 +128,11 @@ class Broker:
         )
         self.lane = Lane(self._outbox, self._subscriptions.routes, self.figures, parameters)
         self._window_lane = window_lane.WindowLane(
-            self._outbox, self._outbound, self._subscriptions.routes, self.figures, parameters.packet_bytes
+            self._outbox,
+            self._outbound,
+            self._subscriptions.routes,
+            self.figures,
+            parameters.lane_bytes if parameters.maximum_qos else 0,
         )
         self._entrance = Entrance(
             self._outbox,
@@ -141,13 +155,12 @@ class Broker:
             self.figures,
             parameters,
         )
-        self._connections: dict[int, Connection] = {}
         self._stopping = False
         self._sys = SysTopics(
             self._deadlines, self._distribution, self._retained, self.figures, parameters.sys_interval, version
         )
         if parameters.sys_interval:
-            self._deadlines.at(now, self._sys.publish)
+            self._sys.start(now)
         arrivals = Arrivals(self._distribution, self.lane, parameters.packet_bytes)
         transfers = Transfers(
             self._sessions,
@@ -297,6 +310,7 @@ class Broker:
         return self.lane.give(route, packet, payload)
 
     def check_invariants(self) -> None:
+        self._deadlines.check_invariants()
         connected = [one for one in self._sessions if one.connection is not None]
         assert self.figures.connected == len(connected)
         assert self.figures.connections == sum(not one.closing for one in self._connections.values())
@@ -348,9 +362,11 @@ class Broker:
 
     def _fill_up(self, event: e.JournalFilled, now: float) -> None:
         self._inbound.journal.full = True
+        self.figures.disk_full = 1
 
     def _have_room(self, event: e.JournalFreed, now: float) -> None:
         self._inbound.journal.full = False
+        self.figures.disk_full = 0
 
     def _admit(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)

@@ -15,6 +15,7 @@ class Connection:
         "after",
         "aliases",
         "allowed",
+        "bridge",
         "burst",
         "closing",
         "congested",
@@ -47,6 +48,7 @@ class Connection:
         self.number = number
         self.visitor = visitor
         self.version: Version | None = None  # None until CONNECT
+        self.bridge = False  # of another broker
         self.session: Session | None = None
         self.waiting: Connect | None = None  # until the password is checked, and the network asked for the session
         self.question: Question | None = None  # that the password is the answer to

@@ -107,7 +107,7 @@ class Entrance:
         self._outbox.add(LetIn(connection.number))
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         if known.until is not None:
-            self._parting.await_expiry(connection, known.until, now)
+            self._parting.await_expiry(connection, known.until)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
             connection.waiting = packet
             self._outbox.add(Connecting(connection.number, packet.client, packet.clean))

@@ -26,6 +26,7 @@ class Figures:
     dropped: int = 0  # publications that a queue or a client that is stuck did not take
     refused: int = 0  # connections
     waiting: int = 0  # publications in queues of sessions
+    disk_full: int = 0  # 1 while the journal has no room
 
 
 MINUTES = (1, 5, 15)

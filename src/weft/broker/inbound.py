@@ -8,9 +8,7 @@ what comes under it meanwhile is the same publication again. PUBACK, PUBREC and 
 the client forget what only the journal then knows.
 """
 
-from dataclasses import dataclass
-
-from weft.access.guard import Guard
+from weft.broker import capability
 from weft.broker.alias import InboundAliases
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
@@ -18,24 +16,16 @@ from weft.broker.effect import Repeated
 from weft.broker.figure import Figures
 from weft.broker.outbox import PUBLISHING, Outbox
 from weft.broker.parameters import Parameters
+from weft.broker.permission import Permission
 from weft.broker.publication import Publication
 from weft.broker.record import ReceiptCleared, ReceiptNoted
-from weft.broker.retained import SYS, RetainedMessages
 from weft.broker.session import LATE, Receipt, Session
 from weft.wire.mqtt.packet import Acknowledgement, Puback, Pubcomp, Publish, Pubrec, Version
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import PacketError, Reason, protocol_error
 from weft.wire.mqtt.writer import encode
 
-ALLOWED, SHORT = 1_000, 256  # names that a client may publish on, at hand, and bytes of each
 NOT_PASSED_ON = (Property.TOPIC_ALIAS, Property.MESSAGE_EXPIRY_INTERVAL, Property.WILL_DELAY_INTERVAL)
-
-
-@dataclass(slots=True)
-class Fullness:
-    """Whether the journal can take more."""
-
-    full: bool = False
 
 
 class Inbound:
@@ -43,18 +33,16 @@ class Inbound:
         self,
         outbox: Outbox,
         distribution: Distribution,
-        retained: RetainedMessages,
         figures: Figures,
         parameters: Parameters,
-        guard: Guard,
+        permission: Permission,
     ) -> None:
         self._outbox = outbox
         self._distribution = distribution
-        self._retained = retained
         self._figures = figures
         self._parameters = parameters
-        self._guard = guard
-        self.journal = Fullness()
+        self._permission = permission
+        self.journal = permission.journal
 
     def publish(self, connection: Connection, packet: Publish, now: float) -> None:
         session = connection.session
@@ -70,8 +58,8 @@ class Inbound:
             if self._parameters.linked:
                 self._outbox.add(Repeated(connection.number, session.client))
             self._answer(connection, Pubrec(packet.packet_id), session.persistent)
-        elif (refusal := self._refusal(connection, publication)) is not None:
-            self._refuse(connection, packet, refusal)
+        elif (refusal := self._permission.refusal(publication, connection.allowed)) is not None:
+            self._refuse(connection, packet, refusal, topic)
         else:
             self._take(connection, session, packet, publication, now)
 
@@ -115,37 +103,16 @@ class Inbound:
     def _check(self, topic: str, packet: Publish) -> None:
         if Property.SUBSCRIPTION_IDENTIFIER in packet.properties:
             raise protocol_error("A client's PUBLISH has a subscription identifier.")
+        capability.require(self._parameters, packet)
         if topic.count("/") >= self._parameters.topic_levels:
             most = self._parameters.topic_levels
             raise PacketError(Reason.TOPIC_NAME_INVALID, f"A topic has more than {most} levels.")
 
-    def _refusal(self, connection: Connection, publication: Publication) -> Reason | None:
-        if publication.topic.startswith(SYS.encode()) or not self._is_allowed(connection, publication):
-            detail = f"publish on {publication.topic.decode()}"
-            self._outbox.note_refusal(connection, publication.publisher, PUBLISHING, detail)
-            return Reason.NOT_AUTHORIZED
-        if publication.qos and self.journal.full:
-            return Reason.QUOTA_EXCEEDED
-        if publication.retain and not self._retained.has_room(publication):
-            return Reason.QUOTA_EXCEEDED
-        return None
-
-    def _is_allowed(self, connection: Connection, publication: Publication) -> bool:
-        """Whether the client may publish it. The lanes look up what was found out here."""
-        allowed = connection.allowed
-        if allowed is None or publication.topic in allowed:
-            return True
-        if not self._guard.may_write(publication.publisher, publication.topic.decode()):
-            return False
-        if len(publication.topic) <= SHORT:
-            if len(allowed) >= ALLOWED:
-                allowed.clear()
-            allowed.add(publication.topic)
-        return True
-
-    def _refuse(self, connection: Connection, packet: Publish, reason: Reason) -> None:
+    def _refuse(self, connection: Connection, packet: Publish, reason: Reason, topic: str) -> None:
         """QoS 0 is dropped. Before MQTT 5 there is no refusal but to close; what is written to $SYS is ignored."""
         self._figures.dropped += 1
+        if reason is Reason.NOT_AUTHORIZED:
+            self._outbox.note_refusal(connection, connection.client, PUBLISHING, f"publish on {topic}")
         made = Puback if packet.qos == 1 else Pubrec
         if not packet.qos:
             return

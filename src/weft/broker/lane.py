@@ -7,7 +7,7 @@ families a byte is put in or taken out: MQTT 5 has the length of its properties 
 
 The lane leaves to the long way what it is not sure of: topics whose receivers are not known, properties, aliases,
 receivers that need a PUBLISH of their own, names of which it is not known that the client may publish on them, packets
-of 16 KiB or more. It stops at the first such packet.
+of 16 KiB or more, or that could have a payload over the limit. It stops at the first such packet.
 
 In a network, a run also goes to other nodes as it is, one message for all of it, and there into their lanes. What comes
 alone need not be made a run of: `find` and `give` are for the network's lane (node/lane.py).
@@ -41,7 +41,7 @@ class Lane:
         self._by_name = routes.by_name
         self._arriving = routes.arriving
         self._figures = figures
-        self._packet_bytes = parameters.packet_bytes
+        self._most = parameters.lane_bytes
         self._levels = parameters.topic_levels
         self._runs: dict[Hashable, list[tuple[bytes, int]]] = {}  # in a network: what goes where, of one read
 
@@ -67,10 +67,15 @@ class Lane:
         if length > 127:
             more, body = packet[2], 3
             length = length & 127 | more << 7
-            if more > 127 or not more or length > self._packet_bytes:
+            if more > 127 or not more:
                 return None
         name_end = body + 2 + (packet[body] << 8 | packet[body + 1])
-        if body + length != end or name_end > end or (is5 and (name_end == end or packet[name_end])):
+        if (
+            body + length != end
+            or length > self._most
+            or name_end > end
+            or (is5 and (name_end == end or packet[name_end]))
+        ):
             return None
         name = packet[body + 2 : name_end]
         if allowed is not None and name not in allowed:
@@ -107,7 +112,7 @@ class Lane:
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
         known, allowed = self._by_name.get, source.allowed if source is not None else None
-        end, start, limit = len(data), at, self._packet_bytes
+        end, start, limit = len(data), at, self._most
         run, packets, payload = NOWHERE, 0, 0
         while at + 4 < end and data[at] == PUBLISH:
             body = at + 2
@@ -116,10 +121,10 @@ class Lane:
                 more = data[body]
                 length = length & 127 | more << 7
                 body += 1
-                if more > 127 or not more or length > limit:
+                if more > 127 or not more:
                     break
             stop = body + length
-            if stop > end or length < 3:
+            if stop > end or not 3 <= length <= limit:
                 break
             name_end = body + 2 + (data[body] << 8 | data[body + 1])
             if name_end > stop or (is5 and (name_end == stop or data[name_end])):

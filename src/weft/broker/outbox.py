@@ -22,7 +22,8 @@ PUBLISHING, SUBSCRIBING = 1, 2  # what a client may not
 
 class Outbox:
     def __init__(self, deadlines: Deadlines, figures: Figures, patience: float, durable: bool, position: int) -> None:
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(lambda number, _: self._lose_patience(number))
+        self._congested: dict[int, Connection] = {}  # that publishers wait for, by number
         self._figures = figures
         self._patience = patience
         self.durable = durable  # there is a journal
@@ -132,18 +133,21 @@ class Outbox:
 
     def let_go(self, receiver: Connection) -> None:
         """Nobody waits for a receiver any more."""
+        self._patiences.drop(receiver.number)
+        self._congested.pop(receiver.number, None)
         holding, receiver.holding = receiver.holding, None
         for source in sorted(holding or (), key=lambda one: one.number):
             self.resume(source)
 
     def congest(self, connection: Connection, now: float) -> None:
         connection.congested = True
-        self._deadlines.at(now + self._patience, lambda _: self._lose_patience(connection))
+        self._congested[connection.number] = connection
+        self._patiences.at(now + self._patience, connection.number)
 
-    def _lose_patience(self, connection: Connection) -> None:
-        if connection.congested and not connection.stuck:
-            connection.stuck = True
-            self.let_go(connection)
+    def _lose_patience(self, number: int) -> None:
+        connection = self._congested[number]
+        connection.stuck = True
+        self.let_go(connection)
 
     def drain(self, connection: Connection) -> None:
         connection.congested = connection.stuck = False

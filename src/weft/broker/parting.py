@@ -1,8 +1,10 @@
 """How connections end: refused, silent, expired, taken over, or for a mistake; and what becomes of their sessions."""
 
+from collections.abc import Mapping
+
 from weft.broker.admission import Admission
 from weft.broker.connection import Connection
-from weft.broker.deadline import Deadlines
+from weft.broker.deadline import ONLY, Deadlines
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
@@ -10,10 +12,9 @@ from weft.broker.sessions import Sessions
 from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Properties, Property
-from weft.wire.mqtt.reason import PacketError, Reason
-from weft.wire.mqtt.writer import encode
+from weft.wire.mqtt.reason import PacketError, Reason, UnreadableError
+from weft.wire.mqtt.writer import encode_within
 
-LOGIN = 60.0  # seconds between two looks whether a log-in is still valid
 CONNECT5 = b"\0\x04MQTT\x05"
 
 
@@ -27,28 +28,31 @@ class Parting:
         admission: Admission,
         figures: Figures,
         parameters: Parameters,
+        connections: Mapping[int, Connection],
     ) -> None:
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._connections = connections
+        self._greetings = deadlines.timer(lambda _, now: self._check_greetings(now))
+        self._silences = deadlines.timer(self._check_silence)  # by number of the connection
+        self._logins = deadlines.timer(self._expire_login)  # the same
         self._sessions = sessions
         self._wills = wills
         self._admission = admission
         self._figures = figures
         self._parameters = parameters
         self._mute: dict[Connection, float] = {}  # who has not said CONNECT, and since when
-        self._mute_timer = False  # one is set for them
 
     # At once
 
     def end(self, connection: Connection, now: float, will: bool) -> None:
-        self._mute.pop(connection, None)
+        self._forget(connection)
         self._outbox.close(connection)
         self._leave_session(connection, now, will)
         self._outbox.let_go(connection)
 
     def lose(self, connection: Connection, now: float) -> None:
         """The connection is gone; the client has not said goodbye, if we have not."""
-        self._mute.pop(connection, None)
+        self._forget(connection)
         connection.congested = False
         if not connection.closing:
             connection.closing = True
@@ -70,9 +74,11 @@ class Parting:
         self.end(connection, now, will=True)
 
     def give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
-        """The client has broken the standard."""
+        """The client has broken the standard, or has sent what we cannot read."""
         if connection.closing:
             return
+        if isinstance(error, UnreadableError):
+            self._outbox.note("defect", connection, connection.client, repr(error.__cause__))
         if connection.version is None:
             known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
             self.refuse(connection, known, error, now)
@@ -93,10 +99,9 @@ class Parting:
         if connection.version is not p.Version.V5:
             return
         properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
-        data = encode(p.Disconnect(reason, properties), p.Version.V5)
-        if len(data) > connection.largest:
-            data = encode(p.Disconnect(reason), p.Version.V5)
-        self._outbox.send(connection, data)
+        data = encode_within(p.Disconnect(reason, properties), p.Version.V5, connection.largest)
+        if data is not None:
+            self._outbox.send(connection, data)
 
     def _leave_session(self, connection: Connection, now: float, will: bool) -> None:
         """The client's session goes on without the connection."""
@@ -109,49 +114,47 @@ class Parting:
         if session.persistent:
             self._wills.arm(session, now)
 
+    def _forget(self, connection: Connection) -> None:
+        """Nothing is awaited of it any more."""
+        self._mute.pop(connection, None)
+        self._silences.drop(connection.number)
+        self._logins.drop(connection.number)
+
     # In time
 
     def await_greeting(self, connection: Connection, now: float) -> None:
         """One timer for all who have not said CONNECT, the one who has waited longest first."""
-        if not self._mute_timer:
-            self._mute_timer = True
-            self._deadlines.at(now + self._parameters.connect_timeout, self._check_greetings)
+        if ONLY not in self._greetings:
+            self._greetings.at(now + self._parameters.connect_timeout)
         self._mute[connection] = now
 
     def greeted(self, connection: Connection) -> None:
         self._mute.pop(connection, None)
 
     def _check_greetings(self, now: float) -> None:
-        self._mute_timer = False
         while self._mute:
             connection, since = next(iter(self._mute.items()))
             if since + self._parameters.connect_timeout > now:
-                self._mute_timer = True
-                self._deadlines.at(since + self._parameters.connect_timeout, self._check_greetings)
+                self._greetings.at(since + self._parameters.connect_timeout)
                 return
             self.refuse_silently(connection, now)
 
     def await_silence(self, connection: Connection, now: float) -> None:
         """End the connection when its client says nothing for too long."""
         if connection.keep_alive:
-            self._deadlines.at(now + connection.keep_alive, lambda then: self._check_silence(connection, then))
+            self._silences.at(now + connection.keep_alive, connection.number)
 
-    def _check_silence(self, connection: Connection, now: float) -> None:
-        if connection.closing:
-            return
+    def _check_silence(self, number: int, now: float) -> None:
+        connection = self._connections[number]
         due = connection.heard + connection.keep_alive
         if due > now or connection.held_for:
-            again = max(due, now + connection.keep_alive / 2)
-            self._deadlines.at(again, lambda then: self._check_silence(connection, then))
+            self._silences.at(max(due, now + connection.keep_alive / 2), number)
         else:
             self.dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", now, "keep-alive timeout")
 
-    def await_expiry(self, connection: Connection, until: float, now: float) -> None:
-        """End a connection whose token is not valid any more. One that has ended before is not remembered for long."""
-        if connection.closing:
-            return
-        if now < until:
-            due = min(until, now + LOGIN)
-            self._deadlines.at(due, lambda then: self.await_expiry(connection, until, then))
-        else:
-            self.dismiss(connection, Reason.MAXIMUM_CONNECT_TIME, "The token has expired.", now)
+    def await_expiry(self, connection: Connection, until: float) -> None:
+        """End a connection when its token is not valid any more."""
+        self._logins.at(until, connection.number)
+
+    def _expire_login(self, number: int, now: float) -> None:
+        self.dismiss(self._connections[number], Reason.MAXIMUM_CONNECT_TIME, "The token has expired.", now)

@@ -30,7 +30,8 @@ class Publication:
     origin: Origin | None = None  # in a network
 
     def size(self) -> int:
-        return len(self.topic) + len(self.payload)
+        size = len(self.topic) + len(self.payload)
+        return size + len(write_properties(self.properties)) if self.properties else size
 
     def content(self) -> int:
         """A checksum, by which it is told from others that its client says under the same identifier."""

@@ -9,9 +9,10 @@ Sessions as values are also what moves from node to node when a client does.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from weft.access.guard import SYS
 from weft.broker import record as r
 from weft.broker.publication import Delivery, Publication
-from weft.broker.retained import SYS, RetainedMessages
+from weft.broker.retained import RetainedMessages
 from weft.broker.session import LATE, Receipt, Session
 from weft.broker.sessions import Sessions
 from weft.broker.subscription import Subscription

@@ -1,7 +1,12 @@
-"""Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away."""
+"""Retained messages: the last of each topic that was published with RETAIN; an empty one takes it away.
+
+Whether a publisher may still write is asked when its message is given, for it may lose the right in the meantime
+(CVE-2018-12546 of Mosquitto). The message is kept: rights come back, and other nodes have theirs.
+"""
 
 from dataclasses import replace
 
+from weft.access.guard import SYS, Guard
 from weft.broker.deadline import Deadlines
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -10,17 +15,22 @@ from weft.broker.record import Retained, Unretained
 from weft.broker.replica import Replica
 from weft.model.name_index import NameIndex
 
-SYS = "$SYS/"
-
 
 class RetainedMessages:
     def __init__(
-        self, outbox: Outbox, deadlines: Deadlines, figures: Figures, most: int, replica: Replica | None = None
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        figures: Figures,
+        most: int,
+        guard: Guard,
+        replica: Replica | None = None,
     ) -> None:
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._expiries = deadlines.timer(self._expire)  # by name
         self._figures = figures
         self._most = most
+        self._guard = guard
         self.replica = replica  # in a network
         self.by_name: NameIndex[Publication] = NameIndex()
 
@@ -40,9 +50,8 @@ class RetainedMessages:
             self.restore(publication)
             if durable:
                 self._outbox.append(Retained(publication))
-        elif self.by_name.pop(name) is not None and durable:
+        elif self.remove(name) and durable:
             self._outbox.append(Unretained(name))
-        self._figures.retained = len(self.by_name)
 
     def latest(self, topic: bytes) -> Publication | None:
         """Latest of a topic, also if it took away what was retained; in a network only."""
@@ -55,25 +64,37 @@ class RetainedMessages:
             self.replica.note(publication)
 
     def restore(self, publication: Publication) -> None:
-        self.by_name[publication.topic.decode()] = publication
+        name = publication.topic.decode()
+        self.by_name[name] = publication
         self._figures.retained = len(self.by_name)
         if publication.expires is not None:
-            self._deadlines.at(publication.expires, lambda now: self._expire(publication))
+            self._expiries.at(publication.expires, name)
+        else:
+            self._expiries.drop(name)
 
-    def remove(self, name: str) -> None:
-        self.by_name.pop(name)
+    def remove(self, name: str) -> bool:
+        """Whether there was one."""
+        self._expiries.drop(name)
+        was_there = self.by_name.pop(name) is not None
         self._figures.retained = len(self.by_name)
+        return was_there
 
     def find(self, pattern: str, now: float) -> list[Publication]:
         """What a filter matches, in the order of names, so that the same state gives the same."""
-        found = [one for _, one in sorted(self.by_name.find(pattern))]
-        return [one for one in found if one.expires is None or one.expires > now]
+        return [one for _, one in sorted(self.by_name.find(pattern)) if self.may_be_given(one, now)]
 
-    def _expire(self, publication: Publication) -> None:
-        """Take it away, with its stamp: what it took the place of must not come back from a node that was apart."""
+    def may_be_given(self, publication: Publication, now: float) -> bool:
+        """Whether it is still valid, and its publisher may still write it. $SYS is nobody's."""
+        if publication.expires is not None and publication.expires <= now:
+            return False
         name = publication.topic.decode()
-        if self.by_name.get(name) is publication:
-            self.remove(name)
-            if self.replica is not None:
-                self.replica.note(replace(publication, payload=b"", properties={}, expires=None))
-            self._outbox.append(Unretained(name))
+        return name.startswith(SYS) or self._guard.may_write(publication.publisher, name)
+
+    def _expire(self, name: str, now: float) -> None:
+        """Take it away, with its stamp: what it took the place of must not come back from a node that was apart."""
+        publication = self.by_name.get(name)
+        assert publication is not None
+        self.remove(name)
+        if self.replica is not None:
+            self.replica.note(replace(publication, payload=b"", properties={}, expires=None))
+        self._outbox.append(Unretained(name))

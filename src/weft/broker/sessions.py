@@ -29,7 +29,7 @@ class Sessions:
     ) -> None:
         self._outbox = outbox
         self._linked = linked
-        self._deadlines = deadlines
+        self._expiries = deadlines.timer(self._expire)  # by client
         self._figures = figures
         self._subscriptions = subscriptions
         self._distribution = distribution
@@ -54,6 +54,7 @@ class Sessions:
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
         assert connection.version is not None
         session.connection, connection.session = connection, session
+        self._expiries.drop(session.client)
         late = (one for one, receipt in session.received.items() if session.unsure or receipt.position == LATE)
         session.doubted |= frozenset(late)
         session.unsure = False
@@ -98,7 +99,7 @@ class Sessions:
         """End a session that nobody comes back to in time."""
         expires = session.expires()
         if expires is not None:
-            self._deadlines.at(expires, lambda now: self._expire(session, expires, now))
+            self._expiries.at(expires, session.client)
 
     def end(self, session: Session, now: float, bequeath: bool = True) -> None:
         """Where it goes on at another node, it takes along what it should have had of shared subscriptions."""
@@ -106,6 +107,7 @@ class Sessions:
         for pattern in list(session.subscriptions):
             self._subscriptions.remove(session, pattern)
         del self._by_client[session.client]
+        self._expiries.drop(session.client)
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
         if bequeath:
@@ -119,7 +121,6 @@ class Sessions:
         if self._linked:
             self._outbox.add(effect)
 
-    def _expire(self, session: Session, expires: float, now: float) -> None:
-        if self._by_client.get(session.client) is session and session.expires() == expires:
-            self._figures.expired += 1
-            self.end(session, now)
+    def _expire(self, client: str, now: float) -> None:
+        self._figures.expired += 1
+        self.end(self._by_client[client], now)

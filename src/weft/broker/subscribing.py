@@ -12,9 +12,10 @@ from weft.broker.retained import RetainedMessages
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
 from weft.broker.subscriptions import Subscriptions
+from weft.wire.mqtt.field import varint
 from weft.wire.mqtt.packet import Packet, Request, Suback, Subscribe, Unsuback, Unsubscribe, Version
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import SUBACK_FAILURE, Reason
+from weft.wire.mqtt.reason import SUBACK_FAILURE, PacketError, Reason
 from weft.wire.mqtt.topic import is_shared
 from weft.wire.mqtt.writer import encode
 
@@ -41,16 +42,17 @@ class Subscribing:
     def subscribe(self, connection: Connection, packet: Subscribe, now: float) -> None:
         session = connection.session
         assert session is not None
+        _require_room(connection, len(packet.requests))
         identifier = packet.properties.get(Property.SUBSCRIPTION_IDENTIFIER, (0,))[0]
         granted: list[tuple[Subscription, bool]] = []
         codes: list[int] = []
         for one in packet.requests:
             refusal = self._refusal(connection, session, one)
+            qos = min(one.qos, self._parameters.maximum_qos)
             if refusal is None:
-                options = one.qos, one.no_local, one.retain_as_published, one.retain_handling
-                made = Subscription(one.filter, *options, identifier)
+                made = _subscription(connection, one, qos, identifier)
                 granted.append((made, self._add(session, made)))
-            codes.append(one.qos if refusal is None else refusal)
+            codes.append(qos if refusal is None else refusal)
         if connection.version is not Version.V5:
             codes = [min(code, SUBACK_FAILURE) for code in codes]
         self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
@@ -60,6 +62,7 @@ class Subscribing:
     def unsubscribe(self, connection: Connection, packet: Unsubscribe) -> None:
         session = connection.session
         assert session is not None
+        _require_room(connection, len(packet.filters))
         codes = []
         for pattern in packet.filters:
             had = self.end(session, pattern)
@@ -109,3 +112,17 @@ class Subscribing:
         self._figures.packets_sent += 1
         send = self._outbox.send_durable if session.persistent else self._outbox.send
         send(connection, encode(packet, connection.version))
+
+
+def _require_room(connection: Connection, codes: int) -> None:
+    """Refuse what would be answered with more than the client takes, before anything of it is done."""
+    body = 3 + codes  # a packet identifier, and no properties
+    if 1 + len(varint(body)) + body > connection.largest:
+        raise PacketError(Reason.PACKET_TOO_LARGE, "The answer would be larger than the client takes.")
+
+
+def _subscription(connection: Connection, request: Request, qos: int, identifier: int) -> Subscription:
+    """What is subscribed to. A bridge has no word for no local, and would give its own clients what they said twice."""
+    no_local = request.no_local or (connection.bridge and not is_shared(request.filter))
+    as_published = request.retain_as_published or connection.bridge
+    return Subscription(request.filter, qos, no_local, as_published, request.retain_handling, identifier)

@@ -1,10 +1,11 @@
 """$SYS: figures as retained messages, each published when it has changed."""
 
+from weft.access.guard import SYS
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures, Loads, topics
 from weft.broker.publication import Publication
-from weft.broker.retained import SYS, RetainedMessages
+from weft.broker.retained import RetainedMessages
 
 
 class SysTopics:
@@ -17,13 +18,16 @@ class SysTopics:
         interval: float,  # seconds
         version: str,  # of the software
     ) -> None:
-        self._deadlines = deadlines
+        self._timer = deadlines.timer(lambda _, now: self.publish(now))
         self._distribution = distribution
         self._retained = retained
         self._figures = figures
         self._interval = interval
         self._version = version
         self._loads = Loads()
+
+    def start(self, now: float) -> None:
+        self._timer.at(now)
 
     def publish(self, now: float) -> None:
         shown = topics(self._figures, now, self._version)
@@ -33,4 +37,4 @@ class SysTopics:
             known = self._retained.by_name.get(topic)
             if known is None or known.payload != value.encode():
                 self._distribution.arrive(Publication(topic.encode(), value.encode(), retain=True), now)
-        self._deadlines.at(now + self._interval, self.publish)
+        self._timer.at(now + self._interval)

@@ -26,16 +26,16 @@ _NONE: Properties = {}
 
 
 class WindowLane:
-    def __init__(self, outbox: Outbox, outbound: Outbound, routes: Routes, figures: Figures, packet_bytes: int) -> None:
+    def __init__(self, outbox: Outbox, outbound: Outbound, routes: Routes, figures: Figures, most: int) -> None:
         self._outbox = outbox
         self._outbound = outbound
         self._by_name = routes.by_name
         self._figures = figures
-        self._packet_bytes = packet_bytes
+        self._most = most  # bytes of a packet: larger ones are left to the long way
 
     def pass_on(self, connection: Connection, data: bytes, at: int, now: float) -> int:
         """Pass on what there is from a place on; the place of the first packet that is left to others."""
-        known, limit, end = self._by_name.get, self._packet_bytes, len(data)
+        known, limit, end = self._by_name.get, self._most, len(data)
         allowed = connection.allowed
         is5 = connection.version is Version.V5
         session = connection.session
@@ -49,10 +49,10 @@ class WindowLane:
                 more = data[body]
                 length = length & 127 | more << 7
                 body += 1
-                if more > 127 or not more or length > limit:
+                if more > 127 or not more:
                     break
             stop = body + length
-            if stop > end or length < 5:
+            if stop > end or not 5 <= length <= limit:
                 break
             name_end = body + 2 + (data[body] << 8 | data[body + 1])
             rest = name_end + 2

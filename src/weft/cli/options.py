@@ -93,6 +93,12 @@ Master = Annotated[
     ),
 ]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"] | None,
+    typer.Option(
+        metavar="debug|info|warning|error", help="Log what is at least that much. Default: info.", show_default=False
+    ),
+]
 
 # How raw files are read.
 As = Annotated[
@@ -122,6 +128,17 @@ BadRow = Annotated[
     typer.Option(metavar="stop|skip", help="A row that cannot be read: stop, or keep it in rejected.parquet."),
 ]
 
+Topics = Annotated[
+    str | None,
+    typer.Option(
+        "--topics",
+        metavar="FILE",
+        help="Topics that are published on, one a line, or a traffic log: filters with + and # are expanded to those "
+        "that they match.",
+        show_default=False,
+    ),
+]
+
 
 def source_of(
     files: list[str],
@@ -131,6 +148,7 @@ def source_of(
     delimiter: str | None,
     header: bool,
     on_bad_row: OnBadRow,
+    topics: str | None,
 ) -> Source:
     for file in files:
         sample_of(file)
@@ -141,7 +159,8 @@ def source_of(
     pair = None if columns is None else columns.split(",")
     if pair is not None and len(pair) != 2:
         raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
-    return Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
+    columns_of_ids = (pair[0], pair[1]) if pair else None
+    return Source(tuple(files), kind, format_, columns_of_ids, delimiter, header, on_bad_row, topics)
 
 
 def spark_conf(pairs: list[str]) -> dict[str, str]:

@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft.access.authority import (
+    LIFE,
     Authority,
+    end_of,
     fingerprint,
     hosts_of,
     is_due,
@@ -125,6 +127,15 @@ class AuthorityFolder:
         rows = [line.split(" ", 3) for line in lines]
         return [(serial, role, at, name) for serial, role, at, name in rows]
 
+    def ends(self) -> dict[str, float]:
+        """When certificates expire, in seconds since 1970: the authority's, the master's, and the newest of nodes."""
+        ends = {"the authority": end_of(self.certificate), "the master": end_of(self._read("master/certificate.pem"))}
+        revoked = self.revoked_serials()
+        for serial, role, at, name in self.issued():
+            if role == Role.NODE and serial not in revoked:
+                ends[name] = end_by(at)
+        return ends
+
     def _append(self, name: str, text: str) -> None:
         with (self.folder / name).open("a") as file:
             file.write(text)
@@ -138,6 +149,11 @@ class AuthorityFolder:
             raise WeftError(
                 f"{self.folder / name} cannot be read ({error.strerror}): make an authority with `weft ca init`."
             ) from error
+
+
+def end_by(at: str) -> float:
+    """When a certificate expires that was issued at a time."""
+    return (datetime.fromisoformat(at) + LIFE).timestamp()
 
 
 def write_credentials(folder: Path, key: bytes, certificate: bytes, authority: bytes) -> None:

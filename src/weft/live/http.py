@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from weft.access.badge import Badge
+from weft.live.defect import Defects
 from weft.live.listener import nothing
 from weft.live.tls import peer_host
 from weft.wire.http import HttpError, RequestReader
@@ -38,8 +39,9 @@ Answerer = Callable[[Call], Coroutine[Any, Any, Response]]
 
 
 class HttpCall(asyncio.Protocol):
-    def __init__(self, answerer: Answerer, badge: Badge | None = None) -> None:
+    def __init__(self, answerer: Answerer, defects: Defects, badge: Badge | None = None) -> None:
         self._answerer = answerer
+        self._defects = defects
         self._badge = badge
         self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
         self._task: asyncio.Task[Response] | None = None
@@ -57,6 +59,9 @@ class HttpCall(asyncio.Protocol):
         except HttpError as error:
             self._write("POST", Response(error.status, str(error)))
             return
+        except Exception as error:
+            self._defects.end_connection(error, self._transport)
+            return
         if request is not None:
             self._timer.cancel()
             self.settled()
@@ -71,17 +76,16 @@ class HttpCall(asyncio.Protocol):
             self._task.cancel()
 
     def _answer(self, method: str, task: asyncio.Task[Response]) -> None:
-        """Write the answer; a defect of ours is told too, for who has asked would wait for ever."""
+        """Write the answer; before a defect ends the process, who has asked is told."""
         if task.cancelled():
             return
         error = task.exception()
         if error is None:
             self._write(method, task.result())
             return
-        self._write(
-            method, Response("500 Internal Server Error", "The request has met a defect of Weft: see the log.\n")
-        )
-        asyncio.get_running_loop().call_exception_handler({"message": "A request failed.", "exception": error})
+        sentence = "The request has met a defect of Weft: see the log.\n"
+        self._write(method, Response("500 Internal Server Error", sentence))
+        asyncio.get_running_loop().call_soon(self._defects.end, error)
 
     def _write(self, method: str, response: Response) -> None:
         body = response.body.encode()

@@ -31,8 +31,19 @@ class Certificates:
         self._clock, self._log = clock, log
         self._revoked = self.authority.revoked_serials()
 
-    def context(self, watch: Watch, revoked: Callable[[], None]) -> ssl.SSLContext:
-        """TLS of the port; its files are watched, and `revoked` is called when a certificate may have been."""
+    def ends(self) -> dict[str, float]:
+        """When certificates expire, by whose they are; what cannot be read is left out."""
+        try:
+            return self.authority.ends()
+        except (WeftError, ValueError) as error:
+            self._log.write("certificates_not_read", detail=str(error))
+            return {}
+
+    def context(
+        self, watch: Watch, revoked: Callable[[], None], read: Callable[[dict[str, float]], None]
+    ) -> ssl.SSLContext:
+        """TLS of the port. Its files are watched: `revoked` is called when a certificate may have been, and `read`
+        when there are others."""
         credentials = credentials_in(self.authority.folder / "master")
         context = server_context(credentials)
         log_refusals(context, self._log.write, self._clock.now)
@@ -43,14 +54,17 @@ class Certificates:
 
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
         watch.add([self.authority.revoked], read_revoked)
+        issued = [self.authority.folder / "issued", self.authority.revoked, *credentials.paths]
+        watch.add(issued, lambda: read(self.ends()))
+        read(self.ends())
         return context
 
     def badge_of(self, transport: asyncio.Transport) -> Badge:
-        """Badge of who has called; an empty one for a certificate that was revoked."""
+        """Badge of who has called; one without a role for a certificate that was revoked."""
         badge = peer_badge(transport)
         if self.is_revoked(badge):
             self._log.write("revoked", detail=f"{peer_host(transport)} has shown a certificate of {badge.name}")
-            return Badge()
+            return badge.revoked()
         return badge
 
     def is_revoked(self, badge: Badge) -> bool:

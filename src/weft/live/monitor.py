@@ -5,13 +5,17 @@ the text is written here.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import fields
+from pathlib import Path
 from typing import cast
 
 from weft.broker.figure import Figures
+from weft.errors import WeftError
 from weft.live.driver import Driver
 from weft.live.listener import nothing
+from weft.live.watch import DAY
 from weft.wire.http import HttpError, RequestReader
 
 BODY_BYTES = 8192  # which nobody reads
@@ -38,6 +42,7 @@ GAUGES = {
     "shared_subscriptions": "Shared subscriptions.",
     "retained": "Retained messages.",
     "waiting": "Publications that wait in queues of sessions.",
+    "disk_full": "1 while the journal's disk is full.",
     "started": "Start, in seconds since 1970.",
 }
 
@@ -54,6 +59,21 @@ def _metrics(figures: Figures) -> str:
             continue
         lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}", f"{name} {getattr(figures, one.name)}"]
     return "\n".join(lines) + "\n"
+
+
+def _certificate_metrics(files: Collection[Path], now: float) -> str:
+    """Days until the first certificate expires, as the files are now."""
+    if not files:
+        return ""
+    from weft.access.authority import end_of
+
+    ends = []
+    for file in files:
+        with suppress(OSError, WeftError):  # which is told where it is used
+            ends.append(end_of(file.read_bytes()))
+    name = "weft_certificate_days"
+    told = f"# HELP {name} Days until the first certificate expires that is shown here.\n# TYPE {name} gauge\n"
+    return f"{told}{name} {(min(ends) - now) / DAY:.2f}\n" if ends else ""
 
 
 class Monitor(asyncio.Protocol):
@@ -78,6 +98,9 @@ class Monitor(asyncio.Protocol):
         except HttpError:
             self._transport.close()
             return
+        except Exception as error:
+            self._driver.defects.end_connection(error, self._transport)
+            return
         if request is not None and not self._transport.is_closing():
             self._transport.write(self._answer(request.method, request.path))
             self._transport.close()
@@ -86,7 +109,8 @@ class Monitor(asyncio.Protocol):
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
         if path == "/metrics":
-            text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
+            text = _metrics(self._driver.broker.figures) + self._driver.metrics()
+            text += _certificate_metrics(self._driver.certificates, self._driver.now())
             return _response("200 OK", text, method, "text/plain; version=0.0.4")
         if path == "/health":
             well = not self._driver.broken.is_set()

@@ -10,6 +10,7 @@ from weft.access.guard import Guard
 from weft.broker.effect import Effect, Received
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.defect import fatal
 from weft.live.driver import Driver
 from weft.live.identity import read_identity, write_identity
 from weft.live.journal import Journal, open_journal
@@ -41,7 +42,9 @@ class NodeDriver(Driver):
     ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
-        self.peering = Peering(node, clock, log, self.handle, self.pass_on, credentials)
+        if credentials is not None:
+            self.certificates.add(credentials.certificate)
+        self.peering = Peering(node, clock, log, self.defects, self.handle, self.pass_on, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said
         self.reason = ""
@@ -74,19 +77,22 @@ class NodeDriver(Driver):
         self.peering.announce(told, listeners)
         self.peering.dial_master(settings.master)
 
-    def network_metrics(self) -> str:
-        return network_metrics(self.node)
+    def metrics(self) -> str:
+        return super().metrics() + network_metrics(self.node)
 
     async def part(self) -> None:
-        await self._left.wait()
+        await self._left.wait()  # bounded by `leaving`
 
     async def stop(self) -> None:
         await super().stop()
         self.peering.close()
         await asyncio.sleep(0.02)  # for the last words
 
+    @fatal
     def read(self, connection: int, data: bytes) -> None:
         """Hand over what a client has sent: to the lane first."""
+        if self.is_ending:
+            return
         if self._busy:
             self.handle(Received(connection, data))
             return
@@ -97,6 +103,7 @@ class NodeDriver(Driver):
         else:
             self._spread(passed)
 
+    @fatal
     def pass_on(self, peer: int, data: bytes, now: float) -> bool:
         """Hand a message of a peer to the lane; whether it takes it."""
         passed = None if self._busy else self.node.pass_on(peer, data, now)
@@ -108,14 +115,16 @@ class NodeDriver(Driver):
         """Carry out what the lane has found: peers first. Nothing of it has a deadline."""
         tells, sends = passed
         self._busy = True
-        for peers, frame in tells:
-            self.peering.spread(peers, frame, self.gathering)
-        synced = self._journal.synced if self._journal is not None else 0
-        for number, data in sends:
-            client = self._clients.get(number)
-            if client is not None:
-                client.send(data, 0, synced)
-        self._busy = False
+        try:
+            for peers, frame in tells:
+                self.peering.spread(peers, frame, self.gathering)
+            synced = self._journal.synced if self._journal is not None else 0
+            for number, data in sends:
+                client = self._clients.get(number)
+                if client is not None:
+                    client.send(data, 0, synced)
+        finally:
+            self._busy = False
         if self._events:
             self.work([])
 
@@ -186,7 +195,7 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
         identity,
         replace(settings.parameters, linked=True),
         clock.now(),
-        NodeParameters(acknowledge=settings.acknowledge),
+        NodeParameters(acknowledge=settings.acknowledge, leaving=settings.leaving),
         seed=seed,
         durable=journal is not None,
         position=journal.position if journal is not None else 0,

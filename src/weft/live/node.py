@@ -27,44 +27,59 @@ from weft.live.monitor import Monitor
 from weft.live.network import NodeDriver, name_of, start_member
 from weft.live.settings import Settings
 from weft.live.socket import Poller
+from weft.live.stop import Stop
 from weft.live.stream import StreamClient
 from weft.live.tls import log_refusals, reload, server_context
 from weft.live.watch import Watch, daily
 
+ENDING = 1.5  # seconds that the rest of an end in order may take; more than what waits in it below
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
 # own 5 ms would be added to every read and write while the journal works through a large batch
 
 
 def run(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the addresses when clients can connect."""
-    own = settings.own
-    if settings.join and settings.master is not None and own is not None and not (own / "certificate.pem").exists():
-        from weft.live.joining import obtain_credentials
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is listened to
+    problem = ""
+    if settings.join and settings.master is not None and settings.own is not None:
+        from weft.live.joining import join
 
-        obtain_credentials(own, settings.master, name_of(settings), settings.join)
+        problem = join(settings.own, settings.master, name_of(settings), settings.join)
     if find_spec("uvloop") is not None:
         import uvloop
 
-        uvloop.run(serve(settings, ready, version))
+        uvloop.run(serve(settings, ready, version, problem))
     else:
-        asyncio.run(serve(settings, ready, version))
+        asyncio.run(serve(settings, ready, version, problem))
 
 
-async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str) -> None:
+async def serve(settings: Settings, ready: Callable[[list[Address]], None], version: str, problem: str = "") -> None:
+    """Serve, after telling what was wrong before."""
     sys.setswitchinterval(SWITCH)
     clock = Clock()
-    log = Log(clock, settings.json_logs, settings.quiet)
+    log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
+    log.take_over()
+    try:
+        if problem:
+            log.write("not_joined", detail=problem)
+        await _serve(settings, ready, version, clock, log)
+    finally:
+        log.close()
+
+
+async def _serve(
+    settings: Settings, ready: Callable[[list[Address]], None], version: str, clock: Clock, log: Log
+) -> None:
     asked, settings = settings.parameters.connections, _within_descriptors(settings)
+    stop, watch = Stop(settings.leaving + ENDING, log), Watch()
+    watch.hear(log.write)
     for warning in settings.warnings():
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
-    watch = Watch()
+    driver.defects.watch()
+    stop.at_once, stop.at_last = driver.end_soon, driver.close_at_last
     if settings.access.paths:
         watch.add(settings.access.paths, partial(settings.access.read_again, driver.renew_access, log.write))
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
     listeners = Listeners(driver, log, watch, settings)
     addresses = await listeners.open()
     renewal = _look_after_credentials(settings, driver, watch, log)
@@ -74,11 +89,11 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
         log.write("descriptors", detail=f"{settings.descriptors:,} are enough for {clients:,} clients, not {asked:,}")
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
-        await _first(stop, driver.peering.joined, *driver.ends, patience=driver.patience)
+        await _first(stop.heard, driver.peering.joined, *driver.ends, patience=driver.patience)
     gc.freeze()  # what is there now stays: the collector need not look at it again
-    if not any(end.is_set() for end in (stop, *driver.ends)):
+    if not any(end.is_set() for end in (stop.heard, *driver.ends)):
         ready(addresses)
-    await _first(stop, *driver.ends)
+    await _first(stop.heard, *driver.ends)
     if renewal is not None:
         renewal.cancel()
     watch.stop()
@@ -87,7 +102,7 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
     if isinstance(driver, NodeDriver) and driver.reason:
-        raise WeftError(driver.reason)
+        raise WeftError(driver.reason, "cluster")  # of the master, where it speaks of that
 
 
 def _within_descriptors(settings: Settings) -> Settings:
@@ -185,6 +200,7 @@ class Listeners:
 
     def _tls(self, watch: Watch) -> ssl.SSLContext:
         credentials = self._settings.tls()
+        self._driver.certificates.add(credentials.certificate)
         context = server_context(credentials)
         log_refusals(context, self._log.write, self._driver.now)
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
-from weft.live.tls import client_context, credentials_in
+from weft.live.tls import cause_of, client_context, credentials_in
 
 CREDENTIALS = "WEFT_CREDENTIALS"
 PATIENCE = 30.0  # seconds for an answer that needs no design
@@ -52,7 +52,7 @@ def _ask(master: Address, request: str, options: dict[str, Any], patience: float
         response = connection.getresponse()
         told = response.read()
     except (OSError, http.client.IncompleteRead) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        reason = cause_of(error) or "no answer"
         raise SurroundingsError(
             f"No master answers at {master} ({reason}): start one, or give the address of one as `master`; one that "
             f"wants certificates needs {CREDENTIALS}.",

@@ -19,6 +19,10 @@ class Watch:
         self._stamps: list[Stamp] = []
         self._timer: asyncio.TimerHandle | None = None
 
+    def hear(self, write: Callable[..., None]) -> None:
+        """Look on SIGHUP, which ends nothing from now on."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up, write)
+
     def add(self, paths: Sequence[Path], changed: Callable[[], None]) -> None:
         """Call when one of the files is another than before."""
         self._watched.append((paths, changed))
@@ -26,7 +30,6 @@ class Watch:
 
     def start(self) -> None:
         if self._watched:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.look)
             self._look_later()
 
     def stop(self) -> None:
@@ -37,6 +40,13 @@ class Watch:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(INTERVAL, self.look)
+
+    def _hang_up(self, write: Callable[..., None]) -> None:
+        if not self._watched:
+            write("hangup", detail="there are no certificates, users or rights here that could be read again")
+            return
+        write("hangup", detail="certificates, users and rights are read again where they are others")
+        self.look()
 
     def look(self) -> None:
         """Look now."""

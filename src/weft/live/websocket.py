@@ -25,9 +25,14 @@ class WebSocketClient(StreamClient):
         self._socket = ServerProtocol(subprotocols=NAMES, max_size=largest)
 
     def data_received(self, data: bytes) -> None:
-        self._socket.receive_data(data)
+        try:
+            self._socket.receive_data(data)
+            events = self._socket.events_received()
+        except Exception as error:
+            self.driver.defects.end_connection(error, self.transport)
+            return
         said = []  # of one read, by any number of frames
-        for event in self._socket.events_received():
+        for event in events:
             if isinstance(event, Request):
                 self._socket.send_response(self._socket.accept(event))
             elif not isinstance(event, Frame):

@@ -1,7 +1,11 @@
 """Bulletins: what every node is told of the changes of the network, in an order that nobody can mistake.
 
-Remembers what each node was told last, so that it hears of every change once, and of what stays the same never.
+Remembers what each node was told last, so that it hears of every change once, and of what stays the same never. Ways
+are told to nodes that have asked, until they say that they do not want to know any more. Of what a node asks beyond a
+bound nothing is remembered, and it gets no answer: what it publishes goes over the ring then, as without a master.
 """
+
+from collections.abc import Iterable
 
 from weft.master.changes import Changes
 from weft.master.directory import is_listed
@@ -13,6 +17,29 @@ from weft.wire.mqtt.topic import is_shared
 
 Told = dict[int, list[w.Frame]]  # node -> frames, in order
 Way = tuple[bool, tuple[int, ...]]  # whether others hold a filter, and the peers on a way into its tree
+WAYS, WAYS_BYTES = 1_000_000, 256 * 2**20  # that one node may want to know, and what their filters may take
+
+
+class _Asked:
+    """What one node wants to know."""
+
+    def __init__(self) -> None:
+        self.ways: dict[str, Way | None] = {}  # by filter: what it was told
+        self._size = 0  # of the filters
+
+    def add(self, pattern: str) -> bool:
+        """Whether there was room."""
+        if pattern not in self.ways:
+            if len(self.ways) >= WAYS or self._size + len(pattern) > WAYS_BYTES:
+                return False
+            self._size += len(pattern)
+        self.ways[pattern] = None
+        return True
+
+    def remove(self, pattern: str) -> None:
+        if pattern in self.ways:
+            del self.ways[pattern]
+            self._size -= len(pattern)
 
 
 class Bulletin:
@@ -21,12 +48,22 @@ class Bulletin:
         self._told: dict[int, set[int]] = {}  # peers
         self._given: dict[int, dict[int, frozenset[int]]] = {}  # tables
         self._listed: dict[str, w.Listed] = {}
-        self._asked: dict[str, dict[int, Way | None]] = {}  # filter -> node -> its way
+        self._asked: dict[int, _Asked] = {}  # by node
 
     def find_way(self, node: int, pattern: str) -> None:
         """A node wants to know its way into a tree, now and whenever that changes."""
-        self._asked.setdefault(pattern, {})[node] = None
-        self._network.changes.ways.add(pattern)
+        if self._asked.setdefault(node, _Asked()).add(pattern):
+            self._network.changes.ways.add(pattern)
+
+    def forget_ways(self, node: int, patterns: Iterable[str]) -> None:
+        """A node does not want to know these any more."""
+        if node in self._asked:
+            for pattern in patterns:
+                self._asked[node].remove(pattern)
+
+    def forget_all_ways(self, node: int) -> None:
+        """A node asks anew for all that it wants to know."""
+        self._asked.pop(node, None)
 
     def issue(self, changes: Changes) -> Told:
         """What every node is told of changes.
@@ -53,8 +90,7 @@ class Bulletin:
         self._given.pop(node, None)
         for peers in self._told.values():
             peers.discard(node)
-        for asked in self._asked.values():
-            asked.pop(node, None)
+        self.forget_all_ways(node)
 
     def _placed(self, frame: w.Frame) -> w.Frame:
         """Where a node that is back is now: it may have been moved since that was noted."""
@@ -177,12 +213,13 @@ class Bulletin:
 
     def _tell_ways(self, changes: Changes, told: Told) -> None:
         names = {name for topic in changes.tables for name in self._network.directory.names.get(topic, ())}
-        patterns = set(self._asked) if changes.links_gone else (changes.ways | names) & self._asked.keys()
-        for pattern in sorted(patterns):
-            for node, before in sorted(self._asked[pattern].items()):
+        changed = changes.ways | names
+        for node in sorted(self._asked.keys() & self._network.placed):
+            ways = self._asked[node].ways
+            for pattern in sorted(ways if changes.links_gone else changed & ways.keys()):
                 way = self._way(node, pattern)
-                if way != before and node in self._network.placed:
-                    self._asked[pattern][node] = way
+                if way != ways[pattern]:
+                    ways[pattern] = way
                     told.setdefault(node, []).append(w.Way(self._network.version, pattern, *way))
 
     def _way(self, node: int, pattern: str) -> tuple[bool, tuple[int, ...]]:

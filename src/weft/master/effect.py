@@ -57,6 +57,13 @@ class Asked(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class CertificatesRead(Event):
+    """When certificates of the cluster expire, in seconds since 1970, by whose they are."""
+
+    ends: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Designed(Event):
     number: int  # of the effect that asked for it
     design: Design

@@ -1,13 +1,16 @@
 """What nodes have measured: how often their clients publish on what, and how far the nodes are from each other."""
 
 from dataclasses import dataclass, field
+from heapq import nlargest
 from math import expm1
+from operator import itemgetter
 
 from weft.master.link import Link, link
 from weft.wire.frame import Measured
 
 WEIGHT = 0.5  # of the latest round trip, against all before
 SPAN = 10.0  # seconds over which rates are the mean, the latest weighing most
+NAMES, LONGEST = 100_000, 1024  # of one node: those that are published on most are known, and bytes of each
 LEAST = 1e-6  # publications a second that are worth remembering; one is remembered for about two minutes
 
 
@@ -26,18 +29,23 @@ class Traffic:
         seconds = now - self._heard.get(node, now - 1.0)
         self._heard[node] = now
         if seconds > 0:
-            self._rate(node, {name: count / seconds for name, count, _ in measured.rates}, -expm1(-seconds / SPAN))
+            rates = {name: count / seconds for name, count, _ in measured.rates if len(name) <= LONGEST}
+            self._rate(node, rates, -expm1(-seconds / SPAN))
 
     def time(self, node: int, peer: int, milliseconds: float) -> None:
         between = link(node, peer)
         before = self.round_trips.get(between, milliseconds)
         self.round_trips[between] = before + WEIGHT * (milliseconds - before)
 
-    def forget(self, node: int) -> None:
+    def fall_silent(self, node: int) -> None:
+        """A node is down: nobody publishes there, and when it is back it counts anew."""
         for name in self.rates.get(node, ()):
             self._note(name, node, 0.0)
         for kept in (self.rates, self.counters, self._heard):
             kept.pop(node, None)
+
+    def forget(self, node: int) -> None:
+        self.fall_silent(node)
         for between in [each for each in self.round_trips if node in each]:
             del self.round_trips[between]
 
@@ -53,9 +61,12 @@ class Traffic:
         before = self.rates.get(node, {})
         names = before.keys() | latest.keys()
         mixed = {name: (1 - weight) * before.get(name, 0.0) + weight * latest.get(name, 0.0) for name in names}
-        for name, rate in mixed.items():
-            self._note(name, node, rate)
-        self.rates[node] = {name: rate for name, rate in mixed.items() if rate > LEAST}
+        kept = {name: rate for name, rate in mixed.items() if rate > LEAST}
+        if len(kept) > NAMES:
+            kept = dict(nlargest(NAMES, kept.items(), key=itemgetter(1)))
+        for name in names:
+            self._note(name, node, kept.get(name, 0.0))
+        self.rates[node] = kept
 
     def _note(self, name: str, node: int, rate: float) -> None:
         if rate > LEAST:

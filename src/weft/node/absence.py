@@ -12,7 +12,7 @@ until the master has said all that it knows, once it is there again.
 """
 
 from weft.broker.deadline import Deadlines
-from weft.node.atlas import Absence, Atlas, absence_of
+from weft.node.atlas import Atlas, absence_of
 from weft.node.attempt import Attempts
 from weft.node.debt import Debts
 from weft.node.destination import Destinations
@@ -34,12 +34,13 @@ class Absences:
         seconds: float,  # for which a node that is gone may only be cut off
     ) -> None:
         self._atlas = atlas
-        self._deadlines = deadlines
+        self._steps = deadlines.timer(self._step)  # by node
         self._debts = debts
         self._destinations = destinations
         self._attempts = attempts
         self._fetches = fetches
         self._seconds = seconds
+        self._cut_off: dict[int, tuple[Down, float]] = {}  # who may only be cut off, for how many seconds yet
         self._named: set[int] = set()  # by the master, since this node joined
 
     def begin(self) -> None:
@@ -48,18 +49,19 @@ class Absences:
 
     def note_down(self, frame: Down, now: float) -> None:
         self._named.add(frame.node)
-        brief = absence_of(frame.ring_id, (*frame.filters, *frame.others))
-        self._atlas.down[frame.node] = brief
+        self._atlas.down[frame.node] = absence_of(frame.ring_id, (*frame.filters, *frame.others))
         self._atlas.places[frame.node] = frame.ring_id
         self._destinations.forget()
+        self._stop_waiting(frame.node)
         if frame.others:
-            self._deadlines.at(now + STEP, lambda then: self._wait_for(frame, brief, self._seconds, then))
+            self._wait_for(frame, self._seconds, now)
 
     def note_back(self, frame: Back, now: float) -> None:
         self._come_back(frame.node, frame.ring_id, now)
 
     def note_removed(self, frame: Removed, now: float) -> None:
         self._atlas.down.pop(frame.node, None)
+        self._stop_waiting(frame.node)
         self._atlas.places.pop(frame.node, None)
         self._destinations.forget()
         self._attempts.pay(frame.node, now)
@@ -75,17 +77,25 @@ class Absences:
 
     def _come_back(self, node: int, ring_id: int, now: float) -> None:
         self._atlas.down.pop(node, None)
+        self._stop_waiting(node)
         self._atlas.places[node] = ring_id
         self._destinations.forget()
         self._attempts.pay(node, now)
         self._fetches.come_back(node, now)
 
-    def _wait_for(self, frame: Down, brief: Absence, seconds: float, now: float) -> None:
+    def _wait_for(self, frame: Down, seconds: float, now: float) -> None:
+        self._cut_off[frame.node] = frame, seconds
+        self._steps.at(now + STEP, frame.node)
+
+    def _stop_waiting(self, node: int) -> None:
+        self._cut_off.pop(node, None)
+        self._steps.drop(node)
+
+    def _step(self, node: int, now: float) -> None:
         """A node that has been gone for long enough is owed only what outlives connections."""
-        if self._atlas.down.get(frame.node) is not brief:
-            return
+        frame, seconds = self._cut_off.pop(node)
         if seconds > STEP:
-            self._deadlines.at(now + STEP, lambda then: self._wait_for(frame, brief, seconds - STEP, then))
+            self._wait_for(frame, seconds - STEP, now)
             return
         absence = absence_of(frame.ring_id, frame.filters)
         self._atlas.down[frame.node] = absence

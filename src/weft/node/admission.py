@@ -44,6 +44,14 @@ class PendingClaim:
     base: frozenset[str] = frozenset()  # filters that it was let in with, or has given up since: not those made here
 
 
+@dataclass(slots=True)
+class Guest:
+    """A connection that waits for the session of its client."""
+
+    connection: int
+    left: float  # seconds for which it may wait yet
+
+
 class Admissions:
     def __init__(
         self,
@@ -60,7 +68,10 @@ class Admissions:
         self._broker = broker
         self._atlas = atlas
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(self._lose_patience)  # by token
+        self._longest = deadlines.timer(self._stop_asking)  # the same
+        self._visits = deadlines.timer(self._wait_on)  # by client
+        self._waits = deadlines.timer(self._go_on_if_written)  # the same
         self._parameters = parameters
         self._fetches = fetches
         self._tokens = tokens
@@ -70,8 +81,7 @@ class Admissions:
         self._pending: dict[int, PendingClaim] = {}  # by token
         self._tokens_of: dict[str, list[int]] = {}  # of those, by client
         self._changed: dict[int, PendingClaim] = {}  # of those, what the journal is to be told with this event
-        self._guests: dict[str, int] = {}  # by client: the connection that waits for fetches
-        self._waits: dict[str, int] = {}  # by client: which wait of what comes for it is the last, until that ends
+        self._guests: dict[str, Guest] = {}  # by client
 
     # The master is asked
 
@@ -86,8 +96,8 @@ class Admissions:
         self._outbox.hold(connection, HELD)
         if self._has_joined:
             self._ask(token, claim)
-        self._deadlines.after(self._parameters.patience, lambda then: self._lose_patience(claim, then), now)
-        self._deadlines.after(MOST, lambda then: self._let_in_alone(claim, then), now)
+        self._patiences.after(self._parameters.patience, token, now)
+        self._longest.after(MOST, token, now)
 
     def join(self, now: float) -> None:
         """This node is part of the network, again perhaps: the master is asked for all who came meanwhile.
@@ -139,7 +149,8 @@ class Admissions:
         """The connection is gone."""
         for token in [token for token, one in self._pending.items() if one.connection == connection]:
             self._remove(token)
-        self._guests = {client: one for client, one in self._guests.items() if one != connection}
+        for client in [client for client, one in self._guests.items() if one.connection == connection]:
+            self._end_visit(client)
 
     def is_to_claim(self, client: str) -> bool:
         """Whether this node is about to claim a session: it has asked, or will, and the client is here.
@@ -195,6 +206,8 @@ class Admissions:
 
     def _remove(self, token: int) -> PendingClaim:
         self._changed.pop(token, None)
+        self._patiences.drop(token)
+        self._longest.drop(token)
         claim = self._pending.pop(token)
         tokens = self._tokens_of[claim.client]
         tokens.remove(token)
@@ -206,17 +219,15 @@ class Admissions:
 
     def receive(self, client: str, connection: int, now: float) -> None:
         """A client may have to wait for its session, but not for ever."""
-        self._guests[client] = connection
-        left = MOST - self._parameters.moving
-        self._deadlines.after(self._parameters.moving, lambda then: self._wait_on(client, connection, left, then), now)
+        self._guests[client] = Guest(connection, MOST - self._parameters.moving)
+        self._visits.after(self._parameters.moving, client, now)
 
-    def _wait_on(self, client: str, connection: int, left: float, now: float) -> None:
+    def _wait_on(self, client: str, now: float) -> None:
         """Let a client in, unless who has its session cannot give it yet, or could not be asked; that for a time."""
-        if self._guests.get(client) != connection:
-            return
-        step, is_unasked = self._parameters.patience, self._is_unasked(client)
-        if any(fetch.awaited > now for fetch in self._fetches.of(client)) or (is_unasked and left > 0):
-            self._deadlines.after(step, lambda then: self._wait_on(client, connection, left - step, then), now)
+        guest, is_unasked = self._guests[client], self._is_unasked(client)
+        if any(fetch.awaited > now for fetch in self._fetches.of(client)) or (is_unasked and guest.left > 0):
+            guest.left -= self._parameters.patience
+            self._visits.after(self._parameters.patience, client, now)
         else:
             self._hold_back(client, now)
             self._open_door(client, now)
@@ -238,12 +249,21 @@ class Admissions:
             if claim.connection is not None:
                 self._remove(token)
                 self._close(claim.connection)
-        if (connection := self._guests.pop(client, None)) is not None:
+        if (connection := self._end_visit(client)) is not None:
             self._close(connection)
 
-    def _lose_patience(self, claim: PendingClaim, now: float) -> None:
+    def _end_visit(self, client: str) -> int | None:
+        """The connection that waited."""
+        self._visits.drop(client)
+        guest = self._guests.pop(client, None)
+        return guest.connection if guest is not None else None
+
+    def _lose_patience(self, token: int, now: float) -> None:
         if MASTER not in self._atlas.up:
-            self._let_in_alone(claim, now)
+            self._stop_asking(token, now)
+
+    def _stop_asking(self, token: int, now: float) -> None:
+        self._let_in_alone(self._pending[token], now)
 
     def _let_in_alone(self, claim: PendingClaim, now: float) -> None:
         """The master does not answer: the client is in, and its session is claimed when the master is there."""
@@ -275,24 +295,20 @@ class Admissions:
         A publication of QoS 2 would wait for that disk too.
         """
 
-        wait = self._waits[client] = next(self._tokens)
+        self._waits.after(self._parameters.moving, client, now)
 
-        def go_on(then: float) -> None:
-            if self._waits.get(client) != wait:
-                return  # it waits for longer by now
-            if self._fetches.is_unwritten(client):
-                self.go_on_later(client, then)
-            else:
-                self._go_on(client, then)
-
-        self._deadlines.after(self._parameters.moving, go_on, now)
+    def _go_on_if_written(self, client: str, now: float) -> None:
+        if self._fetches.is_unwritten(client):
+            self.go_on_later(client, now)
+        else:
+            self._go_on(client, now)
 
     def _go_on(self, client: str, now: float) -> None:
-        self._waits.pop(client, None)
+        self._waits.drop(client)
         self._happen(GatheredHere(client), now)
 
     def _open_door(self, client: str, now: float) -> None:
-        connection = self._guests.pop(client, None)
+        connection = self._end_visit(client)
         if connection is not None:
             self._admit(client, connection, now)
 

@@ -80,6 +80,10 @@ class Assembly:
         def keep(kept: Record) -> None:
             local.keep(kept)
 
+        def reroute() -> None:
+            lane.forget()
+            broker.reroute()
+
         def forget_routes() -> None:
             lane.forget()
             destinations.forget()
@@ -104,9 +108,16 @@ class Assembly:
         )
         self.carrier = carrier = Carrier(atlas, custody, seen, figures, network)
         self.unicast = unicast = Unicast(atlas, outbox)
-        entries = Entries()
+        entries = Entries(parameters.cached_names)
         self.destinations = destinations = Destinations(
-            atlas, carrier, entries, reliance, broker.groups, lambda name: trails.matching(name), broker.reroute
+            atlas,
+            carrier,
+            entries,
+            reliance,
+            broker.groups,
+            lambda name: trails.matching(name),
+            reroute,
+            parameters.cached_names,
         )
 
         # Sessions

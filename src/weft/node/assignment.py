@@ -13,6 +13,7 @@ sends it again: when others have their tables too, retained messages are compare
 """
 
 from collections.abc import Callable
+from itertools import count
 
 from weft.broker.deadline import Deadlines
 from weft.node.absence import Absences
@@ -62,7 +63,9 @@ class Assignments:
         self._atlas = atlas
         self._carrier = carrier
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._comparisons = deadlines.timer(lambda *_: retention.compare_with_all())  # by number
+        self._numbers = count()
+        self._endings = deadlines.timer(lambda peer, _: self._unlink(peer))
         self._grafting = grafting
         self._directory = directory
         self._reliance = reliance
@@ -70,7 +73,6 @@ class Assignments:
         self._attempts = attempts
         self._admissions = admissions
         self._absences = absences
-        self._retention = retention
         self._settling = settling
         self._changed = changed
         self._is_listed = False  # the master has named all filters since this node started
@@ -104,7 +106,7 @@ class Assignments:
             if not frame.whole or self._grafting.table(one.topic) != neighbours:
                 self._grafting.assign(one.topic, neighbours, one.safe, now)
                 if one.topic == EVERYBODY:
-                    self._deadlines.at(now + self._settling, lambda _: self._retention.compare_with_all())
+                    self._comparisons.at(now + self._settling, next(self._numbers))
         if self._is_listed:
             self._reliance.is_informed = True
         if frame.whole:
@@ -145,9 +147,8 @@ class Assignments:
 
     def _end_link(self, node: int, now: float) -> None:
         """When what is on it has arrived, and others know as well."""
+        self._endings.at(now + self._settling, node)
 
-        def end(_: float) -> None:
-            if node not in self._atlas.peers:
-                self._outbox.add(Unlink(node))
-
-        self._deadlines.at(now + self._settling, end)
+    def _unlink(self, node: int) -> None:
+        if node not in self._atlas.peers:
+            self._outbox.add(Unlink(node))

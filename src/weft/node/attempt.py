@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from weft.broker.deadline import Deadlines
+from weft.broker.deadline import ONLY, Deadlines
 from weft.broker.publication import Publication
 from weft.node import record
 from weft.node.atlas import Atlas
@@ -80,7 +80,7 @@ class Attempts:
         self._issuing = issuing
         self._groups = groups
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._ticks = deadlines.timer(lambda _, now: self._look(now))
         self._figures = figures
         self._parameters = parameters
         self._numbered = numbered
@@ -89,7 +89,6 @@ class Attempts:
         self._send_after = send_after
         self._unwritten: deque[tuple[int, Debt]] = deque()  # debts that wait for the journal, by position
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
-        self._ticking = False
 
     # Publications
 
@@ -174,12 +173,10 @@ class Attempts:
                     break
 
     def _tick(self, now: float) -> None:
-        if not self._ticking:
-            self._ticking = True
-            self._deadlines.at(now + TICK, self._look)
+        if ONLY not in self._ticks:
+            self._ticks.at(now + TICK)
 
     def _look(self, now: float) -> None:
-        self._ticking = False
         for debt in self._debts.due(now):
             if debt.is_under_way:
                 assert debt.publication.origin is not None

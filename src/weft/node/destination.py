@@ -16,15 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.broker.publication import Publication
-from weft.broker.route import UNSURE, Lead
+from weft.broker.route import SHORT, UNSURE, Lead
 from weft.node.atlas import Atlas
 from weft.node.carrier import Carrier
 from weft.node.entry import Entries
 from weft.node.lease import Reliance
 from weft.node.trail import Trail
 from weft.wire.frame import NOBODY, topic_of
-
-NAMES = 100_000  # whose destinations are kept
 
 Trees = tuple[tuple[str, int], ...]  # filters and their topics
 
@@ -50,6 +48,7 @@ class Destinations:
         own_groups: Callable[[str], list[str]],  # shared filters with members at this node that match a name
         trails: Callable[[str], list[Trail]],  # of sessions that have gone from here, and want a name
         reroute: Callable[[], None],  # routes of names may lead elsewhere
+        most: int,  # names whose destinations are kept
     ) -> None:
         self._atlas = atlas
         self._carrier = carrier
@@ -58,14 +57,17 @@ class Destinations:
         self._own_groups = own_groups
         self._trails = trails
         self._reroute = reroute
+        self._most = most
         self._by_name: dict[bytes, Destination] = {}
 
     def of(self, name: bytes) -> Destination:
         found = self._by_name.get(name)
         if found is None:
-            if len(self._by_name) >= NAMES:
-                self._by_name.clear()
-            found = self._by_name[name] = self._find(name.decode())
+            found = self._find(name.decode())
+            if len(name) <= SHORT:
+                if len(self._by_name) >= self._most:
+                    self._by_name.clear()
+                self._by_name[name] = found
         return found
 
     def forget(self) -> None:

@@ -12,6 +12,7 @@ members of a shared subscription (group.py), and the issuer tries again until th
 """
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 from weft.broker.deadline import Deadlines
 from weft.broker.effect import FilterHeld, SessionSubscribed
@@ -46,7 +47,8 @@ class Directory:
     ) -> None:
         self._atlas = atlas
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(self._lose_patience)  # by number of the wait
+        self._longest = deadlines.timer(self._go_on_alone)  # the same
         self._patience = patience
         self._session_of = session_of
         self.sequence = 0  # of Interest
@@ -56,7 +58,8 @@ class Directory:
         self._sessions: dict[str, Session | SessionEnded] = {}  # in this event: whole, or gone
         self._subscriptions: dict[str, dict[str, Subscribed | None]] = {}  # in this event
         self._is_awaited = False  # somebody waits until the master has what this event has changed of sessions
-        self._waiting: list[tuple[int, Waiting]] = []  # for a sequence
+        self._waiting: dict[int, tuple[int, Waiting]] = {}  # for a sequence, by number
+        self._waits = count()
         self.is_giving = False  # a session is given to another node: its filters stay for a while
         self._leaving: dict[str, FilterHeld] = {}  # those, until they are given up
         self.claims: dict[str, int] = {}  # by client: number of the claim by which this node has its session
@@ -142,35 +145,39 @@ class Directory:
     def wait(self, action: Waiting, now: float) -> None:
         """Act when what has been told until now is in place, or has been waited for long enough."""
         self._is_awaited |= bool(self._subscriptions)
-        entry = (self.sequence + (bool(self._changed) or self._is_awaited), action)
-        if entry[0] <= self._placed:
+        sequence = self.sequence + (bool(self._changed) or self._is_awaited)
+        if sequence <= self._placed:
             action(now, False)
             return
-        self._waiting.append(entry)
-        self._deadlines.at(now + MOST, lambda then: self._go_on_alone(entry, then))
+        number = next(self._waits)
+        self._waiting[number] = sequence, action
+        self._longest.at(now + MOST, number)
         if MASTER not in self._atlas.up:
-            self._deadlines.at(now + self._patience, lambda then: self._lose_patience(entry, then))
+            self._patiences.at(now + self._patience, number)
 
     def lose_master(self, now: float) -> None:
-        for entry in self._waiting:
-            self._deadlines.at(now + self._patience, lambda then, entry=entry: self._lose_patience(entry, then))  # type: ignore[misc]
+        for number in self._waiting:
+            self._patiences.at(now + self._patience, number)
 
     def in_place(self, sequence: int, now: float) -> None:
         self._placed = max(self._placed, sequence)
         self._unknown = {filter_: since for filter_, since in self._unknown.items() if since > sequence}
-        ready = [one for one in self._waiting if one[0] <= sequence]
-        self._waiting = [one for one in self._waiting if one[0] > sequence]
-        for _, action in ready:
+        ready = [number for number, one in self._waiting.items() if one[0] <= sequence]
+        for action in [self._end_wait(number) for number in ready]:
             action(now, False)
 
-    def _lose_patience(self, entry: tuple[int, Waiting], now: float) -> None:
+    def _lose_patience(self, number: int, now: float) -> None:
         if MASTER not in self._atlas.up:
-            self._go_on_alone(entry, now)
+            self._go_on_alone(number, now)
 
-    def _go_on_alone(self, entry: tuple[int, Waiting], now: float) -> None:
-        if entry in self._waiting:
-            self._waiting.remove(entry)
-            entry[1](now, True)
+    def _go_on_alone(self, number: int, now: float) -> None:
+        self._end_wait(number)(now, True)
+
+    def _end_wait(self, number: int) -> Waiting:
+        """What is to be done now."""
+        self._patiences.drop(number)
+        self._longest.drop(number)
+        return self._waiting.pop(number)[1]
 
     def _tell_subscriptions(self, client: str, changes: dict[str, Subscribed | None]) -> None:
         added = tuple(one for one in changes.values() if one is not None)

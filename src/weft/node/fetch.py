@@ -40,11 +40,16 @@ class Fetch:
     position: int = -1  # of the journal, which is to be written up to there first
     awaited: float = 0.0  # until when the client waits for it, longer than for others
     is_held_up: bool = False  # filters of the session are not in place here yet, which its node gives up with it
+    seen: int = 0  # parts that had come when it was looked at last
     is_taken: bool = False  # it is here, and the other node has yet to hear that
     parts: dict[int, dict[int, SessionMoved]] = field(default_factory=dict)  # by token
 
     def is_answered_by(self, frame: SessionMoved | SessionComing) -> bool:
         return 0 < self.first <= frame.token <= self.token
+
+    def came(self) -> int:
+        """Parts that have come."""
+        return sum(map(len, self.parts.values()))
 
     def add(self, frame: SessionMoved) -> SessionMoved | None:
         """All of it as one, when all parts have come."""
@@ -73,7 +78,7 @@ class Fetches:
     ) -> None:
         self._broker = broker
         self._atlas = atlas
-        self._deadlines = deadlines
+        self._looks = deadlines.timer(self._look)  # by client and node
         self._patience = patience
         self._moving = moving
         self._tokens = tokens
@@ -120,12 +125,14 @@ class Fetches:
         claim: int = 0,
         clean: bool = False,
     ) -> Fetch:
+        self._looks.drop((client, node))
         fetch = self._fetches[client, node] = Fetch(client, node, ring_id, known, claim, clean)
         self._keep(_record_of(fetch))
         return fetch
 
     def end(self, fetch: Fetch) -> None:
         del self._fetches[fetch.client, fetch.node]
+        self._looks.drop((fetch.client, fetch.node))
         self._keep(record.Fetched(fetch.client, fetch.node))
 
     def end_session(self, client: str) -> None:
@@ -178,6 +185,7 @@ class Fetches:
     def ask_again(self, fetch: Fetch, now: float) -> None:
         """Both the other node and the master may miss that it is here: the other is asked until it has nothing."""
         fetch.is_taken, fetch.first, fetch.token, fetch.parts = True, 0, 0, {}
+        self._looks.drop((fetch.client, fetch.node))
         fetch.position = self._broker.position
         if fetch.known is not None:
             fetch.known |= filters_of(self._broker.session(fetch.client))
@@ -204,15 +212,15 @@ class Fetches:
 
     def _look_after(self, fetch: Fetch, now: float) -> None:
         """Ask again if nothing has come for a while."""
-        token, before = fetch.token, sum(map(len, fetch.parts.values()))
+        fetch.seen = fetch.came()
+        self._looks.at(now + self._patience, (fetch.client, fetch.node))
 
-        def look(then: float) -> None:
-            if fetch.token == token and sum(map(len, fetch.parts.values())) > before:
-                self._look_after(fetch, then)
-            elif fetch.token == token:
-                self.ask(fetch, then)
-
-        self._deadlines.at(now + self._patience, look)
+    def _look(self, key: tuple[str, int], now: float) -> None:
+        fetch = self._fetches[key]
+        if fetch.came() > fetch.seen:
+            self._look_after(fetch, now)
+        else:
+            self.ask(fetch, now)
 
     # What outlives a crash
 

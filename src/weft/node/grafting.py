@@ -74,7 +74,8 @@ class Grafting:
         self._atlas = atlas
         self._carrier = carrier
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._searches = deadlines.timer(self._search_again)  # by topic
+        self._patiences = deadlines.timer(self._lose_patience)  # the same
         self._patience = patience
         self._changed = changed
         self._branches: dict[int, _Branch] = {}  # by topic
@@ -204,14 +205,14 @@ class Grafting:
             branch.guests.discard(peer)
             self._put_in_place(topic, branch, safe, now)
             if is_host:  # others lose theirs at the same time
-                self._deadlines.at(now + self._patience, lambda then: self._look_around(topic, branch, then))
+                self._searches.at(now + self._patience, topic)
         self._review(topic, branch, now)
 
     # Looking for a host
 
     def _look_around(self, topic: int, branch: _Branch, now: float) -> None:
         is_sought = branch.is_wanted and not branch.is_in_tree() and branch.asked is None
-        if not is_sought or MASTER in self._atlas.up or self._branches.get(topic) is not branch:
+        if not is_sought or MASTER in self._atlas.up:
             return
         branch.near = self._holders(topic, branch)
         branch.far = self._peers(branch)
@@ -234,11 +235,14 @@ class Grafting:
         if branch.asked is None:
             return
         self._outbox.tell(branch.asked, Graft(topic, further))
-        asked = branch.asked
-        self._deadlines.at(now + self._patience, lambda then: self._lose_patience(topic, branch, asked, then))
+        self._patiences.at(now + self._patience, topic)
 
-    def _lose_patience(self, topic: int, branch: _Branch, asked: int, now: float) -> None:
-        if self._branches.get(topic) is branch and branch.asked == asked:
+    def _search_again(self, topic: int, now: float) -> None:
+        self._look_around(topic, self._branches[topic], now)
+
+    def _lose_patience(self, topic: int, now: float) -> None:
+        branch = self._branches[topic]
+        if branch.asked is not None:
             self._ask_next(topic, branch, now)
             self._tidy(topic, branch)
 
@@ -265,6 +269,8 @@ class Grafting:
     def _tidy(self, topic: int, branch: _Branch) -> None:
         if branch.is_over() and branch.asked is None:
             self._branches.pop(topic, None)
+            self._searches.drop(topic)
+            self._patiences.drop(topic)
 
     def _put_in_place(self, topic: int, branch: _Branch, safe: bool, now: float) -> None:
         self._carrier.router.handle(Assigned(topic, branch.whole_table(), safe), now * 1000)

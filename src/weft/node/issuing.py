@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from weft.broker.deadline import Deadlines
 from weft.broker.publication import Origin, Publication
+from weft.broker.route import SHORT
 from weft.node.atlas import Atlas
 from weft.node.carrier import Carrier
 from weft.node.destination import Destinations, Trees
@@ -25,8 +26,10 @@ from weft.node.outbox import Outbox
 from weft.protocol.custody import Custody
 from weft.wire import content
 from weft.wire.content import Run
-from weft.wire.frame import EVERYBODY, FindWay, Form, Message, topic_of
+from weft.wire.frame import EVERYBODY, FindWay, ForgetWays, Form, Message, topic_of
 
+COUNTED = 20_000  # names in a report
+TOLD = 500  # filters in a frame
 WAITING = 10_000  # publications of QoS 0 that wait for an answer of the master, of one filter
 
 
@@ -52,7 +55,7 @@ class Issuing:
         self._destinations = destinations
         self._groups = groups
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._patiences = deadlines.timer(self._give_up)  # by filter
         self._figures = figures
         self._patience = patience
         self._next_origin = next_origin
@@ -95,9 +98,12 @@ class Issuing:
 
     def count(self, name: bytes, publications: int, size: int) -> None:
         self._figures.issued += publications
-        rate = self.rates.setdefault(name.decode(), [0, 0])
-        rate[0] += publications
-        rate[1] += size
+        rate = self.rates.get(name.decode())
+        if rate is not None:
+            rate[0] += publications
+            rate[1] += size
+        elif len(name) <= SHORT and len(self.rates) < COUNTED:
+            self.rates[name.decode()] = [publications, size]
 
     def count_one(self, publication: Publication) -> None:
         self.count(publication.topic, 1, len(publication.payload))
@@ -106,16 +112,16 @@ class Issuing:
 
     def learn_way(self, filter_: str, is_held: bool, way: tuple[int, ...], now: float) -> None:
         """The master's answer about an entry."""
+        self._patiences.drop(filter_)
         waiting = self._entries.learn(filter_, is_held, way)
         self._destinations.forget()
         self._go_on(filter_, waiting, now)
 
     def ask_again(self, now: float) -> None:
         """The master is there again, and may not remember who asked what."""
-        asked = self._entries.renew()
-        for filter_ in asked:
+        for filter_ in self._entries.renew():
             self._outbox.tell(MASTER, FindWay(filter_))
-        self._deadlines.at(now + self._patience, lambda then: self._give_all_up(asked, then))
+            self._patiences.at(now + self._patience, filter_)
 
     def _is_waiting(self, filter_: str, message: Message, now: float) -> bool:
         """Let a message wait until it is known how to get into the tree, if it is not."""
@@ -139,12 +145,19 @@ class Issuing:
             wait = self._patience
         else:
             wait = 0.0
-        self._deadlines.at(now + wait, lambda then: self._give_up(filter_, then))
+        self._make_room()
+        self._patiences.at(now + wait, filter_)
         return self._entries.ask(filter_)
 
-    def _give_all_up(self, filters: list[str], now: float) -> None:
-        for filter_ in filters:
-            self._give_up(filter_, now)
+    def _make_room(self) -> None:
+        """Forget old entries, and what was worked out by them."""
+        dropped = self._entries.make_room()
+        if not dropped:
+            return
+        self._destinations.forget()
+        if MASTER in self._atlas.up:
+            for at in range(0, len(dropped), TOLD):
+                self._outbox.tell(MASTER, ForgetWays(tuple(dropped[at : at + TOLD])))
 
     def _give_up(self, filter_: str, now: float) -> None:
         waiting = self._entries.give_up(filter_)

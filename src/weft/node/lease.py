@@ -60,10 +60,10 @@ class Reliance:
         self.lease = Lease(seconds)
         self.is_informed = False  # the master has said, since this node started, who wants what
         self.is_sure = False
-        self._deadlines = deadlines
+        self._looks = deadlines.timer(lambda _, now: self.look(now))
+        self._dispels = deadlines.timer(lambda _, now: dispel(now))
         self._doubt = doubt
         self._changed = changed
-        self._dispel = dispel
 
     def look(self, now: float) -> None:
         """Notice that the lease has ended."""
@@ -77,8 +77,8 @@ class Reliance:
         if self.lease.runs(now) and self.is_informed and not self.is_sure:
             self.is_sure = True
             self._changed()
-            self._deadlines.at(now + self._doubt, self._dispel)
-        self._deadlines.at(until, self.look)
+            self._dispels.at(now + self._doubt)
+        self._looks.at(until)
 
     def lose(self, now: float) -> None:
         self.lease.lose()

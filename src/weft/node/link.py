@@ -10,6 +10,8 @@ node's memory. They do not wait for ever for one slow peer: after `link_patience
 messages of QoS 0 for it are dropped, while those in custody wait.
 """
 
+from itertools import count
+
 from weft.broker.deadline import Deadlines
 from weft.node.atlas import Atlas
 from weft.node.attempt import Attempts
@@ -42,7 +44,9 @@ class Links:
         self._carrier = carrier
         self._custody = custody
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._comparisons = deadlines.timer(lambda *_: retention.compare_with_all())  # by number
+        self._numbers = count()
+        self._patiences = deadlines.timer(lambda peer, _: self._lose_patience(peer))
         self._parameters = parameters
         self._attempts = attempts
         self._grafting = grafting
@@ -63,17 +67,18 @@ class Links:
         self._carrier.rewire(now)
         self._carrier.lose(peer, now)
         self._grafting.unlink(peer, now)
-        self._deadlines.at(now + self._parameters.settling, lambda _: self._retention.compare_with_all())
+        self._comparisons.at(now + self._parameters.settling, next(self._numbers))
         self.drain(peer)
         if MASTER in self._atlas.up:
             self._outbox.tell(MASTER, LinkLost(peer))
 
     def congest(self, peer: int, now: float) -> None:
         self.congested.add(peer)
-        self._deadlines.at(now + self._parameters.link_patience, lambda _: self._lose_patience(peer))
+        self._patiences.at(now + self._parameters.link_patience, peer)
 
     def drain(self, peer: int) -> None:
         self.congested.discard(peer)
+        self._patiences.drop(peer)
         self._carrier.stuck.discard(peer)
         self._outbox.release(("link", peer))
 
@@ -93,7 +98,6 @@ class Links:
             self._outbox.tell(peer, Acked(ranges, named))
 
     def _lose_patience(self, peer: int) -> None:
-        if peer in self.congested:
-            self._carrier.stuck.add(peer)
-            self._lane.forget()
-            self._outbox.release(("link", peer))
+        self._carrier.stuck.add(peer)
+        self._lane.forget()
+        self._outbox.release(("link", peer))

@@ -15,7 +15,7 @@ from weft.node.lease import Lease
 from weft.node.outbox import Outbox
 from weft.wire.frame import Confirm, Measured
 
-OF_BROKER = ("connected", "sessions", "subscriptions", "publications_received", "publications_sent")
+OF_BROKER = ("connected", "sessions", "subscriptions", "publications_received", "publications_sent", "disk_full")
 
 
 class Measurements:
@@ -33,7 +33,7 @@ class Measurements:
     ) -> None:
         self._atlas = atlas
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._timer = deadlines.timer(lambda _, now: self._report(now))
         self._lease = lease
         self._issuing = issuing
         self._debts = debts
@@ -42,10 +42,10 @@ class Measurements:
         self._interval = interval
 
     def start(self, now: float) -> None:
-        self._deadlines.at(now + self._interval, self._report)
+        self._timer.at(now + self._interval)
 
     def _report(self, now: float) -> None:
-        self._deadlines.at(now + self._interval, self._report)
+        self._timer.at(now + self._interval)
         rates, self._issuing.rates = self._issuing.rates, {}
         if MASTER not in self._atlas.up:
             return

@@ -106,7 +106,8 @@ class Moving:
         self._broker = broker
         self._atlas = atlas
         self._directory = directory
-        self._deadlines = deadlines
+        self._announcements = deadlines.timer(self._announce_again)  # by client and node
+        self._leavings = deadlines.timer(lambda filter_, _: directory.let_go([filter_]))
         self._figures = figures
         self._parameters = parameters
         self._admissions = admissions
@@ -207,8 +208,12 @@ class Moving:
         for fetch in left:
             is_here = self._admissions.is_here(fetch.client)
             self._send(fetch.node, fetch.ring_id, SessionClaimed(fetch.client, is_here))
-        if left:
-            self._deadlines.at(now + self._parameters.patience, lambda then: self._announce(left, then))
+            self._announcements.at(now + self._parameters.patience, (fetch.client, fetch.node))
+
+    def _announce_again(self, key: tuple[str, int], now: float) -> None:
+        fetch = self._fetches.get(*key)
+        if fetch is not None:
+            self._announce([fetch], now)
 
     def _ask_in_place(self, fetches: list[Fetch], now: float) -> None:
         """Ask for a session when its filters are in place here: its node gives them up then, and none may be missed."""
@@ -281,11 +286,11 @@ class Moving:
         given = record.Given(client, *to, records, had, places, _trailed(session), own)
         self._keep(given)
         self._trails.lay(given, received, sent, now)
-        filters = filters_of(session)
+        for filter_ in sorted(filters_of(session)):
+            self._leavings.at(now + self._parameters.moving, filter_)
         self._directory.is_giving = True
         self._happen(MovedAway(client), now)
         self._directory.is_giving = False
-        self._deadlines.at(now + self._parameters.moving, lambda _: self._directory.let_go(filters))
 
     def _end_everywhere(self, client: str, rest: list[Fetch], claim: int, now: float) -> None:
         self._trails.erase(client)

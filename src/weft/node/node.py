@@ -18,6 +18,7 @@ from weft.broker import effect as e
 from weft.broker import record as r
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.broker.publication import Publication
+from weft.errors import defect_sentence
 from weft.node import effect as n
 from weft.node import record
 from weft.node.assembly import Assembly
@@ -102,9 +103,12 @@ class Node:
             w.RetainedSync: parts.retention.take,
         }
         parts.measurements.start(now)
-        parts.deadlines.at(now + network.measuring, self._look_ahead)
-        parts.deadlines.at(now + network.gossip, self._gossip)
-        parts.deadlines.at(now + BURIAL, self._bury)
+        self._looks = parts.deadlines.timer(lambda _, now: self._look_ahead(now))
+        self._gossips = parts.deadlines.timer(lambda _, now: self._gossip(now))
+        self._burials = parts.deadlines.timer(lambda _, now: self._bury(now))
+        self._looks.at(now + network.measuring)
+        self._gossips.at(now + network.gossip)
+        self._burials.at(now + BURIAL)
 
     @property
     def figures(self) -> Any:
@@ -192,6 +196,7 @@ class Node:
 
     def check_invariants(self) -> None:
         self.broker.check_invariants()
+        self.parts.deadlines.check_invariants()
         self.custody.check_invariants()
         self.parts.carrier.router.check_invariants()
 
@@ -253,49 +258,63 @@ class Node:
                 continue
             try:
                 handler(frame, now)
-            except FrameError as error:
-                self._break(MASTER, error, now)
+            except Exception as error:
+                self._break(MASTER, frame, error, now)
                 return
         if self.atlas.version != version:
             self.parts.outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _hear_peer(self, peer: int, frames: tuple[w.Frame, ...], now: float) -> None:
-        arrivals, spoilt = self.parts.arrivals, None
+        """What a peer says; where that leads to an error it costs the peer its link, and nobody else anything."""
+        said = frames[0] if frames else None
         try:
-            for frame in frames:
-                if isinstance(frame, w.Carry):
-                    arrivals.take(peer, frame.messages, now)
-                elif isinstance(frame, w.Passing):
-                    arrivals.take(peer, (message_of(frame),), now)
-                elif (handler := self._of_peers.get(type(frame))) is not None:
-                    arrivals.hand_over(now)
-                    handler(peer, frame, now)
-        except FrameError as error:
-            spoilt = error
-        arrivals.hand_over(now)
-        if spoilt is not None:
-            self._break(peer, spoilt, now)
+            try:
+                for said in frames:
+                    self._hear_one(peer, said, now)
+            finally:
+                self.parts.arrivals.hand_over(now)
+        except Exception as error:
+            self._break(peer, said, error, now)
+
+    def _hear_one(self, peer: int, frame: w.Frame, now: float) -> None:
+        if isinstance(frame, w.Carry):
+            self.parts.arrivals.take(peer, frame.messages, now)
+        elif isinstance(frame, w.Passing):
+            self.parts.arrivals.take(peer, (message_of(frame),), now)
+        elif (handler := self._of_peers.get(type(frame))) is not None:
+            self.parts.arrivals.hand_over(now)
+            handler(peer, frame, now)
 
     def _receive_routed(self, peer: int, routed: w.Routed, now: float) -> None:
         try:
             frame = self.parts.unicast.receive(peer, routed)
             if frame is not None:
                 self.parts.moving.hear(routed.source, routed.source_ring_id, frame, now)
-        except FrameError:
+        except Exception as error:
             if not routed.hops:
                 raise
             # else the peer has passed on what another wrote, unread; who waits for an answer asks again
+            if not isinstance(error, FrameError):
+                self._note_defect(routed, error)
 
-    def _break(self, peer: int, error: FrameError, now: float) -> None:
-        """End the link with a peer that does not speak as agreed.
+    def _break(self, peer: int, frame: w.Frame | None, error: Exception, now: float) -> None:
+        """End the link with a peer that does not speak as agreed, or whose words meet a defect.
 
         Messages are numbered by both ends (protocol/custody.py): were one left out, what comes behind it would count
         for another. Whatever was on the link is owed again.
         """
-        who = "the master" if peer == MASTER else f"node {peer}"
-        self.parts.outbox.note("unreadable", detail=f"{who}: {error}")
+        reason = str(error)
+        if isinstance(error, FrameError):
+            who = "the master" if peer == MASTER else f"node {peer}"
+            self.parts.outbox.note("unreadable", detail=f"{who}: {error}")
+        else:
+            self._note_defect(frame, error)
+            reason = f"What it says has met a defect of Weft: see the log of {self.identity.name}."
         self._unlink(n.Unlinked(peer), now)
-        self.parts.outbox.add(n.Break(peer, str(error)))
+        self.parts.outbox.add(n.Break(peer, reason))
+
+    def _note_defect(self, frame: w.Frame | None, error: Exception) -> None:
+        self.parts.outbox.note("defect", detail=defect_sentence(type(frame).__name__, error))
 
     # What follows
 
@@ -316,17 +335,17 @@ class Node:
 
     def _look_ahead(self, now: float) -> None:
         """Have receivers known before something is published: while the report to the master is made anyway."""
-        self.parts.deadlines.at(now + self.network.measuring, self._look_ahead)
+        self._looks.at(now + self.network.measuring)
         self.broker.look_ahead()
 
     def _gossip(self, now: float) -> None:
-        self.parts.deadlines.at(now + self.network.gossip, self._gossip)
+        self._gossips.at(now + self.network.gossip)
         self.parts.retention.compare()
         self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count), now)
         self.parts.memory.prune(now)
 
     def _bury(self, now: float) -> None:
-        self.parts.deadlines.at(now + BURIAL, self._bury)
+        self._burials.at(now + BURIAL)
         assert self.broker.replica is not None
         self.broker.replica.bury(now)
 

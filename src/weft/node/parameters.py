@@ -27,7 +27,7 @@ class Parameters:
     absence: float = 60.0  # seconds for which a node that is gone may only be cut off, its clients there, at least 0
     owed_age: float = 7 * 86_400.0  # seconds that they are kept, above 0
     link_patience: float = 0.2  # seconds that publishers wait for a link that cannot keep up, at least 0
-    leaving: float = 5.0  # seconds that a node which stops waits for others to have what it owes them, at least 0
+    leaving: float = 3.0  # seconds that a node which stops waits for others to have what it owes them, at least 0
     measuring: float = 1.0  # seconds between reports to the master, above 0
     gossip: float = 30.0  # seconds between comparisons of retained messages with a peer, above 0
 

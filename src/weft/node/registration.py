@@ -54,10 +54,10 @@ class Registration:
         self._carrier = carrier
         self._directory = directory
         self._outbox = outbox
-        self._deadlines = deadlines
+        self._retries = deadlines.timer(lambda _, now: fetches.retry(now))
+        self._leavings = deadlines.timer(lambda *_: self.leave())
         self._parameters = parameters
         self._issuing = issuing
-        self._fetches = fetches
         self._assignments = assignments
         self._changed = changed
         self._synced = broker.position
@@ -92,7 +92,7 @@ class Registration:
         self._carrier.rewire(now)
         self._changed()
         self._issuing.ask_again(now)
-        self._deadlines.at(now + self._parameters.settling, self._fetches.retry)
+        self._retries.at(now + self._parameters.settling)
 
     def be_refused(self, frame: Refused, now: float) -> None:
         self._outbox.add(Turned(frame.reason))
@@ -127,7 +127,7 @@ class Registration:
 
     def stop(self, now: float) -> None:
         self.is_stopping = True
-        self._deadlines.at(now + self._parameters.leaving, lambda _: self.leave())
+        self._leavings.at(now + self._parameters.leaving)
 
     def leave(self) -> None:
         """All is said, or has had its time: the master is told, and the driver, once."""

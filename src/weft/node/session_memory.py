@@ -39,7 +39,7 @@ class SessionMemory:
         self._broker = broker
         self._seen = seen
         self._fetches = fetches
-        self._deadlines = deadlines
+        self._lingerings = deadlines.timer(lambda *_: self._forget_restored())
         self._linger = linger
         self._happen = happen
         self._keep = keep
@@ -68,7 +68,7 @@ class SessionMemory:
 
     def restore(self, clients: Iterable[str], now: float) -> None:
         self._restored = frozenset(clients)
-        self._deadlines.at(now + self._linger, lambda _: self._forget_restored())
+        self._lingerings.at(now + self._linger)
 
     def records(self) -> list[record.Record]:
         return [record.Had(one.client, tuple(one.had)) for one in self._broker.sessions() if one.had and one.persistent]

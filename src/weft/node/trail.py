@@ -63,7 +63,7 @@ class Trails:
         self._broker = broker
         self._atlas = atlas
         self._carrier = carrier
-        self._deadlines = deadlines
+        self._endings = deadlines.timer(lambda client, _: self._end(client))
         self._promises = promises
         self._linger = linger
         self._send = send
@@ -101,12 +101,13 @@ class Trails:
         for pattern in given.filters:
             filters.setdefault(pattern, lambda: True)
         had, position = dict.fromkeys(given.had), self._broker.position
-        trail = self._trails[given.client] = Trail(given, filters, had, position, received, sent)
+        self._trails[given.client] = Trail(given, filters, had, position, received, sent)
         self._changed()
-        self._deadlines.at(now + self._linger, lambda _: self._end(trail))
+        self._endings.at(now + self._linger, given.client)
 
     def erase(self, client: str) -> None:
         if self._trails.pop(client, None) is not None:
+            self._endings.drop(client)
             self._changed()
             self._keep(record.GivenUp(client))
 
@@ -139,10 +140,10 @@ class Trails:
             is_whole = len(known) == len(trail.received)
             self._send(source, ring_id, SessionComing(frame.client, frame.token, known, is_whole, sent))
 
-    def _end(self, trail: Trail) -> None:
+    def _end(self, client: str) -> None:
         """Nothing more comes; what the other node has not taken it may still ask for."""
-        if self._trails.get(trail.client) is trail and not trail.given.records:
-            self.erase(trail.client)
+        if not self._trails[client].given.records:
+            self.erase(client)
 
     # What outlives a crash
 

@@ -12,6 +12,7 @@ from weft.errors import WeftError
 from weft.model.instance import read_instance, read_instance_meta, read_name
 from weft.model.latency import read_latency
 from weft.model.storage import kept_beside, new_path, scratch_folder, write_columns
+from weft.model.tree import FILE as TREES
 from weft.overlays.catalog import WITHOUT_RING, options_of
 from weft.overlays.quality import link_quality
 from weft.pipeline.design import design
@@ -33,7 +34,7 @@ from weft.workloads.sample import Sampling
 # What the overlay is compared with: rendezvous routing on random fingers, the papers' Scribe(-).
 BASELINE_OVERLAY, BASELINE_ROUTER = "random", "scribe"
 
-TREES, LOADS, TOPICS = "trees.parquet", "loads.parquet", "topics.parquet"
+LOADS, TOPICS = "loads.parquet", "topics.parquet"
 
 Session = Callable[[], SparkSession]  # starts Spark when it is first called: a finished run does without
 
@@ -239,7 +240,12 @@ def _ingest_stage(session: Session, source: Source, progress: Progress) -> Stage
     def work(out: Path) -> dict[str, Any]:
         return asdict(ingest(session(), source, out, force=True, progress=progress))
 
-    return Stage("ingest", "instance", {**asdict(source), "files": _files(*source.paths)}, work)
+    return Stage(
+        "ingest",
+        "instance",
+        {**asdict(source), "files": _files(*source.paths, *([source.topics] if source.topics else []))},
+        work,
+    )
 
 
 def _generate_stage(session: Session, given: Generated, progress: Progress) -> Stage:

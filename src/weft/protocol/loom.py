@@ -19,7 +19,8 @@ nearest member first. On others' publications it may be a relay; therefore a roo
 What the overlay itself leaves in parts stays so, and is joined when a link appears (`parted`). Trees that are repaired
 again and again are not as good as new ones: weave new ones from time to time.
 
-Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap.
+Trees, interests and relays are taken from arrays when first needed, so that a loom for all of ego-Twitter is cheap. Of
+a topic that is not in these, and that nobody subscribes to any more, nothing is kept.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -106,8 +107,9 @@ class Loom:
 
     def subscribers(self, topic: int) -> set[int]:
         if topic not in self._subscribers:
-            known = topic < self._instance.topics
-            self._subscribers[topic] = set(self._instance.subscribers[topic].tolist()) if known else set()
+            if topic >= self._instance.topics:
+                return set()
+            self._subscribers[topic] = set(self._instance.subscribers[topic].tolist())
         return self._subscribers[topic]
 
     def interest(self, node: int) -> set[int]:
@@ -139,7 +141,7 @@ class Loom:
         """
         there = {node: peers for node, peers in tables.items() if node in self.links}
         linked = {node: {peer for peer in peers if peer in self.links[node]} for node, peers in there.items()}
-        tree = self._tree(topic)
+        tree = self._own_tree(topic)
         tree.replace(linked)
         for node in sorted(self.subscribers(topic)):
             tree.add(node)
@@ -149,9 +151,10 @@ class Loom:
 
     def subscribe(self, node: int, topic: int) -> list[Assignment]:
         self._require_known(node)
-        self.subscribers(topic).add(node)
+        self._subscribers[topic] = subscribers = self.subscribers(topic)
+        subscribers.add(node)
         self.interest(node).add(topic)
-        self._tree(topic).add(node)
+        self._own_tree(topic).add(node)
         return self._mended(topic, node)
 
     def unsubscribe(self, node: int, topic: int) -> list[Assignment]:
@@ -183,7 +186,10 @@ class Loom:
             self.subscribers(topic).discard(node)
             self._tree(topic).drop(node)
             assignments += self._mended(topic, node)
-        self._interests[node] = set()
+        self._relayed.pop(node, None)
+        self._interests.pop(node)
+        if node < self._instance.nodes:
+            self._interests[node] = set()
         self._all_sent -= self.load.pop(node)
         return assignments
 
@@ -218,7 +224,7 @@ class Loom:
 
     def _mended(self, topic: int, node: int) -> list[Assignment]:
         """The tables to hand out after a tree was cut, or given a member, at a node."""
-        tree, subscribers = self._tree(topic), self.subscribers(topic)
+        tree, subscribers = self._own_tree(topic), self.subscribers(topic)
         root = self._take_root(topic)
         publishers = self._publishers(topic) or dict.fromkeys(root, 1.0)
         whole = tree.join(self.links, self._price, self.fan_out, node, publishers)
@@ -233,6 +239,8 @@ class Loom:
             relays = member in tree.tables and member not in subscribers
             topics = self._relayed.setdefault(member, set())
             (topics.add if relays else topics.discard)(topic)
+        if not tree.tables and not subscribers:
+            self._forget(topic)
         return [Assignment(member, topic, table) for member, table in sorted(changes.items())]
 
     def _take_root(self, topic: int) -> set[int]:
@@ -256,8 +264,23 @@ class Loom:
 
     def _tree(self, topic: int) -> SharedTree:
         if topic not in self._trees:
-            self._trees[topic] = SharedTree(self._woven.tables(topic) if topic < self._woven.topics else {})
+            if topic >= self._woven.topics:
+                return SharedTree({})
+            self._trees[topic] = SharedTree(self._woven.tables(topic))
         return self._trees[topic]
+
+    def _own_tree(self, topic: int) -> SharedTree:
+        """The tree, to be changed."""
+        tree = self._trees[topic] = self._tree(topic)
+        return tree
+
+    def _forget(self, topic: int) -> None:
+        """Nobody is in the tree any more."""
+        self.parted.discard(topic)
+        if topic >= self._instance.topics:
+            self._subscribers.pop(topic, None)
+        if topic >= self._woven.topics:
+            self._trees.pop(topic, None)
 
     def _require_known(self, node: int) -> None:
         if node not in self.links:

@@ -20,6 +20,7 @@ class Source:
     delimiter: str | None = None  # of CSV; None: a tab for .tsv, else a comma
     header: bool = True  # whether CSV has one
     on_bad_row: OnBadRow = "stop"
+    topics: str | None = None  # a file of topics, for filters among the subscriptions
 
     @property
     def is_social(self) -> bool:

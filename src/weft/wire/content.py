@@ -10,13 +10,12 @@ form that MQTT 3.1.1 gives them. Its name is that of the first.
 from dataclasses import dataclass, field
 from struct import Struct, error
 
-from weft.wire.frame_field import FrameError
+from weft.wire.frame_field import MOMENT, FrameError
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.property import Properties, read_properties, write_properties
 from weft.wire.mqtt.reason import PacketError
 
 _HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and payload
-_LIFE = Struct(">d")
 _RETAIN, _EXPIRES, _PROPERTIES, _RUN = 4, 8, 16, 32
 _COUNT = Struct(">I")
 _LENGTH = Struct(">H")
@@ -38,7 +37,7 @@ def encode(one: Content) -> bytes:
     publisher = one.publisher.encode()
     flags = one.qos | one.retain << 2 | (one.life is not None) << 3 | bool(one.properties) << 4
     head = _HEAD.pack(flags, one.issued, len(one.name), len(publisher), len(one.payload))
-    life = b"" if one.life is None else _LIFE.pack(one.life)
+    life = b"" if one.life is None else MOMENT.write(one.life)
     properties = write_properties(one.properties) if one.properties else b""
     return b"".join((head, one.name, publisher, one.payload, life, properties))
 
@@ -61,9 +60,9 @@ def _decoded(data: bytes) -> Content:
     one = Content(name, payload, flags & 3, bool(flags & _RETAIN), {}, None, "", issued)
     one.publisher = data[name_end:publisher_end].decode()
     name.decode()
+    MOMENT.read(data, 1)
     if flags & _EXPIRES:
-        one.life = _LIFE.unpack_from(data, at)[0]
-        at += 8
+        one.life, at = MOMENT.read(data, at)
     if flags & _PROPERTIES:
         one.properties, at = read_properties(data, at, len(data), prop.PUBLISH)
     if at != len(data):
@@ -88,7 +87,9 @@ def check(data: bytes) -> None:
             is_known = payload_length >= _COUNT.size
         else:
             is_known = flags < _RUN and flags & 3 != 3
-            at += 8 * bool(flags & _EXPIRES)
+            MOMENT.read(data, 1)
+            if flags & _EXPIRES:
+                _, at = MOMENT.read(data, at)
             if flags & _PROPERTIES and at <= len(data):
                 _, at = read_properties(data, at, len(data), prop.PUBLISH)
     except (error, UnicodeDecodeError, PacketError) as cause:

@@ -166,6 +166,13 @@ class FindWay(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetWays(Frame):
+    """The node does not want to know these ways any more."""
+
+    filters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FindSession(Frame):
     """Claims the session of a client: the asker owns it from now on, and is told (SessionAt) who has had it."""
 

@@ -23,7 +23,7 @@ SQLite cuts at the first bad frame, whatever follows. What cannot be told from a
 all, for nothing is behind it; closing a journal in order writes an end, which is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate, pairwise
@@ -62,6 +62,10 @@ class Frame:
     position: int  # of its first record
     synced: int  # bytes of the file that were on the disk when it was written
     records: list[bytes]
+
+    @property
+    def size(self) -> int:
+        return FRAME_BYTES + sum(4 + len(record) for record in self.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,30 @@ def _length_at(view: memoryview, at: int) -> int:
         return 0
     length: int = _FRAME.unpack_from(view, at)[2]
     return FRAME_BYTES + length if at + FRAME_BYTES + length <= len(view) else 0
+
+
+def frames_in(data: bytes) -> Iterator[tuple[int, Frame]]:
+    """All frames of a whole file that can be read, whatever is between them, and where they begin."""
+    salt, at = _salt_of(data), HEADER_BYTES
+    with memoryview(data) as view:
+        while 0 <= at < len(data):
+            frame = _frame_at(view, at) if data.startswith(salt, at) else None
+            if frame is None:
+                at = data.find(salt, at + 1)
+            else:
+                yield at, frame
+                at += frame.size
+
+
+def _salt_of(data: bytes) -> bytes:
+    """The salt of all frames: by the header, or, where that is damaged, by the first frame, which follows it."""
+    is_whole = len(data) >= HEADER_BYTES and crc32(data[: _HEADER.size]) == _CRC.unpack_from(data, _HEADER.size)[0]
+    if not is_whole:
+        return data[HEADER_BYTES : HEADER_BYTES + SALT_BYTES]
+    _, version, _, salt, _ = _HEADER.unpack_from(data)
+    if version > VERSION:
+        raise NewerFormatError(version)
+    return salt  # type: ignore[no-any-return]
 
 
 def _frame_at(view: memoryview, at: int) -> Frame | None:

@@ -83,6 +83,7 @@ class Stage:
             f"{node.name} still has grafts." for node in self.world.nodes if node.node and len(node.node.grafting)
         ]
         found += self._differences()
+        found += self.world.defects
         self.world.check_invariants()
         return found
 

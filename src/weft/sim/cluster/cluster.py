@@ -43,6 +43,7 @@ class Cluster:
         self.direction = Direction(self, master)
         self.nodes: list[NodeProcess] = []
         self.clients: list[Client] = []
+        self.defects: list[str] = []  # errors over frames, which nodes and master outlive
         self.story: list[tuple[float, str, str]] = []  # when, who, what
         self.tracer: Callable[[NodeProcess, int, list[w.Frame]], None] | None = None
         self._settings = broker, network, sync_seconds, durable
@@ -136,6 +137,8 @@ class Cluster:
             for client in self.clients:
                 if client.name == note.client and client.process is process:
                     (client.be_let_in if note.event == "connected" else client.be_taken_over)()
+        if note.event == "defect":
+            self.defects.append(f"{process.name}: {note.detail}")
         self.story.append((self.agenda.now, process.name, f"{note.event} {note.client} {note.detail}".strip()))
 
     def leave_alone(self, wire: Wire) -> None:
@@ -147,6 +150,7 @@ class Cluster:
             self.tracer(process, peer, frames)
 
     def check_invariants(self) -> None:
+        assert not self.defects, self.defects
         for one in self.nodes:
             if one.node is not None:
                 one.node.check_invariants()

@@ -11,7 +11,7 @@ from weft.broker import effect as e
 from weft.node import effect as n
 from weft.sim.cluster.wire import Wire
 from weft.wire import frame as w
-from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, FrameReader, encode
 from weft.wire.frame_field import FrameError
 from weft.wire.turn import TurnReader
 
@@ -75,7 +75,7 @@ class LinkEnd:
         self.peer = peer  # None until its Hello
         self.wire: Wire | None = None
         self.is_up = False
-        self._reader = FrameReader()
+        self._reader = FrameReader(kinds=FROM_MASTER if peer == n.MASTER else BETWEEN_NODES)
         self._turns = TurnReader()
 
     def tell(self, frame: w.Frame) -> None:

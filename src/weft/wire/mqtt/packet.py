@@ -42,6 +42,7 @@ class Connect(Packet):
     username: str | None = None
     password: bytes | None = None
     properties: Properties = field(default_factory=dict)
+    bridge: bool = False  # before MQTT 5: it wants no local and retain as published for all that it subscribes to
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ A packet must be used up to its last byte, its flags must be those of the table,
 is checked as soon as the length is known, before the rest has come. `Bounds` say how many it may have of what there may
 be many, and nothing behind one more is read: so the sender does not decide how long a packet takes. The filters of a
 long SUBSCRIBE or UNSUBSCRIBE can be read some at a time (`opened`), with other work in between.
+
+Bits that MQTT 3.1 does not use are not looked at: it has no value that they must have, and its clients send PUBREL,
+SUBSCRIBE and UNSUBSCRIBE again with DUP.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,14 +19,29 @@ from weft.wire.mqtt import field as f
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.property import Properties, Property, read_properties
-from weft.wire.mqtt.reason import PacketError, Reason, malformed, protocol_error, quota_exceeded
+from weft.wire.mqtt.reason import (
+    PacketError,
+    Reason,
+    UnreadableError,
+    malformed,
+    protocol_error,
+    quota_exceeded,
+)
 from weft.wire.mqtt.topic import is_filter, is_name, is_shared, split_shared
 
 # Flags that the lower half of the first byte must have, by type; those of PUBLISH mean something.
 FLAGS = {1: 0, 2: 0, 4: 0, 5: 0, 6: 2, 7: 0, 8: 2, 9: 0, 10: 2, 11: 0, 12: 0, 13: 0, 14: 0, 15: 0}
 PUBLISH = 3
-HEADS = frozenset({kind << 4 | flags for kind, flags in FLAGS.items()} | {PUBLISH << 4 | flags for flags in range(16)})
+_ANY_FLAGS = {kind: frozenset(range(kind << 4, kind + 1 << 4)) for kind in range(16)}
+_STRICT = frozenset({kind << 4 | flags for kind, flags in FLAGS.items()}) | _ANY_FLAGS[PUBLISH]
+HEADS = {  # first bytes of packets; before CONNECT has said the version it may be that of 3.1
+    None: _STRICT | _ANY_FLAGS[1],
+    p.Version.V31: frozenset[int]().union(*(_ANY_FLAGS[kind] for kind in range(1, 15))),
+    p.Version.V311: _STRICT,
+    p.Version.V5: _STRICT,
+}
 NAMES = {b"MQTT": (p.Version.V311, p.Version.V5), b"MQIsdp": (p.Version.V31,)}
+BRIDGE = 0x80  # set in the level by bridges of Mosquitto, which MQTT 5 gives options for what it asks
 
 _SUBACK_CODES = frozenset({0, 1, 2, 0x80, 0x83, 0x87, 0x8F, 0x91, 0x97, 0x9E, 0xA1, 0xA2})
 _RECEIVED = frozenset({0, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99})
@@ -87,7 +105,7 @@ def frame(data: bytes, at: int, end: int, limit: int, version: p.Version | None)
     None if not even that can be told yet."""
     if at >= end:
         return None
-    if data[at] not in HEADS:
+    if data[at] not in HEADS[version]:
         raise malformed(f"0x{data[at]:02X} begins no packet: its type or flags are reserved.")
     length = 0
     for place in (1, 2, 3, 4):
@@ -121,10 +139,19 @@ def decode(
     data: bytes, at: int, body: int, end: int, version: p.Version | None, bounds: Bounds = UNBOUNDED
 ) -> p.Packet:
     """The packet whose first byte is at a place and whose body is between two others."""
+    try:
+        return _decode(data, at, body, end, version, bounds)
+    except PacketError:
+        raise
+    except Exception as error:
+        raise UnreadableError from error
+
+
+def _decode(data: bytes, at: int, body: int, end: int, version: p.Version | None, bounds: Bounds) -> p.Packet:
     head = data[at]
     kind = head >> 4
     if kind == 1:
-        return _connect(data, body, end, bounds)
+        return _connect(data, head, body, end, bounds)
     if version is None:
         raise protocol_error("The first packet is not CONNECT.")
     if kind == PUBLISH:
@@ -144,11 +171,11 @@ def opened(
     return (_open_subscribe if data[at] >> 4 == 8 else _open_unsubscribe)(data, body, end, version, bounds)
 
 
-def _connect(data: bytes, at: int, end: int, bounds: Bounds) -> p.Connect:
-    version, at = _protocol(data, at, end)
+def _connect(data: bytes, head: int, at: int, end: int, bounds: Bounds) -> p.Connect:
+    version, bridge, at = _protocol(data, at, end)
     flags, at = f.read_u8(data, at, end)
-    if flags & 1:
-        raise malformed("The reserved flag of CONNECT is set.")
+    if (flags & 1 or head & 15) and version is not p.Version.V31:
+        raise malformed("A reserved flag of CONNECT is set.")
     keep_alive, at = f.read_u16(data, at, end)
     properties, at = _properties(data, at, end, version, prop.CONNECT, bounds)
     client, at = f.read_string(data, at, end)
@@ -165,23 +192,24 @@ def _connect(data: bytes, at: int, end: int, bounds: Bounds) -> p.Connect:
         raise malformed("CONNECT is longer than what is in it.")
     if Property.AUTHENTICATION_DATA in properties and Property.AUTHENTICATION_METHOD not in properties:
         raise protocol_error("CONNECT has authentication data without a method.")
-    return p.Connect(client, version, bool(flags & 2), keep_alive, will, username, password, properties)
+    return p.Connect(client, version, bool(flags & 2), keep_alive, will, username, password, properties, bridge)
 
 
-def _protocol(data: bytes, at: int, end: int) -> tuple[p.Version, int]:
+def _protocol(data: bytes, at: int, end: int) -> tuple[p.Version, bool, int]:
     name, at = f.read_binary(data, at, end)
     level, at = f.read_u8(data, at, end)
     if name not in NAMES:
         raise PacketError(Reason.UNSUPPORTED_PROTOCOL_VERSION, f"The protocol is {name[:16]!r} and not MQTT.")
-    if level not in NAMES[name]:
+    version, bridge = level & ~BRIDGE, bool(level & BRIDGE)
+    if version not in NAMES[name] or (bridge and version == p.Version.V5):
         raise PacketError(Reason.UNSUPPORTED_PROTOCOL_VERSION, f"Level {level} of MQTT is not served.")
-    return p.Version(level), at
+    return p.Version(version), bridge, at
 
 
 def _will(data: bytes, at: int, end: int, version: p.Version, flags: int, bounds: Bounds) -> tuple[p.Will | None, int]:
     qos = flags >> 3 & 3
     if not flags & 4:
-        if flags & 0x38:
+        if flags & 0x38 and version is not p.Version.V31:
             raise malformed("CONNECT has flags of a will without a will.")
         return None, at
     if qos == 3:
@@ -212,7 +240,9 @@ def _publish(data: bytes, head: int, at: int, end: int, version: p.Version, boun
     if qos == 3:
         raise malformed("PUBLISH has QoS 3.")
     if dup and not qos:
-        raise malformed("PUBLISH has QoS 0 and DUP.")
+        if version is not p.Version.V31:
+            raise malformed("PUBLISH has QoS 0 and DUP.")
+        dup = False
     topic, at = f.read_string(data, at, end)
     packet_id = 0
     if qos:
@@ -311,6 +341,8 @@ def _filters(data: bytes, at: int, end: int, bounds: Bounds, gap: int) -> Iterat
 
 def _request(pattern: str, options: int, version: p.Version) -> p.Request:
     _check_filter(pattern)
+    if version is p.Version.V31:
+        options &= 3
     if options & (0xC0 if version is p.Version.V5 else 0xFC):
         raise malformed("SUBSCRIBE has reserved options.")
     qos, handling, no_local = options & 3, options >> 4, bool(options & 4)
