@@ -19,7 +19,6 @@ class Connection:
         "burst",
         "closing",
         "congested",
-        "got",
         "heard",
         "held_for",
         "holding",
@@ -54,8 +53,7 @@ class Connection:
         self.question: Question | None = None  # that the password is the answer to
         self.allowed: set[bytes] | None = None  # names that it may publish on, as far as that is known; None is any
         self.refusals = 0  # kinds of what it was refused, which the log has
-        self.pieces: list[bytes] | None = None  # of a packet that is not complete
-        self.got = 0  # their bytes
+        self.pieces: bytearray | None = None  # of a packet that is not complete
         self.need = 0  # how many are worth another look
         self.heard = now  # when the client last said something, a whole packet
         self.keep_alive = 0.0  # seconds of silence until it is closed; 0 is any

@@ -77,17 +77,15 @@ class Reading:
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         self._figures.bytes_received += len(data)
         if connection.pieces is not None:
-            connection.pieces.append(data)
-            connection.got += len(data)
-            if connection.got < connection.need:
+            connection.pieces += data
+            if len(connection.pieces) < connection.need:
                 return
-            data = b"".join(connection.pieces)
-            connection.pieces = None
+            data, connection.pieces = bytes(connection.pieces), None
         self._read_or_give_up(connection, data, now)
 
     def read_on(self, connection: Connection, now: float) -> None:
         """Read what came behind CONNECT while it waited."""
-        data, connection.pieces = b"".join(connection.pieces or ()), None
+        data, connection.pieces = bytes(connection.pieces or b""), None
         self._read_or_give_up(connection, data, now)
 
     def _read_or_give_up(self, connection: Connection, data: bytes, now: float) -> None:
@@ -179,5 +177,4 @@ class Reading:
 
 
 def _await_more(connection: Connection, rest: bytes, need: int) -> None:
-    connection.pieces = [rest]
-    connection.got, connection.need = len(rest), need
+    connection.pieces, connection.need = bytearray(rest), need
