@@ -79,9 +79,9 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
     log.take_over()
+    descriptors = raise_descriptor_limit()
     stop, watch = Stop(ENDING, log), Watch()
     watch.hear(log.write)
-    descriptors = raise_descriptor_limit()
     store = None if settings.data is None else SqliteStore(settings.data)
     if store is not None and store.unread:
         log.write("store_cut", detail=cut(store.unread))

@@ -71,9 +71,9 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
 async def _serve(
     settings: Settings, ready: Callable[[list[Address]], None], version: str, clock: Clock, log: Log
 ) -> None:
+    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     stop, watch = Stop(settings.leaving + ENDING, log), Watch()
     watch.hear(log.write)
-    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     for warning in settings.warnings():
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
