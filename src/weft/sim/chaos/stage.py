@@ -295,7 +295,10 @@ class Stage:
 
         def put_out() -> None:
             strange.stop()
-            world.agenda.after(GRACE, lambda: world.direction.ask("leave", node=strange.name, forget=True))
+            world.agenda.after(GRACE, forget)
+
+        def forget() -> None:
+            world.direction.ask("leave", node=strange.name, forget=True)
 
         self._later(act, put_out)
 
