@@ -53,7 +53,6 @@ def test_every_row_of_the_tables_has_its_check_with_a_bound_and_an_end() -> None
 
 
 def test_the_tables_have_the_numbers_of_the_code() -> None:
-    """Those of options, as `name` (default), and those that are no option."""
     told = {name.replace("-", "_"): default for name, default in re.findall(r"`([a-z-]+)` \(([\d,]+)\)", PAGE)}
     for name in ("subscriptions", "queue_messages", "inflight", "receive_maximum", "sessions", "user_sessions"):
         assert told[name] == f"{getattr(Parameters(), name):,}"
@@ -75,7 +74,7 @@ def test_it_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def publish(place: Place, number: int, names: int, **more: object) -> None:
-    """On so many names."""
+    """Say something on so many names."""
     for at in range(names):
         place.say(number, p.Publish(f"t/{at}", **{"payload": b"x" * KIB, **more}))  # type: ignore[arg-type]
 
