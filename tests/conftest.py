@@ -9,6 +9,7 @@ from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import short_lived
+from command_line import run_weft  # noqa: F401
 from mqtt_broker import broker, broker_address, broker_addresses, expect_known_failures  # noqa: F401
 from shares import in_shares
 from weft.pipeline.session import spark_session

@@ -14,6 +14,7 @@ from weft.master.network import Network
 from weft.master.parameters import Parameters
 from weft.master.record import Record
 from weft.master.roster import State
+from weft.sim.cluster.cluster import START
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.turn import TurnReader
@@ -89,7 +90,7 @@ class FakeNode:
 class MasterWorld:
     def __init__(self, parameters: Parameters | None = None, delay: float = 0.01) -> None:
         self.parameters = parameters or Parameters(automatic=False)
-        self.now = 1000.0
+        self.now = START
         self.master = Master(self.parameters, CLUSTER, self.now)
         self.nodes: dict[str, FakeNode] = {}
         self.connections: dict[int, FakeNode] = {}
@@ -104,6 +105,8 @@ class MasterWorld:
         self.delay = delay  # seconds until a link is up and told of
         self._later: list[tuple[float, FakeNode, w.Frame]] = []
         self.deaf: set[str] = set()  # nodes whose Applied is withheld
+        self.stubborn: set[str] = set()  # nodes that stay when they are told to leave
+        self.broken = False  # the master has a defect
 
     # Driving
 
@@ -173,6 +176,7 @@ class MasterWorld:
                 case e.Answer(ticket, reply):
                     self.answers[ticket] = reply
                 case e.Note():
+                    assert effect.event != "defect" or self.broken, effect.detail
                     self.notes.append(effect)
 
     def _tell(self, connection: int, frame: w.Frame) -> None:
@@ -184,7 +188,7 @@ class MasterWorld:
             self._todo.append(e.Heard(connection, w.Applied(frame.version)))
         if isinstance(frame, w.Peers):
             self.link(node)
-        if isinstance(frame, w.Leave):
+        if isinstance(frame, w.Leave) and node.name not in self.stubborn:
             self._todo.append(e.Heard(connection, w.Leaving()))
             self.nodes.pop(node.name)
 
@@ -235,6 +239,20 @@ class MasterWorld:
                 node.name, node.incarnation, node.number, node.address, ("m:1883",), 0, held, (), links, node.sequence
             ),
         )
+
+    @property
+    def connections_open(self) -> set[int]:
+        """Connections that the master has not closed."""
+        return set(range(1, self._next_connection + 1)) - set(self.closed)
+
+    def mute(self, node: FakeNode) -> None:
+        """Have a node do nothing more by itself; its connection stays."""
+        del self.connections[node.connection], self.nodes[node.name]
+
+    def handle_closed(self, node: FakeNode) -> None:
+        """The connection of a node is gone, and the node is not."""
+        del self.connections[node.connection]
+        self.handle(e.Closed(node.connection))
 
     def reconnect(self, node: FakeNode) -> None:
         """The same node on another connection."""

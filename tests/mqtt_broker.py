@@ -66,6 +66,13 @@ KNOWN_IN_MOSQUITTO: dict[str, str] = {
     "with the connection [MQTT-3.1.2-8]",
     "test_what_is_too_large_for_a_client_is_left_out[1]": "what it drops stays in the window [MQTT-3.1.2-25]",
     "test_what_is_too_large_for_a_client_is_left_out[2]": "what it drops stays in the window [MQTT-3.1.2-25]",
+    **dict.fromkeys(
+        (
+            f"test_an_answer_that_is_too_large_for_the_client_is_not_sent[{what}]"
+            for what in ("SUBSCRIBE", "UNSUBSCRIBE")
+        ),
+        "sends SUBACK and UNSUBACK of any size [MQTT-3.1.2-24]",
+    ),
     "test_a_packet_of_just_the_maximum_size_is_sent": "sends a byte more than the maximum [MQTT-3.1.2-24]",
     "test_overlapping_subscriptions_deliver_with_the_highest_qos[v311]": "sends one copy with the QoS of any of the "
     "subscriptions unless allow_duplicate_messages is set [MQTT-3.3.5-1]",

@@ -63,8 +63,9 @@ def connects(version: p.Version) -> st.SearchStrategy[p.Connect]:
         st.tuples(st.none(), st.none()), st.tuples(text, st.none()), st.tuples(text, st.binary(max_size=9))
     )
     keep = st.integers(0, 65535)
-    drawn = st.tuples(text, st.booleans(), keep, st.none() | wills, login, properties(1, version))
-    made = drawn.map(lambda d: p.Connect(d[0], version, d[1], d[2], d[3], d[4][0], d[4][1], d[5]))
+    bridges = st.booleans() if version is not p.Version.V5 else st.just(False)
+    drawn = st.tuples(text, st.booleans(), keep, st.none() | wills, login, properties(1, version), bridges)
+    made = drawn.map(lambda d: p.Connect(d[0], version, d[1], d[2], d[3], d[4][0], d[4][1], d[5], d[6]))
     data, method = Property.AUTHENTICATION_DATA, Property.AUTHENTICATION_METHOD
     return made.filter(lambda one: data not in one.properties or method in one.properties)
 

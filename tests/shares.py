@@ -13,7 +13,13 @@ LONG = (  # files, the longest first; one after the other they go to the next wo
     *("test_benchmarks.py", "test_pipeline_cluster.py", "test_live_network_of_eight.py", "test_pipeline_connect.py"),
     *("test_ending.py",),
     *("test_live_node.py", "test_live_network.py", "test_fleet_mosquitto.py", "test_mqtt_conformance_network.py"),
-    *("test_live_bench.py", "test_live_faults.py", "test_kernels_machine_code.py", "test_sim_vitis.py"),
+    *(
+        "test_mqtt_beside.py",
+        "test_live_bench.py",
+        "test_live_faults.py",
+        "test_kernels_machine_code.py",
+        "test_sim_vitis.py",
+    ),
     *("test_protocol_vitis_network.py", "test_notebook.py", "test_first_use.py", "test_protocol_popsub_delivery.py"),
 )
 

@@ -61,8 +61,8 @@ def test_names_that_no_table_can_show_are_refused(name: str) -> None:
         ({"listen": [":1883"], **USERS}, "allow_plaintext"),
         ({"listen": ["localhost.example:1883"], **USERS}, "allow_plaintext"),
         ({"listen": [NEAR, f"ws://{FAR}"], **USERS}, "allow_plaintext"),
-        ({"listen": [f"mqtts://{FAR}"], **TLS}, "allow_anonymous"),
-        ({"listen": [FAR], "allow_plaintext": True}, "allow_anonymous"),
+        ({"listen": [f"mqtts://{FAR}"], **TLS}, "anonymous"),
+        ({"listen": [FAR], "allow_plaintext": True}, "anonymous"),
         ({"listen": [NEAR], "users": "users"}, "rights"),
         ({"listen": [NEAR], "client_authority": "ca.pem"}, "rights"),
         ({"listen": [f"mqtts://{NEAR}"]}, "certificate"),
@@ -132,6 +132,40 @@ def test_anonymous_clients_are_of_the_loopback_unless_said() -> None:
     assert [settings.takes_anonymous(one) for one in settings.listen] == [True, False]
     said = read_settings(None, {"listen": [f"mqtts://{FAR}"], **TLS, **USERS, "allow_anonymous": True})
     assert said.takes_anonymous(said.listen[0])
+
+
+@pytest.mark.parametrize(("word", "near", "far"), [("never", 0, 0), ("loopback", 1, 0), ("anywhere", 1, 1)])
+def test_a_word_says_where_clients_may_be_anonymous(word: str, near: bool, far: bool) -> None:
+    given = {"listen": [NEAR, f"mqtts://{FAR}"], **TLS, **USERS, "anonymous": word}
+    settings = read_settings(None, given)
+    assert [settings.takes_anonymous(one) for one in settings.listen] == [near, far]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"anonymous": "sometimes"}, "anonymous is 'sometimes': give never, loopback, anywhere."),
+        ({"anonymous": "never"}, "`anonymous` is never and there are no users, so nobody could connect: give "),
+        (
+            {**USERS, "anonymous": "never", "allow_anonymous": True},
+            "`allow_anonymous` is `anonymous` anywhere, and never was given: give one of them.",
+        ),
+    ],
+)
+def test_a_word_that_lets_nobody_in_or_is_none_is_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(WeftError, match=re.escape(sentence)):
+        read_settings(None, given)
+
+
+def test_names_and_pages_may_be_given_once_or_more(tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text('http-host = "weft.example"\nwebsocket-origin = ["https://a.example", "https://b.example"]')
+    pages = read_settings(file, {}).pages(Address("127.0.0.1", 8080, "ws"))
+    assert (pages.names, pages.origins) == (("weft.example",), ("https://a.example", "https://b.example"))
+    given = {"http_host": ["one.example", "two.example"]}
+    assert (
+        read_settings(file, given).http_host == read_master_settings(None, given).http_host == tuple(given["http_host"])
+    )
 
 
 def test_a_master_beyond_the_loopback_needs_an_authority(tmp_path: Path) -> None:

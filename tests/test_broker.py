@@ -6,10 +6,12 @@ import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
 from weft.broker import effect as e
+from weft.broker.broker import Broker
 from weft.broker.figure import Figures, Loads, topics
 from weft.broker.parameters import Parameters
 from weft.errors import WeftError
 from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
@@ -442,17 +444,66 @@ def test_silence_before_connect_and_beyond_keep_alive_is_ended(house: House) -> 
     assert not two.closed
 
 
-def test_who_is_not_read_is_not_silent() -> None:
-    house = House(Parameters(sys_interval=0, patience=60))
+def held(patience: float = 1000, read_ahead: int = 100) -> tuple[House, Client, Client]:
+    """A publisher that waits for a receiver that cannot keep up."""
+    house = House(Parameters(sys_interval=0, patience=patience, read_ahead=read_ahead))
     one, slow = house.greeted("one", V5, keep_alive=10), house.greeted("slow")
     subscribe(slow, "#")
     house.tell(e.Congested(slow.number))
-    one.say(p.Publish("t", b"1"))
-    house.wait(40)
+    one.say(p.Publish("t", b"0"))
+    house.effects.clear()
+    return house, one, slow
+
+
+def test_a_client_whose_publications_wait_is_answered_what_cannot() -> None:
+    house, one, slow = held()
+    for number in range(1, 5):
+        assert one.say(p.Publish("t", b"%d" % number), p.Pingreq()) == [p.Pingresp()]
+        house.wait(9)
+    assert not one.closed
+    assert [payload for _, payload in said(slow)] == [b"0"]
+    house.tell(e.Drained(slow.number))
+    house.go_on()
+    assert [payload for _, payload in said(slow)] == [b"1", b"2", b"3", b"4"]
+    assert not one.take()  # no request is answered twice
+    assert one.say(p.Pingreq()) == [p.Pingresp()]
+
+
+def test_a_client_whose_publications_wait_and_that_falls_silent_is_closed() -> None:
+    house, one, _ = held()
+    house.wait(16)
+    assert one.closed
+
+
+def test_who_is_not_read_is_not_silent() -> None:
+    house, one, slow = held()
+    one.say(p.Publish("t", bytes(60)))
+    assert not house.effects
+    one.say(p.Publish("t", bytes(60)))
+    assert house.effects == [e.Hold(one.number)]
+    house.wait(400)
     assert not one.closed
     house.tell(e.Drained(slow.number))
-    house.wait(20)
+    house.go_on()
+    assert e.Resume(one.number) in house.effects
+    house.wait(14)
+    assert not one.closed
+    house.wait(14)
     assert one.closed
+
+
+def test_a_client_that_does_not_take_its_answers_is_not_asked_for_more() -> None:
+    house = House(Parameters(sys_interval=0, read_ahead=100))
+    one = house.greeted("one", V5)
+    house.tell(e.Congested(one.number))
+    assert len(one.say(*[p.Pingreq()] * 10)) == 10
+    assert one.say(*[p.Pingreq()] * 50) == []
+    house.wait(10)
+    assert one.say(p.Pingreq()) == []
+    assert house.effects[-1] == e.Hold(one.number)
+    house.tell(e.Drained(one.number))
+    house.go_on()
+    assert len(one.take()) == 51
 
 
 @pytest.mark.parametrize("qos", [0, 1])
@@ -516,11 +567,11 @@ def test_a_receiver_that_cannot_keep_up_slows_its_publisher_down_and_then_misses
     house.tell(e.Congested(slow.number))
     house.effects.clear()
     one.say(p.Publish("t", b"1"))
-    assert house.effects == [e.Hold(one.number)]
-    house.wait(0.3)
-    assert house.effects == [e.Hold(one.number), e.Resume(one.number)]
-    one.say(p.Publish("t", b"2"), p.Publish("t", b"3", 1, packet_id=1))
+    one.say(p.Publish("t", b"2"))
     assert said(slow) == [("t", b"0"), ("t", b"1")]
+    house.wait(0.3)
+    one.say(p.Publish("t", b"3", 1, packet_id=1))
+    assert said(slow) == []
     house.tell(e.Drained(slow.number))
     assert said(slow) == [("t", b"3")]
     assert len(said(fast)) == 4
@@ -531,9 +582,10 @@ def test_nobody_waits_for_a_receiver_that_is_gone(house: House) -> None:
     subscribe(slow, "#")
     house.tell(e.Congested(slow.number))
     one.say(p.Publish("t", b"1"))
-    house.effects.clear()
+    assert one.say(p.Publish("t", b"2", 1, packet_id=1)) == []
     slow.vanish()
-    assert e.Resume(one.number) in house.effects
+    house.go_on()
+    assert one.take() == [p.Puback(1, Reason.NO_MATCHING_SUBSCRIBERS)] or one.version is V3
 
 
 def test_a_full_journal_refuses_what_it_cannot_keep(house: House) -> None:
@@ -663,6 +715,95 @@ def test_clients_are_told_that_the_node_stops_and_wills_are_not_said(house: Hous
     assert house.open().closed
 
 
+def test_who_is_refused_takes_no_place_of_others_however_long_it_stays() -> None:
+    """Sockets are closed in order, which takes seconds where the other end does not read; the place is free at once."""
+    broker = Broker(Parameters(sys_interval=0, connections=2), 0.0)
+    connect = encode(p.Connect("", V5), V5)
+
+    def comes(number: int) -> int:
+        broker.handle(e.Opened(number), 0.0)
+        (sent,) = [one for one in broker.handle(e.Received(number, connect), 0.0) if isinstance(one, e.Send)]
+        broker.check_invariants()
+        (connack,) = Parser(version=V5).feed(sent.data)
+        assert isinstance(connack, p.Connack)
+        return connack.code
+
+    assert [comes(number) for number in range(1, 5)] == [0, 0, Reason.SERVER_BUSY, Reason.SERVER_BUSY]
+    broker.handle(e.Closed(1), 0.0)
+    assert comes(5) == 0
+    assert broker.figures.connections == 2
+    for number in (2, 3, 4, 5):
+        broker.handle(e.Closed(number), 0.0)
+        broker.check_invariants()
+    assert broker.figures.connections == 0
+
+
+# What a packet may have many of
+
+
+MANY = {Property.USER_PROPERTY: (("a", "b"),) * 1_001}
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        p.Publish("a", b"", properties=MANY),
+        p.Publish("a", b"", 1, packet_id=1, properties=MANY),
+        p.Subscribe(1, (p.Request("a"),), MANY),
+        p.Unsubscribe(1, ("a",), MANY),
+        p.Puback(1, 0, MANY),
+        p.Disconnect(0, MANY),
+    ],
+)
+def test_a_packet_has_no_more_user_properties_than_there_may_be(house: House, packet: p.Packet) -> None:
+    one = house.greeted("one", V5)
+    (heard,) = one.say(packet)
+    assert isinstance(heard, p.Disconnect)
+    assert heard.reason == Reason.QUOTA_EXCEEDED
+    assert one.closed
+
+
+def test_nothing_is_read_behind_one_property_too_many(house: House) -> None:
+    """What follows is no property at all."""
+    raw = bytearray(encode(p.Publish("a", b"", properties=MANY), V5))
+    raw[-7:] = b"\x26" + b"\xff" * 6
+    (heard,) = house.greeted("one", V5).say_bytes(bytes(raw))
+    assert isinstance(heard, p.Disconnect)
+    assert heard.reason == Reason.QUOTA_EXCEEDED
+
+
+@pytest.mark.parametrize("place", ["connect", "will"])
+def test_before_it_is_known_who_a_client_is_fewer_are_read(house: House, place: str) -> None:
+    for number, code in ((100, 0), (101, Reason.QUOTA_EXCEEDED)):
+        many = {Property.USER_PROPERTY: (("a", "b"),) * number}
+        one = house.open(V5)
+        will = p.Will("will", b"", properties=many if place == "will" else {})
+        heard = one.say(p.Connect("one", V5, will=will, properties=many if place == "connect" else {}))
+        assert isinstance(heard[-1], p.Connack)
+        assert heard[-1].code == code
+
+
+def test_a_thousand_are_passed_on(house: House) -> None:
+    one, other = house.greeted("one", V5), house.greeted("other", V5)
+    subscribe(other, "a")
+    many = {Property.USER_PROPERTY: (("a", "b"),) * 1_000}
+    one.say(p.Publish("a", b"", properties=many))
+    assert other.take() == [p.Publish("a", b"", properties=many)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("packet", [p.Subscribe(1, (p.Request("a"),) * 3), p.Unsubscribe(1, ("a",) * 3)])
+def test_a_packet_has_no_more_filters_than_a_session(version: p.Version, packet: p.Packet) -> None:
+    """One filter again and again counts as many, though it would be one subscription."""
+    house = House(Parameters(sys_interval=0, subscriptions=2))
+    one = house.greeted("one", version)
+    heard = one.say(packet)
+    assert one.closed
+    if version is V5:
+        assert isinstance(heard[-1], p.Disconnect)
+        assert heard[-1].reason == Reason.QUOTA_EXCEEDED
+
+
 # Parameters
 
 
@@ -677,6 +818,7 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     [
         ("connections", 1, None),
         ("packet_bytes", 128, 268_435_460),
+        ("properties", 0, None),
         ("receive_maximum", 1, 65_535),
         ("inflight", 1, 65_535),
         ("queue_messages", 1, None),
@@ -710,7 +852,8 @@ def test_the_seam_to_other_nodes() -> None:
     one.say(p.Unsubscribe(1, ("t/+",)))
     kinds = [effect for effect in house.effects if not isinstance(effect, e.Note)]
     (accepted,) = [effect for effect in kinds if isinstance(effect, e.Accepted)]
-    assert [one for one in kinds if isinstance(one, e.FilterAsked)] == [e.FilterAsked("t/+")] * 2
+    asked = [one for one in kinds if isinstance(one, e.FilterAsked)]
+    assert asked == [e.FilterAsked(number, "t/+", False) for number in (2, 1)]
     assert [one for one in kinds if isinstance(one, e.FilterHeld)] == [
         e.FilterHeld("t/+", 1, False),
         e.FilterHeld("t/+", 0, False),

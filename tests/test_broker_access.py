@@ -6,17 +6,18 @@ import jwt
 import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
-from weft.access.guard import Access, Guard, Visitor
+from weft.access.guard import Access, Guard, Question, Visitor
 from weft.access.limit import Limits
 from weft.access.password import keep
 from weft.access.rights import Rights, read_rights
 from weft.access.user import Users
-from weft.access.web_token import read_token_key
+from weft.access.web_token import TokenKey, read_token_key
 from weft.broker import effect as e
 from weft.broker.parameters import Parameters
+from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.reason import PacketError, Reason
 from weft.wire.mqtt.writer import encode
 
 RIGHTS = """
@@ -40,7 +41,7 @@ def cheap(password: str) -> Users:
     return {"alice": kept, "bob": kept}
 
 
-ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(SECRET))
+ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(b"secret:" + SECRET))
 
 
 def house(limits: Limits | None = None, parameters: Parameters = QUIET) -> House:
@@ -83,7 +84,7 @@ def topics(heard: list[p.Packet]) -> list[str]:
 
 
 def token(**more: object) -> bytes:
-    return jwt.encode({"sub": "alice", "exp": 1_000_060, **more}, SECRET, "HS256").encode()
+    return jwt.encode({"sub": "alice", "exp": int(START) + 60, **more}, SECRET, "HS256").encode()
 
 
 # Coming in
@@ -97,7 +98,7 @@ def token(**more: object) -> bytes:
         ({"user": "nobody"}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": None, "password": None}, Reason.NOT_AUTHORIZED, 5),
-        ({"password": token(exp=999_999)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
+        ({"password": token(exp=int(START) - 1)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": "bob", "password": token()}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "bob")}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "#"), "user": None, "password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
@@ -159,7 +160,7 @@ def test_a_client_that_goes_while_its_password_is_checked_leaves_nothing() -> No
         broker = one.broker
         data = p.Connect("c", V5, username="alice", password=b"wrong")
         asked = broker.handle(e.Received(made.number, encode(data, V5)), one.now)
-        assert [type(effect) for effect in asked] == [e.Hold, e.CheckPassword]
+        assert [type(effect) for effect in asked] == [e.CheckPassword]
         made.vanish()
         broker.handle(e.PasswordChecked(made.number, False), one.now)
     assert enter(one)[1].code == 0
@@ -398,6 +399,72 @@ def test_shared_work_goes_to_who_may_still_read_it() -> None:
     assert topics(bob.take()) == ["jobs"]
 
 
+def test_shared_work_does_not_go_to_who_loses_the_right_to_it_at_the_same_time() -> None:
+    one = house()
+    keep_it = {Property.SESSION_EXPIRY_INTERVAL: 1000}
+    alice, bob = entered(one, clean=False, properties=keep_it), entered(one, "bob")
+    subscribed(alice, "$share/g/jobs", 1)
+    alice.vanish()
+    entered(one, client="p").say(p.Publish("jobs", b"work", 1, packet_id=1))
+    subscribed(bob, "$share/g/jobs", 1)
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("topic readwrite other"))))
+    assert topics(bob.take()) == []
+
+
+def test_what_waits_of_a_subscription_that_is_gone_goes_with_the_right_too() -> None:
+    one = house()
+    stay = {"clean": False, "properties": {Property.SESSION_EXPIRY_INTERVAL: 1000, Property.RECEIVE_MAXIMUM: 1}}
+    alice = entered(one, **stay)
+    subscribed(alice, "home/door", 1)
+    publisher = entered(one, client="p")
+    for number in (1, 2):
+        publisher.say(p.Publish("home/door", b"x", 1, packet_id=number))
+    alice.say(p.Unsubscribe(2, ("home/door",)))
+    alice.vanish()
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("user alice\ntopic readwrite jobs"))))
+    again = one.open(V5, FAR)
+    assert topics(again.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))) == []  # type: ignore[arg-type]
+    again.vanish()
+    one.restart()
+    again = one.open(V5, FAR)
+    assert topics(again.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))) == []  # type: ignore[arg-type]
+
+
+# What was retained (CVE-2018-12546 of Mosquitto)
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_what_is_retained_goes_with_the_right_to_publish_it(restarted: bool) -> None:
+    one = house()
+    entered(one).say(p.Publish("home/garden", b"hers", retain=True), p.Publish("jobs", b"hers", retain=True))
+    entered(one, "bob").say(p.Publish("jobs", b"his", retain=True))
+    less = RIGHTS.replace("topic readwrite home/#", "topic read home/#").replace("topic readwrite jobs", "", 1)
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(less))))
+    if restarted:
+        one.guard = Guard(replace(ACCESS, rights=read_rights(less)), None, b"key")
+        one.restart()
+    heard = entered(one, "bob").say(p.Subscribe(1, (p.Request("home/garden"), p.Request("jobs"))))
+    assert [(got.topic, got.payload) for got in heard if isinstance(got, p.Publish)] == [("jobs", b"his")]
+
+
+def test_what_is_retained_comes_back_with_the_right() -> None:
+    one = house()
+    entered(one).say(p.Publish("home/garden", b"x", retain=True))
+    less = replace(ACCESS, rights=read_rights(RIGHTS.replace("topic readwrite home/#", "topic read home/#")))
+    for access, found in ((less, []), (ACCESS, ["home/garden"])):
+        one.tell(e.AccessChanged(access))
+        assert topics(entered(one, "bob").say(p.Subscribe(1, (p.Request("home/garden"),)))) == found
+
+
+def test_what_the_broker_says_of_itself_is_nobodys_to_lose() -> None:
+    one = house(parameters=Parameters())
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("user bob\ntopic read $SYS/#"))))
+    one.wait(1)
+    assert topics(entered(one, "bob").say(p.Subscribe(1, (p.Request("$SYS/broker/version"),)))) == [
+        "$SYS/broker/version"
+    ]
+
+
 def test_a_user_that_is_gone_or_has_another_password_is_disconnected() -> None:
     one = house()
     alice, bob = entered(one), entered(one, "bob")
@@ -407,6 +474,70 @@ def test_a_user_that_is_gone_or_has_another_password_is_disconnected() -> None:
     assert (alice.closed, bob.closed) == (True, False)
     assert enter(one)[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
     assert enter(one, password=b"other")[1].code == 0
+
+
+def test_a_password_may_look_like_a_token() -> None:
+    words = ["a.b.c-long-password", token(exp=999_999).decode(), "eyJhbGciOiJub25lIn0.e30.", "eyJ.eyJ.eyJ", ".."]
+    for word in words:
+        kept = keep(word.encode(), b"salt", log_n=4, blocks=1, times=1)
+        one = House(guard=Guard(replace(ACCESS, users={"alice": kept}), None, b"key"))
+        assert enter(one, password=word.encode())[1].code == 0, word
+        assert enter(one, password=word.encode() + b"x")[1].code == Reason.BAD_USER_NAME_OR_PASSWORD, word
+
+
+def test_where_there_are_only_tokens_the_log_says_what_is_wrong_with_one() -> None:
+    one = House(guard=Guard(replace(ACCESS, users=None), None, b"key"))
+    assert enter(one, password=token(exp=999_999))[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+    assert [note.detail for note in notes(one, "refused")] == ["The token is not valid at this time."]
+
+
+# Proofs that are gone
+
+
+def test_another_key_of_tokens_ends_what_the_old_one_had_proved() -> None:
+    one = house()
+    by_token, by_password = entered(one, password=token()), entered(one, client="d")
+    by_certificate = entered(one, "bob", password=None, visitor=Visitor("192.0.2.1", "bob"))
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(RIGHTS))))
+    assert not by_token.closed  # the key is the same
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=read_token_key(b"secret:" + SECRET[::-1]))))
+    (told,) = by_token.take()
+    assert isinstance(told, p.Disconnect)
+    assert (told.reason, by_token.closed) == (Reason.NOT_AUTHORIZED, True)
+    assert (by_password.closed, by_certificate.closed) == (False, False)
+    assert enter(one, password=token())[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+
+
+@pytest.mark.parametrize("tokens", [None, read_token_key(b"secret:" + SECRET, "an audience")])
+def test_so_does_another_audience_or_no_key_at_all(tokens: TokenKey | None) -> None:
+    one = house()
+    by_token = entered(one, password=token())
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=tokens)))
+    assert by_token.closed
+
+
+def test_a_password_that_changed_while_it_was_checked_lets_nobody_in() -> None:
+    one = house()
+    guard = one.guard
+    assert guard is not None
+    packet = p.Connect("c", V5, username="alice", password=b"secret")
+    question = guard.identify(FAR, packet, one.now)
+    assert isinstance(question, Question)
+    guard.renew(replace(ACCESS, users={"alice": keep(b"other", b"salt", log_n=4, blocks=1, times=1)}))
+    with pytest.raises(PacketError):
+        guard.answer(question, True, FAR, one.now)
+
+
+def test_who_waits_for_the_network_is_sent_away_when_its_proof_is_gone() -> None:
+    one = House(replace(QUIET, linked=True), guard=Guard(ACCESS, None, b"key"))
+    for proof in (token(), b"secret"):
+        one.tell(e.AccessChanged(ACCESS))
+        made = one.open(V5, FAR)
+        assert made.say(p.Connect("c", V5, username="alice", password=proof)) == []
+        one.tell(e.AccessChanged(replace(ACCESS, users={}, tokens=None)))
+        assert made.closed
+        one.tell(e.Admitted(made.number))
+        assert made.take() == []
 
 
 # Floods
@@ -497,7 +628,7 @@ def test_properties_said_again_and_again_are_bounded_by_their_packet() -> None:
     (heard,) = reader.take()
     assert isinstance(heard, p.Publish)
     assert len(heard.properties[Property.USER_PROPERTY]) == 1000
-    writer.say(p.Publish("home/garden", b"", properties={Property.USER_PROPERTY: (("a", "b"),) * 2000}))
+    writer.say(p.Publish("home/garden", b"", properties={Property.USER_PROPERTY: (("a", "b" * 20),) * 1000}))
     assert writer.closed
     assert not reader.closed
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import get_args
@@ -20,7 +19,8 @@ from pyspark.sql import SparkSession
 
 import short_lived
 import weft
-from weft import cli, ending
+from command_line import Run
+from weft import cli
 from weft.cli import options
 from weft.cli.generate import generate
 from weft.cli.output import print_result
@@ -32,38 +32,11 @@ from weft.workloads.catalog import MAKERS
 
 HOSTS = "0 10 90 5\n12 0 50 70\n90 40 0 30\n5 66 31 0\n"
 
-Run = Callable[..., "Done"]
-
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, object]:
-        (line,) = self.out.splitlines()
-        return dict(json.loads(line))
-
 
 @pytest.fixture
-def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(spark: SparkSession, run_weft: Run) -> Run:
     """`weft` in this process, in an empty folder, with the tests' Spark session instead of one of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ending, "watch", lambda: None)
-
-    def call(*arguments: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["weft", *map(str, arguments)])
-        capfd.readouterr()
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return Done(code, *capfd.readouterr())
-
-    return call
+    return run_weft
 
 
 def test_generate_writes_the_instance_it_tells_of(run: Run) -> None:
@@ -96,7 +69,7 @@ def test_from_a_file_to_publications(run: Run, tmp_path: Path) -> None:
 def test_from_an_instance_to_its_proof(run: Run, tmp_path: Path) -> None:
     run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
     told = run("design", "i", "--overlay", "swico-sl", "--out", "o", "--json").json
-    assert told["links"] == 60 * 6
+    assert told["links"] == weft.Overlay.read("o").to_networkx().to_undirected().number_of_edges()
     shown = json.loads(run("inspect", "o", "--instance", "i", "--json").out)
     assert shown["ring_violations"] == []
     assert shown["tco_support_ratio"] == told["tco_support_ratio"]
@@ -237,7 +210,7 @@ def test_a_run_weaves_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.code == 0, first.err
     assert first.json["instance"]
     assert first.json["weave"]["trees"] > 0
-    again = run(*options, "--fan-out", 3)
+    again = run(*options, "--fan-out", 3, "--force")
     assert again.err.count("done before") == 3  # the instance, the design and the baseline
 
 
@@ -349,11 +322,16 @@ def test_a_run_is_resumed(run: Run, tmp_path: Path) -> None:
     assert "done before" not in first.err
     assert (tmp_path / "r" / "report.html").read_text().startswith("<!doctype html>")
     assert run("run", "e.txt", "--as", "follows", "--nodes", 2, "--out", "r").err.count("done before") == 7
-    more = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r")
+    refused = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r")
+    assert refused.code == 2
+    assert "sample, design, baseline, weave, evaluate, report would be made again" in refused.err
+    assert "Replace it with --force, or choose another folder." in refused.err
+    assert weft.Instance.read("r/sample").nodes == 2
+    more = run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r", "--force")
     assert more.err.count("done before") == 1
     assert weft.Instance.read("r/sample").nodes == 3
     (tmp_path / "e.txt").write_text("1 2\n2 3\n3 4\n4 1\n")
-    assert "done before" not in run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r").err
+    assert "done before" not in run("run", "e.txt", "--as", "follows", "--nodes", 3, "--out", "r", "--force").err
 
 
 def test_results_are_told_in_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -383,10 +361,32 @@ def test_a_run_goes_by_latencies(run: Run, tmp_path: Path) -> None:
     assert "time of a delivery, mean, ms" in (tmp_path / "r" / "report.html").read_text()
     assert run("run", "i", *options, "--out", "r").err.count("done before") == 6
     (tmp_path / "h.txt").write_text(HOSTS.replace("90", "95"))
-    assert run("run", "i", *options, "--out", "r").err.count("done before") == 1  # the instance
+    changed = run("run", "i", *options, "--out", "r")
+    assert "data: design, baseline, weave, evaluate, report would be made again" in changed.err
+    assert run("run", "i", *options, "--out", "r", "--force").err.count("done before") == 1  # the instance
     told = run("evaluate", "i", "r/overlay", "--router", "weave", *options, "--json").json
     proof = json.loads((tmp_path / "r" / "evaluation.json").read_text())["overlay"]
     assert {**told, "seconds": 0} == {**proof, "seconds": 0}
+    assert_goes_by_the_proven_trees(run)
+
+
+def assert_goes_by_the_proven_trees(run: Run) -> None:
+    """`tree` and `export` of what a run designed take the trees that it proved, and not others woven by hops."""
+    instance, overlay = weft.Instance.read("i"), weft.Overlay.read("r/overlay")
+    proven = weft.Trees.read("r/trees.parquet", instance, overlay)
+    topic = int(np.argmax(instance.subscribers.counts))
+    shown = json.loads(run("tree", "i", "r/overlay", topic, "--json").out)
+    assert shown["trees"].endswith("r/trees.parquet")
+    used = {frozenset((row["from"], row["to"])) for row in shown["messages"]}
+    assert used == {frozenset(map(str, (a, b))) for a, peers in proven.tables(topic).items() for b in peers}
+    exported = run("export", "r/overlay", "--instance", "i", "--to", "json", "--out", "g.json", "--json").json
+    assert exported["trees"] == shown["trees"]
+    told = run("tree", "i", "r/overlay", topic, "--trees", "r/trees.parquet", "--json").json
+    assert told["messages"] == shown["messages"]
+    woven = run("tree", "i", "r/overlay", topic, "--latency", "h.txt", "--json").json
+    assert woven["trees"] == "woven now"
+    shutil.move("r/trees.parquet", "elsewhere.parquet")
+    assert "Trees: woven now, by hops: the overlay was designed by" in run("tree", "i", "r/overlay", topic).out
 
 
 MISTAKES = {
@@ -680,12 +680,12 @@ def test_a_killed_process_leaves_no_output_and_the_next_finishes(run: Run, tmp_p
 def test_too_much_for_the_memory_is_told(run: Run) -> None:
     assert run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "i").code == 0
     done = run("publish", "i", "--count", 10**15, "--out", "p.parquet")
-    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert (done.code, done.err.count("\n")) == (3, 1)
     assert "not enough memory" in done.err
 
 
 def test_a_place_that_cannot_be_written_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = run("generate", "unif", "--nodes", 30, "--topics", 40, "--out", "file/i")
-    assert done.code == 1
+    assert done.code == 3
     assert done.err == "weft: file/i cannot be written: a file is where a folder should be. Choose another --out.\n"

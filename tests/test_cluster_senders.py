@@ -3,6 +3,7 @@
 import pytest
 
 from weft.access.badge import Badge, Role, ask_refusal, badge_of, stranger
+from weft.broker.effect import Note
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.master import effect as e
 from weft.master.master import Master
@@ -11,11 +12,15 @@ from weft.node import effect as n
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
+from weft.wire import content
 from weft.wire import frame as w
-from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, TO_MASTER, FrameReader, encode, encode_body
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, PLACE, TO_MASTER, FrameReader, encode, encode_body
 from weft.wire.frame_field import FrameError
+from weft.wire.mqtt.packet import Publish, Version
+from weft.wire.mqtt.writer import encode as encode_packet
 
-NOW = 1_000_000.0
+NOW = START
 HELLO = w.Hello(w.VERSION, "c", w.Role.NODE, "a")
 
 
@@ -87,16 +92,73 @@ def test_tables_are_taken_of_the_master_only() -> None:
 
 
 def test_a_frame_for_another_node_has_its_sender_on_it() -> None:
-    """What comes from a peer at its first hop is that peer's; what cannot be read is nobody's."""
+    """What comes from a peer at its first hop is that peer's."""
     node, taken = member(), []
     node.parts.moving._give = lambda source, *_: taken.append(source)  # type: ignore[method-assign]
     fetch = encode_body(w.FetchSession("client", 1, 4, False, True))
     node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 0, fetch),)), NOW)
-    node.handle(n.Heard(2, (w.Routed(1, 5, 2, 9, 0, b"\xff\xff"),)), NOW)
     assert taken == []
     node.handle(n.Heard(2, (w.Routed(1, 5, 2, 9, 0, fetch),)), NOW)
     node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 1, fetch),)), NOW)
     assert taken == [2, 3]
+
+
+SPOILT = w.Routed(1, 5, 2, 9, 0, b"\xff\xff")
+PUBLICATION = content.encode(content.Content(b"news", b"payload", 1))
+
+
+def carried(data: bytes, count: int = 1) -> w.Carry:
+    return w.Carry((w.Message(w.Form.WOVEN, w.topic_of("news"), 2, 1, count, 1, data, True, 1, 0),))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        SPOILT,
+        carried(PUBLICATION[:-1]),
+        w.Passing(1, False, b"short"),
+        w.RetainedSync((1,), ((2, 3, 4, PUBLICATION[:-1]),), False),
+    ],
+)
+def test_a_peer_that_says_what_cannot_be_read_loses_its_link(frame: w.Frame) -> None:
+    """Nothing is heard of it any more until there is another."""
+    node = member()
+    effects = node.handle(n.Heard(2, (frame, carried(PUBLICATION))), NOW)
+    assert [one.peer for one in effects if isinstance(one, n.Break)] == [2]
+    assert [one.event for one in effects if isinstance(one, Note)] == ["unreadable"]
+    assert 2 not in node.atlas.up
+    assert not len(node.custody)
+    assert not [one for one in node.handle(n.Unlinked(2), NOW) if not isinstance(one, n.Tell)]
+    node.handle(n.Linked(2), NOW)
+    node.handle(n.Heard(2, (carried(PUBLICATION),)), NOW)
+    assert node.traffic.arrived == 0
+    assert node.traffic.messages_received == 1
+
+
+def test_what_came_before_it_counts() -> None:
+    node = member()
+    node.handle(n.Heard(2, (carried(PUBLICATION), carried(PUBLICATION[:-1], 2), carried(PUBLICATION, 3))), NOW)
+    assert node.traffic.messages_received == 1
+
+
+def test_a_peer_that_passes_on_what_another_has_spoilt_keeps_its_link() -> None:
+    node = member()
+    effects = node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 1, b"\xff\xff"),)), NOW)
+    assert not [one for one in effects if isinstance(one, n.Break)]
+    assert 2 in node.atlas.up
+
+
+def test_a_master_that_says_what_cannot_be_read_is_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = member()
+
+    def spoilt(*_: object) -> None:
+        raise FrameError("It cannot be read.")
+
+    monkeypatch.setitem(node._of_master, w.Tables, spoilt)
+    effects = node.handle(n.Heard(n.MASTER, (TABLES, w.Welcome(7, 5, 64, "c"))), NOW)
+    assert [one.peer for one in effects if isinstance(one, n.Break)] == [n.MASTER]
+    assert n.MASTER not in node.atlas.up
+    assert node.number == 1
 
 
 @pytest.mark.parametrize(
@@ -183,3 +245,52 @@ def test_who_is_taken_for_whom() -> None:
 )
 def test_who_may_ask_what_of_a_master(role: Role | None, allowed: set[str]) -> None:
     assert {one for one in Master.requests if not ask_refusal(Badge("x", role), one)} == allowed
+
+
+def test_a_number_that_others_would_refuse_is_not_passed_on() -> None:
+    """Else it would be this node whose link they end."""
+    node = member()
+    third = w.Peer(3, "c", "127.0.0.1:2", 20, True, True)
+    tables = w.Tables(2, (w.Table(w.topic_of("news"), (2, 3)),))
+    node.handle(n.Heard(n.MASTER, (w.Peers(2, 5, 64, (PEER, third)), tables)), NOW)
+    node.handle(n.Linked(3), NOW)
+    for count in (1, 2, 2**63):
+        place = PLACE.pack(w.topic_of("news"), 7, 7, count)
+        packet = encode_packet(Publish("news", b"x"), Version.V311)
+        effects = node.handle(n.Heard(2, (w.Passing(1, False, place + b"\0\0" + packet),)), NOW)
+        told = [one for one in effects if isinstance(one, n.Tell) and one.peer == 3]
+        broken = [one.peer for one in effects if isinstance(one, n.Break)]
+        assert (len(told), broken) == ((1, []) if count < 3 else (0, [2]))
+
+
+@pytest.mark.parametrize("sender", [2, n.MASTER])
+def test_a_frame_that_meets_a_defect_costs_who_says_it_the_link(sender: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("gone")
+
+    node = member()
+    frame: w.Frame = w.Graft(1, True) if sender == 2 else w.InPlace(1)
+    monkeypatch.setitem(node._of_peers if sender == 2 else node._of_master, type(frame), fail)  # type: ignore[arg-type]
+    effects = node.handle(n.Heard(sender, (frame,)), NOW)
+    (broken,) = [one for one in effects if isinstance(one, n.Break)]
+    assert broken.peer == sender
+    assert "defect" in broken.reason
+    assert any(isinstance(one, Note) and one.event == "defect" and "KeyError: 'gone'" in one.detail for one in effects)
+    assert sender not in node.atlas.up
+    node.handle(n.Linked(sender), NOW)
+    node.check_invariants()
+
+
+def test_a_defect_over_what_another_node_has_routed_costs_the_one_between_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("gone")
+
+    node = member()
+    monkeypatch.setattr(node.parts.moving, "hear", fail)
+    fetch = encode_body(w.FetchSession("client", 1, 4, False, True))
+    effects = node.handle(n.Heard(2, (w.Routed(1, 5, 3, 40, 1, fetch),)), NOW)
+    assert not any(isinstance(one, n.Break) for one in effects)
+    assert any(isinstance(one, Note) and one.event == "defect" for one in effects)
+    assert 2 in node.atlas.up

@@ -10,12 +10,13 @@ import weft
 from mosquitto_fleet import Clients, Mosquittos, free_ports, needs_mosquitto
 from weft.fleet.bridge import Bridge, Line
 from weft.fleet.broker import Broker
-from weft.fleet.client import CLIENTS, finder, resolved
+from weft.fleet.client import CLIENTS, resolved
 from weft.fleet.export import read_kept, write_mosquitto
 from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import configuration, read_configurations
 from weft.fleet.plan import Plan, plan_of
 from weft.fleet.score import edges_of_fleet, everything, score
+from weft.model.wildcard import finder
 
 pytestmark = needs_mosquitto
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
-from weft.fleet.client import CLIENTS, finder, resolved
+from weft.fleet.client import CLIENTS, resolved
 from weft.fleet.fleet import Fleet
 from weft.fleet.placement import SLACK, allot, capacities, groups_of
 from weft.fleet.suggestion import Limits, limits_of, suggest
+from weft.model.wildcard import finder
 from weft.pipeline.placement import suggest as suggest_on_spark
 
 

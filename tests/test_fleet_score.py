@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge, Line
-from weft.fleet.client import CLIENTS, finder, resolved
+from weft.fleet.client import CLIENTS, resolved
 from weft.fleet.comparison import compare
 from weft.fleet.fleet import Fleet, is_fleet, read_fleet
 from weft.fleet.score import Edges, edges_of_fleet, everything, score
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.publication import Publications
+from weft.model.wildcard import finder
 
 ENDLESS = 10_000  # messages after which nobody waits for the end
 

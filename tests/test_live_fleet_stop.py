@@ -1,17 +1,20 @@
 """The end of a network on this machine: a signal may come at any moment of the wait for it."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import Pipe
+from pathlib import Path
 from threading import Timer
 
 import pytest
 
+from live_node import PATIENCE, until
 from weft.errors import SurroundingsError
 from weft.live import fleet
-from weft.live.fleet import Processes, Stop
+from weft.live.fleet import RESTARTS, WHILE, Processes, Restarts, Stop
 
 SIGNALLED = """
 import signal
@@ -67,7 +70,7 @@ def begin(processes: Processes, is_there: bool, stop: Stop) -> None:
 
 
 def test_processes_that_cannot_be_forked_any_more_are_not_missed_at_the_end() -> None:
-    processes = Processes()
+    processes = Processes(0, lambda _: None)
     with signalled() as stop:
         begin(processes, False, stop)
     assert processes.running == {}
@@ -75,7 +78,7 @@ def test_processes_that_cannot_be_forked_any_more_are_not_missed_at_the_end() ->
 
 
 def test_a_process_that_has_ended_by_the_signal_is_not_one_that_did_not_start() -> None:
-    processes = Processes()
+    processes = Processes(0, lambda _: None)
     begin(processes, True, Stop())
     with signalled() as stop:
         processes.await_all(stop)
@@ -84,9 +87,66 @@ def test_a_process_that_has_ended_by_the_signal_is_not_one_that_did_not_start() 
 
 def test_a_process_that_ends_without_a_signal_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet, "SAME", 0.01)
-    processes = Processes()
+    processes = Processes(0, lambda _: None)
     with pytest.raises(SurroundingsError, match="node-0 did not start: the process that starts nodes has ended"):
         begin(processes, False, Stop())
     begin(processes, True, Stop())
     with pytest.raises(SurroundingsError, match="node-0 did not start: it ended"):
         processes.await_all(Stop())
+
+
+# Defects
+
+
+def test_a_process_is_started_again_at_most_five_times_a_minute() -> None:
+    restarts = Restarts()
+    assert [restarts.allow("node-0", float(now)) for now in range(RESTARTS + 2)] == [True] * RESTARTS + [False] * 2
+    assert restarts.allow("node-1", 6.0)
+    assert not restarts.allow("node-0", WHILE - 0.1)
+    assert restarts.allow("node-0", WHILE)
+    assert not restarts.allow("node-0", WHILE + 0.9)
+    assert restarts.allow("node-0", WHILE + 1.0)
+
+
+FLEET = """
+import os, signal, sys, time
+from pathlib import Path
+from weft.live.fleet import Fleet, run
+
+def steady(given, ready):
+    ready("")
+    while True:
+        signal.pause()
+
+def failing(given, ready):
+    ready("")
+    count = int(given["data"].read_text()) if given["data"].exists() else 0
+    given["data"].write_text(str(count + 1))
+    if count < {times}:
+        os._exit(70)
+    steady(given, ready)
+
+if __name__ == "__main__":
+    run(Fleet(1, 30000, Path(sys.argv[1]), "disk", None, False), steady, failing, [], lambda _: None)
+"""
+
+
+@pytest.mark.parametrize(("times", "starts"), [(2, 3), (9, 6)])
+def test_what_a_defect_has_ended_is_started_again(tmp_path: Path, times: int, starts: int) -> None:
+    script = tmp_path / "fleet.py"
+    script.write_text(FLEET.replace("{times}", str(times)))
+    up = subprocess.Popen([sys.executable, str(script), str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    until(lambda: count_in(tmp_path / "node-0") == starts, "the last start")
+    if times > starts:
+        assert up.stderr is not None
+        said = [up.stderr.readline() for _ in range(6)]
+        assert said[-1] == "weft: node-0 has ended with code 70, 6 times within a minute.\n"
+    up.send_signal(signal.SIGTERM)
+    _, err = up.communicate(timeout=PATIENCE)
+    assert up.returncode == 0
+    if times < starts:
+        assert err == "weft: node-0 has ended with code 70, for a defect, and is started again.\n" * times
+
+
+def count_in(path: Path) -> int:
+    return int(path.read_text() or 0) if path.exists() else 0

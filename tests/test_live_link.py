@@ -177,7 +177,7 @@ def test_a_node_is_more_patient_with_its_master_than_with_a_peer(monkeypatch: py
             pass
 
     monkeypatch.setattr(peering, "Dialer", Dialler)
-    one = peering.Peering(None, SetClock(), None, lambda _: None, lambda *_: False)  # type: ignore[arg-type]
+    one = peering.Peering(None, SetClock(), None, None, lambda _: None, lambda *_: False)  # type: ignore[arg-type]
     for number in (MASTER, 7):
         one._dial(number, Address("127.0.0.1", 1))
     assert [make().failure for make in dialled] == [15.0, 2.5]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import sqlite3
@@ -56,7 +57,7 @@ def test_status_in_words_and_for_prometheus(master: Master, nodes: list[Node]) -
     code, out, _ = weft("status", "--master", str(master.address))
     assert code == 0
     assert "links up                     6" in out
-    assert "links over bound             -\n" in out
+    assert " -\n" not in out, "what there is nothing to say of is left out"
     assert f"n2    up     3/3    0        0        0.0             127.0.0.1:{nodes[2].mqtt}" in out
     with socket.create_connection(("127.0.0.1", master.address.port)) as one:
         one.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -136,6 +137,8 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
     assert said.startswith("weft: x belongs to the cluster other and this master to ")
+    assert "start it on an empty folder with --cluster other; what x keeps stays where it is." in said
+    assert "another data folder" not in said
     assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}
 
@@ -160,7 +163,7 @@ def test_a_folder_of_another_node(master: Master, tmp_path: Path) -> None:
 
 def test_a_master_on_a_used_port(master: Master) -> None:
     assert Process("master", "--listen", str(master.address)).wait() == (
-        1,
+        3,
         f"weft: {master.address} cannot be listened on (Address already in use): give another address.\n",
     )
 
@@ -179,7 +182,7 @@ def test_a_master_whose_folder_is_of_a_newer_version(tmp_path: Path) -> None:
     code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
     assert code == 2
     assert said == (
-        f"weft: {tmp_path}/master.sqlite is of a newer version of Weft (format 99, and this one knows 1): run that "
+        f"weft: {tmp_path}/master.sqlite is of a newer version of Weft (format 99, and this one knows 2): run that "
         "version, or choose another folder.\n"
     )
 
@@ -187,13 +190,14 @@ def test_a_master_whose_folder_is_of_a_newer_version(tmp_path: Path) -> None:
 def test_a_master_whose_store_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "master.sqlite").write_text("no database, and long enough to be looked at" * 100)
     code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path)).wait()
-    assert code == 1
-    assert "cannot be used (file is not a database)" in said
+    assert code == 3
+    assert "is damaged (file is not a database)" in said
+    assert "--cluster NAME" in said
 
 
 def test_no_master_at_the_address() -> None:
     code, _, said = weft("status", "--master", f"127.0.0.1:{free_port()}")
-    assert code == 1
+    assert code == 3
     assert "weft: No master answers at 127.0.0.1:" in said
     assert "--master" in said
 
@@ -344,6 +348,45 @@ def test_a_network_ends_with_the_process_that_has_started_it() -> None:
             pass
         up.stop(signal.SIGKILL)
     until(lambda: not any(map(is_taken, range(port, port + 3))), "the end of nodes and master")
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGKILL,), (signal.SIGTERM, signal.SIGKILL)], ids=str)
+def test_nothing_outlives_it_whatever_it_does(signals: tuple[signal.Signals, ...]) -> None:
+    """A process that is stopped does not even notice."""
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port))
+    with running(up):
+        pids = [int(up.line().split()[3]) for _ in range(3)]
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        for number in signals:
+            up.process.send_signal(number)
+        up.wait()
+    until(lambda: not any(map(is_running, pids)), "the end of nodes and master")
+
+
+def test_sighup_ends_neither_nodes_nor_their_master_nor_who_has_started_them() -> None:
+    port = 20_000 + free_port() % 10_000
+    up = Process("up", "--nodes", "2", "--port", str(port), "--logs")
+    with running(up):
+        pids = [int(up.line().split()[3]) for _ in range(3)]
+        for pid in (*pids, up.process.pid):
+            os.kill(pid, signal.SIGHUP)
+        until(lambda: up.said().count(" hangup ") == 3, "hearing it")
+        until(lambda: "weft: SIGHUP is heard" in up.said(), "hearing it")
+        with Paho(port) as one:
+            one.subscribe("x")
+        assert all(map(is_running, pids))
+        code, said = up.stop()
+    assert code == 0
+    assert said.count("there are no certificates, users or rights here that could be read again") == 4
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def is_taken(port: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from live_network import weft
+from live_network import Master, Node, running, weft
 from master_world import MasterWorld
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, read_address
@@ -27,13 +27,12 @@ from weft.model.overlay import overlay_from_links
 
 def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer() -> bytes:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
         settings, clock = MasterSettings(listen=Address("127.0.0.1", 0)), Clock()
         driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, design_here)
-        monkeypatch.setattr(driver.master, "handle", broken)
-        server = await listen(driver, settings.listen, None)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        writer.write(b"GET /status HTTP/1.1\r\n\r\n")
+        monkeypatch.setattr("weft.live.master_http.metrics", broken)
+        server, address = await listen(driver, settings.listen, None, Log(clock, out=io.StringIO()))
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(20):
             said = await reader.read()
         writer.close()
@@ -46,11 +45,53 @@ def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) ->
         raise defect
 
     defect = ZeroDivisionError("a defect")
-    told: list[Exception] = []
+    codes: list[int] = []
+    monkeypatch.setattr("weft.live.defect.os._exit", codes.append)
     said = asyncio.run(answer())
     assert said.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert said.endswith(b"The request has met a defect of Weft: see the log.\n")
-    assert told == [defect]
+    assert codes == [70]
+
+
+LEAVE = json.dumps({"request": "leave", "options": {"node": "a", "forget": True}}).encode()
+KIND = "Content-Type: application/json"
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ("Host: localhost\r\nContent-Type: text/plain", "A POST needs Content-Type: application/json."),
+        ("Host: localhost", "A POST needs Content-Type: application/json."),
+        (
+            f"Host: localhost\r\n{KIND}\r\nOrigin: https://evil.example",
+            "The page of 'https://evil.example' is a stranger",
+        ),
+        (f"Host: localhost\r\n{KIND}\r\nOrigin: null", "The page of 'null' is a stranger here."),
+        (f"Host: evil.example\r\n{KIND}\r\nOrigin: http://evil.example", "'evil.example' is no name of this host"),
+    ],
+)
+def test_a_page_of_others_changes_nothing(headers: str, problem: str) -> None:
+    director = Master()
+    with running(director), running(Node(director, "a")):
+        status, body = asked(director.address.port, headers)
+        assert status == "HTTP/1.1 403 Forbidden"
+        assert problem in json.loads(body)["error"]
+        assert [one["name"] for one in director.ask("status")["nodes"]] == ["a"]
+
+
+def asked(port: int, headers: str) -> tuple[str, str]:
+    with socket.create_connection(("127.0.0.1", port), 20) as one:
+        one.sendall(f"POST /ask HTTP/1.1\r\n{headers}\r\nContent-Length: {len(LEAVE)}\r\n\r\n".encode() + LEAVE)
+        told = b"".join(iter(lambda: one.recv(65536), b"")).decode()
+    return told.partition("\r\n")[0], told.partition("\r\n\r\n")[2]
+
+
+def test_weft_calls_a_master_by_its_address_whatever_its_name_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest: found("127.0.0.1", *rest))
+    director = Master()
+    with running(director):
+        assert ask(Address("weft.example", director.address.port), "status")["nodes"] == []
 
 
 # What answers an operator
@@ -192,7 +233,8 @@ def test_what_is_not_known_is_not_shown_as_0() -> None:
         rows = weft("status", "--master", str(one))[1].splitlines()
         assert json.loads(weft("status", "--json", "--master", str(one))[1])["hops"] == 0.0
     shown = {" ".join(words[:-1]): words[-1] for row in rows if (words := row.split())}
-    assert [shown[name] for name in ("hops", "busiest node", "busiest times mean")] == ["-"] * 3
+    assert "-" not in shown.values()
+    assert shown.keys().isdisjoint(("hops", "busiest node", "busiest times mean", "relays a delivery designed"))
     assert shown["clients"] == "0"
     with service(http_answer("200 OK", json.dumps(world.ask("status") | forecast))) as one:
         said = weft("redesign", "--dry-run", "--master", str(one))[1].splitlines()
@@ -210,3 +252,33 @@ def test_what_is_not_known_is_not_shown_as_0() -> None:
 def test_what_nobody_wants_is_told_plainly(topic: str, sentence: str) -> None:
     with service(http_answer("200 OK", json.dumps(MasterWorld().ask("explain", topic=topic)))) as one:
         assert weft("explain", topic, "--master", str(one)) == (0, sentence, "")
+
+
+@pytest.mark.parametrize("command", ["redesign", "apply"])
+def test_nobody_is_asked_about_links_that_are_there(command: str, tmp_path: Path) -> None:
+    overlay_from_links(2, [0], [1]).write(tmp_path / "overlay")
+    overlay = [str(tmp_path / "overlay")] if command == "apply" else []
+    figures = {name: {"now": 0.5, "then": 0.5} for name in ("relays_a_delivery", "hops", "busiest_node")}
+    forecast = {"links": 3, "links_to_open": 0, "links_to_close": 0, "applied": False, "proposal": 1, **figures}
+    world = MasterWorld()
+    world.join("n0")
+    forecast = world.ask("status") | forecast
+    with service(http_answer("200 OK", json.dumps(forecast))) as one:
+        code, said, _ = weft(command, *overlay, "--master", str(one))
+    assert (code, said.splitlines()[-1]) == (0, "There is nothing to put in place.")
+    with service(http_answer("200 OK", json.dumps(forecast | {"links_to_open": 1}))) as one:
+        code, _, said = weft(command, *overlay, "--master", str(one))
+    assert code == 2
+    assert "weft: Nobody says whether to put it in place: give --yes or --dry-run." in said
+
+
+def test_status_tells_since_when_a_node_is_down() -> None:
+    world = MasterWorld()
+    for name in ("n0", "n1"):
+        world.join(name)
+    world.subscribe(world.nodes["n1"], "a", persistent=True)
+    world.fail(world.nodes["n1"])
+    world.run(3.0)
+    with service(http_answer("200 OK", json.dumps(world.ask("status")))) as one:
+        rows = weft("status", "--master", str(one))[1].splitlines()
+    assert any("n1    down since 2027-01-15 08:00:0" in row for row in rows)

@@ -1,12 +1,18 @@
 """The master's stores: what was said last of a key is what the next process finds."""
 
+import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from weft.errors import WeftError
-from weft.live.store import SqliteStore
+from weft.live.disk import STORE
+from weft.live.journal import open_journal
+from weft.live.store import DamagedStoreError, SqliteStore, read_damaged, write_store
 from weft.master.record import Record, Store
 from weft.sim.store import MemoryStore
 
@@ -66,3 +72,120 @@ def test_a_full_disk_takes_all_or_nothing(tmp_path: Path) -> None:
     store.keep(large)
     assert len(list(store.records())) == 3
     store.close()
+
+
+def many_records(random: Random) -> list[Record]:
+    nodes = [Record("node", f"node-{number}", {"number": number}) for number in range(40)]
+    filters = [Record("filter", f"{one} a/{one}/#", ["x" * random.randrange(300), True]) for one in range(300)]
+    return [Record("cluster", "", {"name": "harbour"}), *nodes, *filters]
+
+
+def killed_store(folder: Path, random: Random) -> tuple[Path, list[Record], list[Record]]:
+    """Files as a killed process leaves them, a part of them in SQLite's log; the records, and without the last turn."""
+    store = SqliteStore(folder)
+    records = many_records(random)
+    random.shuffle(records)
+    store.keep(records)
+    store._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for _ in range(6):
+        before = list(store.records())
+        store.keep([Record("filter", f"{random.randrange(300)} b", ["y", False]), *random.sample(records, 1)])
+        store.keep([Record(one.kind, one.key, None) for one in random.sample(records[1:], 1) if one.kind == "filter"])
+    after = list(store.records())
+    copy = folder.parent / "killed"
+    copy.mkdir()
+    for name in (STORE, f"{STORE}-wal"):
+        shutil.copy(folder / name, copy / name)
+    store.close()
+    return copy, after, before
+
+
+def what_a_start_finds(folder: Path) -> list[Record]:
+    store = SqliteStore(folder)
+    try:
+        return list(store.records())
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("name", [STORE, f"{STORE}-wal"])
+@pytest.mark.parametrize("kind", ["flip", "cut"])
+def test_a_damaged_store_says_so_or_gives_what_it_was_given(tmp_path: Path, name: str, kind: str) -> None:
+    """Any bit, any length: there is no traceback, and no start with other records than were kept."""
+    random = Random(f"{name} {kind}")
+    killed, after, _ = killed_store(tmp_path / "data", random)
+    whole, told = (killed / name).read_bytes(), 0
+    for turn in range(120):
+        folder = tmp_path / f"copy-{turn}"
+        shutil.copytree(killed, folder)
+        at = turn if turn < 60 and kind == "flip" else random.randrange(len(whole))
+        damaged = bytearray(whole) if kind == "flip" else whole[:at]
+        if isinstance(damaged, bytearray):
+            damaged[at] ^= 1 << random.randrange(8)
+        (folder / name).write_bytes(damaged)
+        try:
+            found = what_a_start_finds(folder)
+        except DamagedStoreError:  # all else would be a traceback, or wrong
+            told += 1
+        else:
+            assert found == after or (name != STORE and len(found) > 300)
+        shutil.rmtree(folder)
+    assert told > 20 or (kind == "cut" and name != STORE)  # what was in the log last is nowhere else
+
+
+def test_a_store_that_was_cut_to_nothing_is_damaged(tmp_path: Path) -> None:
+    SqliteStore(tmp_path).close()
+    (tmp_path / STORE).write_bytes(b"")
+    with pytest.raises(DamagedStoreError, match="it is empty"):
+        SqliteStore(tmp_path)
+
+
+def test_an_error_about_damage_has_the_name_of_the_network_where_it_can_be_read(tmp_path: Path) -> None:
+    killed, _, _ = killed_store(tmp_path / "data", Random(3))
+    content = (killed / STORE).read_bytes()
+    (killed / STORE).write_bytes(content[: len(content) // 2])
+    with pytest.raises(
+        DamagedStoreError, match=r"have `weft salvage` .* start a master on an empty folder with `cluster` harbour"
+    ) as caught:
+        what_a_start_finds(killed)
+    assert caught.value.options == ("cluster",)
+
+
+def test_what_can_be_read_of_a_damaged_store_is_read_and_the_rest_counted(tmp_path: Path) -> None:
+    killed, after, _ = killed_store(tmp_path / "data", Random(4))
+    assert (read_damaged(killed / STORE).records, read_damaged(killed / STORE).lost) == (after, 0)
+    assert what_a_start_finds(killed) == after  # which takes the log into the file
+    content = bytearray((killed / STORE).read_bytes())
+    content[4096 * 3 : 4096 * 5] = bytes(4096 * 2)
+    (killed / STORE).write_bytes(content)
+    found = read_damaged(killed / STORE)
+    assert found.lost
+    assert len(found.records) + found.lost == len(after)
+    assert [one for one in found.records if one not in after] == []
+    write_store(tmp_path / STORE, found.records)
+    assert what_a_start_finds(tmp_path) == found.records
+
+
+def test_a_store_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / STORE, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute(
+            "CREATE TABLE record (kind TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+        )
+        database.execute("INSERT INTO record VALUES ('node', 'a', '{\"number\": 1}')")
+        database.execute("PRAGMA user_version = 1")
+    for _ in range(2):
+        assert what_a_start_finds(tmp_path) == [Record("node", "a", {"number": 1})]
+
+
+def test_the_folder_of_a_node_is_not_taken_for_a_masters_nor_the_other_way_round(tmp_path: Path) -> None:
+    one, other = tmp_path / "node", tmp_path / "master"
+    open_journal(one, list)._disk.close()
+    SqliteStore(other).close()
+    before = {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)}
+    with pytest.raises(WeftError, match="is the folder of a node: give this master another `data` folder") as told:
+        SqliteStore(one)
+    assert told.value.options == ("data",)
+    with pytest.raises(WeftError, match="is the folder of a master: give this node another `data` folder"):
+        open_journal(other, list)
+    assert {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)} == before

@@ -226,7 +226,7 @@ def test_a_node_that_fails_is_waited_for_by_no_subscription():
 def test_what_waits_for_a_node_that_is_not_there_is_never_due():
     applying = Applying()
     applying.ask(1, 1)
-    applying.told({}, 1, {1})
+    applying.told({}, 1, {1}, 0.0)
     assert applying.deadlines({1}) == [-inf]
     assert applying.deadlines({2}) == []
 
@@ -236,7 +236,7 @@ def test_what_a_lost_node_has_not_applied_is_in_place_when_its_lease_has_ended()
     applying.lend(1, 10.0)
     applying.forget(1, 11.0, in_order=False)
     applying.ask(2, 5)
-    applying.told({}, 1, {2})
+    applying.told({}, 1, {2}, 0.0)
     assert applying.deadlines({2}) == [10.0 + LEASE]
     assert applying.in_place({2}, 9.9 + LEASE) == []
     assert applying.in_place({2}, 10.0 + LEASE) == [(2, 5)]
@@ -247,7 +247,7 @@ def test_what_others_have_asked_stays_when_a_node_is_forgotten():
     applying.ask(1, 4)
     applying.ask(2, 5)
     applying.forget(1, 0.0, in_order=True)
-    applying.told({}, 1, {1, 2})
+    applying.told({}, 1, {1, 2}, 0.0)
     assert applying.in_place({1, 2}, 0.0) == [(2, 5)]
 
 
@@ -267,23 +267,23 @@ def test_what_a_node_asked_before_it_joined_again_is_never_in_place():
 def test_a_node_may_return_when_all_others_have_applied_that_it_was_gone():
     applying = Applying()
     assert applying.may_return(1, 0.0)
-    applying.told({2: [w.Tables(3, ())], 4: [w.Tables(3, ())]}, 3, {1, 2, 4})
+    applying.told({2: [w.Tables(3, ())], 4: [w.Tables(3, ())]}, 3, {1, 2, 4}, 0.0)
     applying.forget(1, 0.0, in_order=True)
     assert not applying.may_return(1, 0.0)
-    applying.told({2: [w.Tables(4, ())], 3: [w.Tables(4, ())]}, 4, {2, 3, 4})
-    applying.applied(2, 3)
-    applying.applied(3, 4)
-    applying.applied(4, 3)
+    applying.told({2: [w.Tables(4, ())], 3: [w.Tables(4, ())]}, 4, {2, 3, 4}, 0.0)
+    applying.applied(2, 3, 0.0)
+    applying.applied(3, 4, 0.0)
+    applying.applied(4, 3, 0.0)
     assert not applying.may_return(1, 0.0)
-    applying.told({3: [w.Tables(5, ())]}, 5, {2, 3, 4})
-    applying.applied(2, 4)
+    applying.told({3: [w.Tables(5, ())]}, 5, {2, 3, 4}, 0.0)
+    applying.applied(2, 4, 0.0)
     assert applying.may_return(1, 0.0)
 
 
 def test_nobody_waits_to_return_for_a_node_that_is_gone_itself():
     applying = Applying()
     applying.forget(1, 0.0, in_order=True)
-    applying.told({2: [w.Tables(1, ())]}, 1, {2})
+    applying.told({2: [w.Tables(1, ())]}, 1, {2}, 0.0)
     assert not applying.may_return(1, 0.0)
     applying.forget(2, 0.0, in_order=False)
     assert applying.may_return(1, 0.0)
@@ -295,8 +295,8 @@ def test_a_node_returns_when_one_that_may_not_have_heard_has_no_lease_any_more()
     applying.lend(2, 0.0)
     applying.lend(3, 0.5)
     applying.forget(1, 1.0, in_order=True)
-    applying.told({2: [w.Tables(1, ())], 3: [w.Tables(1, ())]}, 1, {2, 3})
-    applying.applied(3, 1)
+    applying.told({2: [w.Tables(1, ())], 3: [w.Tables(1, ())]}, 1, {2, 3}, 0.0)
+    applying.applied(3, 1, 0.0)
     for lost in (2, 3):
         applying.forget(lost, 1.0, in_order=False)
     assert not applying.may_return(1, LEASE - 0.1)
@@ -308,13 +308,13 @@ def test_a_node_returns_when_those_that_were_lost_before_it_have_no_lease_any_mo
     for node in (1, 2):
         applying.lend(node, 0.0)
         applying.forget(node, 1.0, in_order=False)
-    applying.told({}, 1, set())
+    applying.told({}, 1, set(), 0.0)
     assert not applying.may_return(1, LEASE - 0.1)
     assert applying.may_return(1, LEASE)
     alone = Applying()
     alone.lend(1, 0.0)
     alone.forget(1, 1.0, in_order=False)
-    alone.told({}, 1, set())
+    alone.told({}, 1, set(), 0.0)
     assert alone.may_return(1, 1.0), "its own lease does not count"
 
 
@@ -741,8 +741,9 @@ def test_two_nodes_with_the_same_name():
         (
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
             (
-                f"x belongs to the cluster other and this master to {CLUSTER}: start it with another data folder, or "
-                "give it its own master."
+                f"x belongs to the cluster other and this master to {CLUSTER}: give it the address of its own "
+                "master. If this is to be that, in the place of one that is lost, start it on an empty folder with "
+                "`cluster` other; what x keeps stays where it is."
             ),
         ),
         (
@@ -1021,7 +1022,7 @@ def test_status_names_what_is_wrong():
     world.fail(world.nodes["n2"])
     world.run(3.0)
     status = world.ask("status")
-    assert status["problems"] == ["n2 is down."]
+    assert status["problems"] == ["n2 is down since 2027-01-15 08:00:10 UTC."]
     assert [node["filters_owed"] for node in status["nodes"] if node["name"] == "n2"] == [1]
 
 

@@ -33,6 +33,7 @@ def test_status_of_a_network_where_all_is_well() -> None:
         {
             "number": number,
             "state": "up",
+            "down_since": None,
             "address": f"{name}:7000",
             "mqtt": ["m:1883"],
             "links": 2,
@@ -50,6 +51,7 @@ def test_status_of_a_network_where_all_is_well() -> None:
         )
     ]
     assert status == {
+        "certificate_days": None,
         "cluster": "test",
         "links": 3,
         "links_up": 3,
@@ -259,3 +261,38 @@ def test_an_overlay_that_makes_no_sense_is_refused(wrong: dict[str, object], sen
     with pytest.raises(WeftError) as error:
         overlay_for(world.master.network, options(**wrong), {})
     assert str(error.value) == sentence
+
+
+def test_status_of_a_node_that_is_down_has_no_clients_and_no_rates() -> None:
+    """What it had said last is of a process that is gone."""
+    world = line_of_three()
+    world.subscribe(world.nodes["node-9"], "kept", persistent=True)
+    for _ in range(5):
+        world.now += 1.0
+        world.say(world.nodes["node-9"], w.Measured((("x", 30, 300),), (), (("connected", 4),)))
+    assert world.ask("status")["clients"] == 4
+    assert world.ask("status")["publications_a_second"] > 0
+    world.fail(world.nodes["node-9"])
+    failed = world.now
+    world.run(3.0)
+    status = world.ask("status")
+    (node,) = [one for one in status["nodes"] if one["name"] == "node-9"]
+    assert (node["state"], node["clients"], node["publications_a_second"]) == ("down", 0, 0)
+    assert (status["clients"], status["publications_a_second"]) == (0, 0)
+    since = node["down_since"]
+    assert since.startswith("2027-01-15 08:00:0")
+    assert status["problems"] == [f"node-9 is down since {since}."]
+    world.restart()
+    world.run(30.0)
+    (node,) = [one for one in world.ask("status")["nodes"] if one["name"] == "node-9"]
+    assert node["down_since"] == since, "the master's own restart is no reason"
+    assert failed < 1010.0
+
+
+def test_status_names_nodes_whose_disk_is_full() -> None:
+    world = line_of_three()
+    world.say(world.nodes["node-9"], w.Measured((), (), (("disk_full", 1),)))
+    problem = "The disk of node-9 is full: it refuses publications of QoS 1 and 2 until there is room."
+    assert world.ask("status")["problems"] == [problem]
+    world.say(world.nodes["node-9"], w.Measured((), (), (("disk_full", 0),)))
+    assert world.ask("status")["problems"] == []

@@ -4,7 +4,8 @@ import pytest
 
 from master_world import MasterWorld
 from weft.master.designing import SMALL
-from weft.master.effect import Asked, Closed, DesignFailed, StartDesign
+from weft.master.effect import Asked, Closed, Designed, DesignFailed, StartDesign
+from weft.master.engine import design_here
 from weft.master.network import Network
 from weft.master.parameters import Parameters
 from weft.master.quality import Quality
@@ -262,3 +263,59 @@ def test_a_node_that_is_away_for_a_moment_does_not_end_the_making() -> None:
     assert world.master.designing.redesign.stage is Stage.MAKING
     world.run(15.0)
     world.check()
+
+
+def clustered(parameters: Parameters | None = None) -> MasterWorld:
+    """Nodes whose interests have nothing to do with the order in which they come."""
+    world = MasterWorld(parameters or Parameters(automatic=False))
+    for place in range(24):
+        world.join(f"n{place}", wait=False)
+    world.run(3.0)
+    for place in range(24):
+        group = place * 7 % 24 % 4
+        world.subscribe(world.nodes[f"n{place}"], *(f"g{group}/{topic}" for topic in range(6)))
+    world.run(0.5)
+    return world
+
+
+def test_a_forecast_is_of_the_moment_for_which_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subscriptions that come and go while it is designed change neither of its two sides."""
+    quiet, busy = clustered(), clustered()
+    expected = quiet.ask("redesign")
+    held: list[StartDesign] = []
+    carry_out = busy._carry_out
+
+    def made_later(effects: list[object]) -> None:
+        held.extend(each for each in effects if isinstance(each, StartDesign))
+        carry_out([each for each in effects if not isinstance(each, StartDesign)])
+
+    monkeypatch.setattr(busy, "_carry_out", made_later)
+    busy.handle(Asked(77, "redesign", {}))
+    for node in busy.nodes.values():
+        busy.unsubscribe(node, *node.held)
+    busy.subscribe(busy.nodes["n0"], "new/#")
+    monkeypatch.undo()
+    busy.handle(Designed(held[0].number, design_here(held[0].job)))
+    forecast = busy.answers[77]
+    assert forecast["relays_a_delivery"] == expected["relays_a_delivery"]
+    assert forecast["hops"] == expected["hops"]
+    assert forecast["busiest_node"] == expected["busiest_node"]
+    assert forecast["relays_a_delivery"]["then"] < forecast["relays_a_delivery"]["now"]
+
+
+def test_subscriptions_that_change_do_not_keep_a_design_from_being_put_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = clustered(Parameters(rest=5.0, review=1.0, fall=0.01))
+    carry_out = world._carry_out
+
+    def changed_meanwhile(effects: list[object]) -> None:
+        if any(isinstance(each, StartDesign) for each in effects):
+            monkeypatch.undo()
+            for node in list(world.nodes.values()):
+                world.unsubscribe(node, *[one for one in node.held if one.endswith(("/0", "/1", "/2"))])
+        carry_out(effects)
+
+    monkeypatch.setattr(world, "_carry_out", changed_meanwhile)
+    world.run(120.0)
+    assert "redesigned" in [note.event for note in world.notes]

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import networkx as nx
@@ -11,7 +12,14 @@ from hypothesis import strategies as st
 import weft
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
-from weft.model.overlay import most_links, neighbours_of, overlay_from_links, require_made_for, undirected
+from weft.model.overlay import (
+    most_links,
+    neighbours_of,
+    overlay_from_links,
+    read_overlay,
+    require_made_for,
+    undirected,
+)
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -90,6 +98,7 @@ def test_links_in_any_order_are_kept_by_source_phase_and_target(
     graph = nx.Graph([link[:2] for link in links])
     assert sorted(zip(*undirected(overlay), strict=True)) == sorted(tuple(sorted(edge)) for edge in graph.edges)
     assert most_links(overlay) == max((degree for _, degree in graph.degree), default=0)
+    assert overlay.links == graph.number_of_edges()
 
 
 def test_links_of_every_node_have_their_place() -> None:
@@ -128,3 +137,15 @@ def test_an_overlay_tells_what_it_is() -> None:
     made = overlay_from_links(2, [0], [1], ring_ids=[0, 1], algorithm="chord")
     assert repr(made) == "Overlay(chord: 2 nodes, 1 links, on a ring)"
     assert repr(overlay_from_links(2, [0], [1])) == "Overlay(of links: 2 nodes, 1 links)"
+
+
+def test_links_are_counted_as_connections_whoever_opened_them(tmp_path: Path) -> None:
+    overlay = overlay_from_links(4, [0, 1, 3], [1, 0, 0])
+    overlay.write(tmp_path / "o")
+    meta = json.loads((tmp_path / "o" / "meta.json").read_text())
+    assert (overlay.links, meta["links"]) == (2, 2)
+    (tmp_path / "o" / "meta.json").write_text(json.dumps({**meta, "links": 3}))  # rows, as folders had it before
+    assert read_overlay(tmp_path / "o").links == 2
+    (tmp_path / "o" / "meta.json").write_text(json.dumps({**meta, "links": 4}))
+    with pytest.raises(WeftError, match="disagree on the number of links"):
+        read_overlay(tmp_path / "o")

@@ -11,6 +11,7 @@ from mqtt_peer import (
     PINGREQ,
     V5,
     V311,
+    ClosedError,
     Kind,
     P,
     Peer,
@@ -31,6 +32,14 @@ from mqtt_table import both, v5, v311
 
 MALFORMED, PROTOCOL_ERROR, BAD_VERSION, TAKEN_OVER, BAD_METHOD = 0x81, 0x82, 0x84, 0x8E, 0x8C
 FOREVER = [(P.SESSION_EXPIRY, 0xFFFFFFFF)]
+
+
+def subscribe_many(count: int) -> bytes:
+    return subscribe(V5, 1, [(unique(), 0) for _ in range(count)])
+
+
+def unsubscribe_many(count: int) -> bytes:
+    return unsubscribe(V5, 1, [unique() for _ in range(count)])
 
 
 # -- The first packet
@@ -667,6 +676,31 @@ def test_a_connack_fits_the_maximum_packet_size(broker: Broker) -> None:
     pairs = [(P.MAXIMUM_PACKET, 40)]
     assert broker.dial(V5).connect(pairs=pairs).code == 0
     assert broker.dial(V5).connect(pairs=[*pairs, (P.AUTH_METHOD, "x")]).code == BAD_METHOD
+
+
+@v5("3.1.2-24", "3.2.2-19", "3.2.2-20")
+@pytest.mark.parametrize("most", [1, 4, 5, 8, 12, 16, 24, 32, 64])
+def test_no_connack_is_larger_than_the_client_takes(broker: Broker, most: int) -> None:
+    peer = broker.dial(V5)
+    peer.maximum_packet = most
+    peer.send(connect(V5, "", pairs=[(P.MAXIMUM_PACKET, most)]))
+    try:
+        connack = peer.packet()
+    except ClosedError:
+        return
+    assert connack.code in (0, 0x95)
+    if connack.code:
+        assert peer.end() == []
+    else:
+        peer.silent()
+
+
+@v5("3.1.2-24")
+@pytest.mark.parametrize("make", [subscribe_many, unsubscribe_many], ids=["SUBSCRIBE", "UNSUBSCRIBE"])
+def test_an_answer_that_is_too_large_for_the_client_is_not_sent(broker: Broker, make: Callable[[int], bytes]) -> None:
+    peer = broker.join(V5, pairs=[(P.MAXIMUM_PACKET, 60)])
+    peer.send(make(100))
+    peer.refused(0x95)
 
 
 @v5("3.2.2-15", "3.4.2-1")

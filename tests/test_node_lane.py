@@ -198,8 +198,7 @@ class Life:
     def nonsense(self):
         if self.passed:
             rest = bytearray(self.random.choice(self.passed[-5:]).rest)
-            packet = 30 + int.from_bytes(rest[28:30])  # who published it is believed
-            rest[self.random.randrange(packet, len(rest))] ^= 1 << self.random.randrange(8)
+            rest[self.random.randrange(28, len(rest))] ^= 1 << self.random.randrange(8)
             count = self.counts[5] = self.counts.get(5, 0) + 1
             rest[20:28] = count.to_bytes(8)
             self.hear(w.Passing(1, False, bytes(rest[: self.random.randrange(20, len(rest) + 1)])))
@@ -207,6 +206,7 @@ class Life:
     def hear(self, frame):
         if self.up:
             self.tell(n.Heard(self.random.choice(sorted(self.up)), (frame,)))
+            self.up &= self.twins[0].node.atlas.up  # who says what cannot be read is heard no more
 
     # What the network does
 
@@ -261,6 +261,23 @@ def test_the_lane_leads_to_what_the_long_way_leads_to(seed):
     life = Life(seed)
     life.live(900)
     assert life.twins[0].by_lane > 50
+
+
+@pytest.mark.parametrize(("publisher", "is_text"), [(b"client", True), (b"cli\xffnt", False)])
+def test_a_publisher_that_is_no_text_is_not_passed_on(publisher, is_text):
+    """Else the link of this node with the next, which reads it, would end, and not that with who has spoilt it."""
+    life = Life(1)
+    life.heal()
+    life.confirm()
+    life.confirm()
+    (twin, _), name = life.twins, NAMES[0]
+    tables = w.Tables(1, (w.Table(topic_of(name), (2, 3), True),), False)
+    twin.handle(n.Heard(n.MASTER, (tables, w.InPlace(twin.node.parts.directory.sequence))), life.now)
+    said = len(publisher).to_bytes(2) + publisher + encode(p.Publish(name, b"x"), p.Version.V311)
+    before = twin.by_lane
+    twin.handle(n.Heard(2, (w.Passing(1, False, PLACE.pack(topic_of(name), 9, 9, 1) + said),)), life.now)
+    assert twin.by_lane == before + is_text
+    assert (2 in twin.node.atlas.up) == is_text
 
 
 def test_the_lane_looks_up_receivers_that_are_not_known():

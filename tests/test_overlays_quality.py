@@ -126,12 +126,12 @@ class TestRingViolations:
         ]
 
     def test_a_missing_finger(self):
-        kept = np.arange(self.chord.links) != 7  # node 1, phase 2
+        kept = np.arange(len(self.chord.sources)) != 7  # node 1, phase 2
         columns = {name: getattr(self.chord, name)[kept] for name in ("sources", "targets", "phases")}
         assert ring_violations(replace(self.chord, **columns)) == ["Node 1 has 0 fingers in phase 2 instead of one."]
 
     def test_links_that_are_no_fingers_do_not_count(self):
-        phases = np.full(self.chord.links, -1, np.int32)
+        phases = np.full(len(self.chord.sources), -1, np.int32)
         assert (
             ring_violations(replace(self.chord, phases=phases))[0] == "Node 0 has 0 fingers in phase 0 instead of one."
         )

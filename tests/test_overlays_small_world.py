@@ -216,7 +216,7 @@ def test_fingers_that_are_chosen_are_not_filled_again():
     by_chance, by_overlap = (design(instance, "swico-sl", seed=5, fill=fill) for fill in ("random", "overlap"))
     assert np.array_equal(by_chance.ring_ids, by_overlap.ring_ids)
     assert quality(instance, by_chance)["tccs"] == quality(instance, by_overlap)["tccs"]
-    assert 0 < np.count_nonzero(by_chance.targets == by_overlap.targets) < by_chance.links
+    assert 0 < np.count_nonzero(by_chance.targets == by_overlap.targets) < len(by_chance.sources)
 
 
 @pytest.mark.skipif(not FACEBOOK.exists(), reason=f"ego-Facebook is not at {FACEBOOK}")

@@ -5,9 +5,11 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,12 +17,18 @@ from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
 from weft.model.instance import Instance, read_instance
+from weft.model.topic import is_name, matches
+from weft.model.wildcard import is_expanded, plain_filter
+from weft.pipeline.expand import is_held_filter
 from weft.pipeline.ingest import ingest as ingest_on_spark
 from weft.pipeline.rows import pairs_of, read_raw
+from weft.pipeline.sample import sample as sample_on_spark
 from weft.pipeline.session import spark_session
 from weft.raw.ingest import Ingested, check
 from weft.raw.ingest import ingest as ingest_here
 from weft.raw.source import Kind, Source
+from weft.workloads.sample import Sampling
+from weft.workloads.sample import sample as sample_here
 
 Pair = tuple[str, str]
 
@@ -238,7 +246,7 @@ BAD_INPUT = [
     ("e.txt", "1 2\n1 2 3\n4\n", r"line 2: 2 fields are expected, not 3: '1 2 3' \(2 such rows in all\)"),
     ("e.txt", b"1 2\n\xff\xfe 3\n", "line 2: it is not UTF-8"),
     ("f.csv", 'a,b\n1,2\n"1,2\n', "line 3: a quote is out of place, or not closed on its line"),
-    ("f.csv", "a;b\n1;2\n", "has one column, 'a;b': if ';' separates two, say so with `delimiter` ';'"),
+    ("f.csv", "a,A\n1,2\n", "has the column 'a' twice: give each column a name of its own"),
     ("f.csv", b"a,b\n1,\0\0\n", "f.csv is binary, not text"),
     ("f.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "f.txt is binary, not text"),
     ("f.txt", gzip.compress(b"1 2\n", mtime=0), "f.txt is not text but gzip: name it .gz"),
@@ -329,6 +337,15 @@ def test_blanks_around_names_are_no_part_of_them_and_are_counted(spark: SparkSes
     assert (result.trimmed, result.duplicates) == (4, 1)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_headings_of_any_case_and_separator_are_read(mark: str, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text(f'\ufeffX{mark} Topic {mark}"NODE"\n1{mark}b{mark}a\n2{mark}d{mark}c\n')
+    ingest_here(Source((str(tmp_path / "f.csv"),), "subscriptions"), tmp_path / "out")
+    assert named_pairs(read_instance(tmp_path / "out")) == {("a", "b"), ("c", "d")}
+    ingest_here(Source((str(tmp_path / "f.csv"),), "follows", columns=("TOPIC", "x")), tmp_path / "other")
+    assert {("b", "1"), ("d", "2")} == named_pairs(read_instance(tmp_path / "other"))
+
+
 @pytest.mark.parametrize("columns", [("2", "3"), ("to", "from"), ("2", "from")])
 def test_columns_are_named_or_numbered_whether_or_not_there_is_a_header(
     spark: SparkSession, tmp_path: Path, columns: Pair
@@ -356,7 +373,7 @@ def test_numbers_at_the_edge_of_what_64_bits_hold(spark: SparkSession, tmp_path:
     ("name", "content", "options", "sentence"),
     [
         ("f.csv", "a,b\n1,2\n", {"columns": ("a", "c")}, "has no column 'c'; it has a, b"),
-        ("f.csv", "a;b\n1;2\n", {}, "say so with `delimiter` ';'"),
+        ("f.csv", "a;b\n1;2\n", {"delimiter": ","}, "has the columns a;b: name the two"),
         ("e.txt", "1 2\n3\n4\n", {}, r"line 2: 2 fields are expected, not 1: '3'\. Mend it"),
         ("e.dat", "1 2\n", {}, "give one with `format`"),
         ("f.bin", b"\0\1", {"format": "csv"}, "is binary"),
@@ -407,4 +424,118 @@ def test_genres(spark: SparkSession, tmp_path: Path, data: Path) -> None:
     lists = json.loads(gzip.decompress(file.read_bytes()))
     assert named_pairs(read_instance(tmp_path / "hu")) == {
         (user, genre) for user, genres in lists.items() for genre in genres
+    }
+
+
+SUBSCRIBED = [
+    ("hall", "x/+"),
+    ("hall", "x/1"),
+    ("roof", "#"),
+    ("roof", "+/+"),
+    ("shed", "nothing/#"),
+    ("yard", "C++"),
+    ("yard", "$share/g/x/1"),
+    ("yard", "x/+"),
+    ("yard", "x/+"),
+]
+LISTED = ["x/1", "x/3", "y", "9"]
+
+
+def written_filters(tmp_path: Path, rows: Sequence[Pair] = SUBSCRIBED) -> Source:
+    (tmp_path / "clients.csv").write_text("node,topic\n" + "".join(f"{node},{topic}\n" for node, topic in rows))
+    (tmp_path / "topics.txt").write_text("\n".join(LISTED))
+    return Source((str(tmp_path / "clients.csv"),), "subscriptions", topics=str(tmp_path / "topics.txt"))
+
+
+def stood_for(rows: Sequence[Pair]) -> set[Pair]:
+    known = {*LISTED, *(plain_filter(text) for _, text in rows if is_name(plain_filter(text)))}
+    return {
+        (node, name)
+        for node, text in rows
+        for name in ({topic for topic in known if matches(plain_filter(text), topic)} if is_expanded(text) else {text})
+    }
+
+
+def test_filters_are_expanded_to_the_topics_that_they_match_and_kept(spark: SparkSession, tmp_path: Path) -> None:
+    result = ingest(spark, written_filters(tmp_path), tmp_path / "out")
+    instance = read_instance(tmp_path / "out")
+    assert named_pairs(instance) == stood_for(SUBSCRIBED)
+    assert instance.node_names is not None
+    assert instance.node_names.tolist() == ["hall", "roof", "shed", "yard"]  # whose filter matches nothing, too
+    assert instance.filters is not None
+    held = zip(instance.filters.nodes, instance.filters.texts, strict=True)
+    assert {(instance.node_name(node), text) for node, text in held} == {r for r in SUBSCRIBED if is_expanded(r[1])}
+    assert (result.rows, result.filters, result.unmatched, result.unmatched_filters) == (9, 6, 1, ("nothing/#",))
+    instance.write(tmp_path / "again")
+    assert read_instance(tmp_path / "again") == instance
+
+
+def test_topics_that_are_all_integers_are_numbered_by_value_when_filters_are_expanded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = replace(written_filters(tmp_path, [("7", "+"), ("10", "9"), ("10", "11")]), topics=str(tmp_path / "n.txt"))
+    (tmp_path / "n.txt").write_text("10\n9\n")
+    ingest(spark, source, tmp_path / "out")
+    instance = read_instance(tmp_path / "out")
+    assert (instance.node_name(0), [instance.topic_name(topic) for topic in range(3)]) == ("7", ["9", "10", "11"])
+
+
+def test_filters_without_a_list_of_topics_are_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    source = replace(written_filters(tmp_path), topics=None)
+    with pytest.raises(WeftError, match=r"filters, such as '#', and not the topics.*`topics`"):
+        ingest(spark, source, tmp_path / "out")
+    with pytest.raises(WeftError, match="subscriptions to filters") as told:
+        check(source)
+    assert told.value.options == ("topics",)
+    follows = replace(source, kind="follows")
+    ingest(spark, follows, tmp_path / "out")
+    assert {"#", "C++"} <= set(named(read_instance(tmp_path / "out")))
+    with pytest.raises(WeftError, match="which only rows of subscriptions have"):
+        check(replace(follows, topics=str(tmp_path / "topics.txt")))
+
+
+def named(instance: Instance) -> list[str]:
+    return [instance.topic_name(topic) for topic in range(instance.topics)]
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet", "list.txt"])
+def test_topics_come_from_a_list_or_a_traffic_log(tmp_path: Path, name: str) -> None:
+    source = replace(written_filters(tmp_path, [("hall", "x/#"), ("hall", "y")]), topics=str(tmp_path / name))
+    log = pd.DataFrame({"Time": [1, 2, 3], " Topic": ["x/1", "x/2", "x/1"], "bytes": [7, 8, 9]})
+    if name.endswith("parquet"):
+        log.rename(columns=str.strip).to_parquet(tmp_path / name)
+    elif name.endswith("txt"):
+        (tmp_path / name).write_text("x/1\r\nx/2\r\n\r\n")
+    else:
+        log.to_csv(tmp_path / name, index=False, sep=";")
+    ingest_here(source, tmp_path / "out")
+    assert named(read_instance(tmp_path / "out")) == ["x/1", "x/2", "y"]
+
+
+def test_a_sample_keeps_the_filters_of_its_nodes(spark: SparkSession, tmp_path: Path) -> None:
+    ingest_here(written_filters(tmp_path), tmp_path / "whole")
+    whole, sampling = read_instance(tmp_path / "whole"), Sampling(2, seed=3)
+    sample_on_spark(spark, tmp_path / "whole", sampling, tmp_path / "sample")
+    made, here = read_instance(tmp_path / "sample"), sample_here(whole, sampling)
+    assert made.filters == here.filters
+    assert whole.filters is not None
+    assert here.filters is not None
+    of_whole = {
+        (whole.node_name(node), text) for node, text in zip(whole.filters.nodes, whole.filters.texts, strict=True)
+    }
+    of_sample = {
+        (here.node_name(node), text) for node, text in zip(here.filters.nodes, here.filters.texts, strict=True)
+    }
+    assert here.node_names is not None
+    assert of_sample == {(node, text) for node, text in of_whole if node in here.node_names}
+    assert of_sample
+
+
+def test_spark_knows_filters_by_the_same_rule(spark: SparkSession) -> None:
+    texts = ["a/+", "#", "a#", "$share/g/a", "$share/g", "$queue/+", "C++", "+\n", "a\n/#", "", "$share/+/a"]
+    rows = spark.createDataFrame(pa.table({"right_text": texts})).select(
+        "right_text", is_held_filter().alias("is_filter")
+    )
+    assert {row["right_text"]: row["is_filter"] for row in rows.collect()} == {
+        text: is_expanded(text) for text in texts
     }

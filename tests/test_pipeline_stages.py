@@ -26,9 +26,9 @@ class Work:
 
         return work
 
-    def run(self, folder: Path, **options: int) -> list[Outcome]:
+    def run(self, folder: Path, force: bool = False, **options: int) -> list[Outcome]:
         self.ran.clear()
-        return list(run_stages(folder, self.stages(**options)))
+        return list(run_stages(folder, self.stages(**options), force))
 
 
 def test_finished_stages_are_not_run_again(tmp_path: Path) -> None:
@@ -43,7 +43,29 @@ def test_finished_stages_are_not_run_again(tmp_path: Path) -> None:
 
 def test_a_changed_option_runs_its_stage_and_those_behind_it(tmp_path: Path) -> None:
     work = Work()
+    stages = run_stages(tmp_path / "run", work.stages())
+    next(stages)
+    next(stages)
+    work.run(tmp_path / "run", b=1)
+    assert work.ran == ["b", "c"]
+
+
+def test_a_finished_run_of_other_options_is_replaced_only_by_force(tmp_path: Path) -> None:
+    work = Work()
     work.run(tmp_path / "run")
+    with pytest.raises(WeftError, match=r"is a finished run.*: b, c would be made again.*`force`") as told:
+        work.run(tmp_path / "run", b=1)
+    assert (work.ran, told.value.options) == ([], ("force",))
+    assert [outcome.reused for outcome in work.run(tmp_path / "run")] == [True] * 3
+    work.run(tmp_path / "run", force=True, b=1)
+    assert work.ran == ["b", "c"]
+
+
+def test_a_run_that_broke_off_when_it_was_replaced_is_not_finished(tmp_path: Path) -> None:
+    work = Work()
+    work.run(tmp_path / "run")
+    stages = run_stages(tmp_path / "run", work.stages(b=1), force=True)
+    next(stages)
     work.run(tmp_path / "run", b=1)
     assert work.ran == ["b", "c"]
 

@@ -44,6 +44,20 @@ def test_a_frame_is_numbered_as_its_file_is_ingested(rows: list[tuple[str, int]]
         assert weft.Instance.from_pandas(frame, "client", "topic") == weft.ingest(path, "subscriptions")
 
 
+def test_filters_of_a_frame_are_expanded_as_those_of_its_file(tmp_path: Path) -> None:
+    rows = [("hall", "x/+"), ("roof", "x/1"), ("shed", "#"), ("shed", "no/#"), ("7", "C++")]
+    frame = pd.DataFrame(rows, columns=["client", "topic"])
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    (tmp_path / "t.txt").write_text("x/2\ny\n")
+    made = weft.Instance.from_pandas(frame, "client", "topic", topics=["x/2", "y"])
+    assert made == weft.ingest(tmp_path / "s.csv", "subscriptions", topics=tmp_path / "t.txt")
+    assert made.filters is not None
+    assert made.subscriptions == 2 + 1 + 3 + 1
+    with pytest.raises(weft.WeftError, match=r"Column 'topic' has subscriptions to filters, such as '#'.*`topics`"):
+        weft.Instance.from_pandas(frame, "client", "topic")
+    assert weft.Instance.from_pandas(frame, "client", "topic", social=True).topics == 5
+
+
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
@@ -111,7 +125,7 @@ def test_negative_indices_count_from_the_end() -> None:
 def test_an_overlay_is_a_graph() -> None:
     graph = OVERLAY.to_networkx()
     assert nx.is_strongly_connected(graph)
-    assert graph.number_of_edges() == OVERLAY.links
+    assert graph.to_undirected().number_of_edges() == OVERLAY.links
     low, high = undirected(OVERLAY)
     assert {frozenset(edge) for edge in graph.edges} == {frozenset(pair) for pair in zip(low, high, strict=True)}
     assert graph.nodes[7]["ring_id"] == OVERLAY.ring_ids[7]  # type: ignore[index]

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from hypothesis import strategies as st
 
 from weft.model.instance import instance_from_pairs
 from weft.model.profile import profile, spread
+from weft.model.publisher import Publishers
+from weft.overlays.catalog import design
 from weft.report import distribution
 from weft.report.figure import ccdf, shares_with_at_least
 from weft.report.page import comparison, facts, section, write_page
 from weft.report.ring import telling_topic
+from weft.sim.hop import journey
 
 
 class Texts(HTMLParser):
@@ -93,3 +97,16 @@ def test_a_profile_tells_both_sides() -> None:
 def test_the_drawn_topic_has_subscribers() -> None:
     crowd = instance_from_pairs(np.arange(50), np.ones(50, np.int64), topic_count=3)
     assert telling_topic(crowd) == (1, 0)
+
+
+def test_the_drawn_publication_is_one_that_somebody_makes() -> None:
+    """Topic 0 has a dozen subscribers, but topic 1 is published on, most by a node that does not subscribe."""
+    given = instance_from_pairs([*range(12), 0, 1], [0] * 12 + [1, 1], node_count=14, topic_count=3)
+    publishers = Publishers(*(np.array(ids, np.int32) for ids in ([0, 13, 2], [1, 1, 2])), np.array([1.0, 5.0, 9.0]))
+    told = replace(given, given_publishers=publishers)
+    assert telling_topic(told) == (1, 13)
+    overlay = design(told, "chord", seed=1)
+    assert journey(told, overlay, 1).issuer == 13
+    assert journey(told, overlay, 0).issuer in range(12)  # nobody is known to publish
+    silent = replace(given, given_publishers=replace(publishers, rates=np.zeros(3)))
+    assert telling_topic(silent)[0] in (0, 1)

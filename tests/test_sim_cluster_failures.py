@@ -8,9 +8,10 @@ from weft.protocol.router import Assigned
 from weft.sim.chaos.case import Act, Case
 from weft.sim.chaos.stage import play
 from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.end import LinkEnd
 from weft.wire import content
 from weft.wire import frame as w
-from weft.wire.frame_codec import encode
+from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.mqtt.packet import Version
 
 
@@ -1813,3 +1814,78 @@ def test_a_node_that_cannot_give_a_session_yet_is_waited_for_no_shorter(world):
         fetch.awaited = awaited
         parts.moving.hear(there.number, place, w.SessionComing("reader", 7, (), False, ()), now)
         assert fetch.awaited == max(awaited, now + 2 * Parameters().patience)
+
+
+def garbled(frames, change):
+    """The frames of a read, the first content in custody changed; whether there was one."""
+    for frame in frames:
+        for message in frame.messages if isinstance(frame, w.Carry) else ():
+            if message.kept:
+                message.content = change(message.content)
+                return True
+    return False
+
+
+def long_name(data):
+    return data[:9] + b"\xff\xff" + data[11:]
+
+
+def unknown_flags(data):
+    return b"\xff" + data[1:]
+
+
+def short(data):
+    return data[:-1]
+
+
+def no_text(data):
+    return data[:17] + b"\xff" + data[18:]
+
+
+def no_publisher(data):
+    at = 17 + int.from_bytes(data[9:11])
+    return data[:at] + b"\xff" + data[at + 1 :]
+
+
+@pytest.mark.parametrize("change", [long_name, unknown_flags, short, no_text, no_publisher])
+def test_what_came_as_a_message_that_cannot_be_read_is_delivered_all_the_same(world, monkeypatch, change):
+    """The link ends, so that both ends forget how many messages were on it, and what is owed comes again."""
+    reader, writer = world.client("reader", 2), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    received, left = LinkEnd.received, [1]
+
+    def torn(end, wire, data):
+        if left and end.is_up and end.peer != MASTER:
+            frames = FrameReader().feed(data)
+            if garbled(frames, change):
+                left.pop()
+                data = b"".join(map(encode, frames))
+        received(end, wire, data)
+
+    monkeypatch.setattr(LinkEnd, "received", torn)
+    sent = [writer.publish("t", payload, 1) for payload in (b"one", b"two", b"three")]
+    world.wait(1.0)
+    world.settle()
+    assert left == []
+    assert all(one.acknowledged for one in sent)
+    assert sorted(payloads(reader)) == [b"one", b"three", b"two"]
+    assert not world.nodes[0].node.debts.under_way
+
+
+def test_bytes_that_are_no_frame_end_a_link_and_nothing_else(world, monkeypatch):
+    reader, writer = world.client("reader", 2), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    received, left = LinkEnd.received, [1]
+
+    def torn(end, wire, data):
+        if left and end.is_up and end.peer != MASTER and garbled(FrameReader().feed(data), bytes):
+            left.pop()
+            data = data[:4] + b"\xff" + data[5:]
+        received(end, wire, data)
+
+    monkeypatch.setattr(LinkEnd, "received", torn)
+    writer.publish("t", b"one", 1)
+    world.wait(1.0)
+    world.settle()
+    assert left == []
+    assert payloads(reader) == [b"one"]

@@ -4,6 +4,8 @@ import dataclasses
 import types
 import typing
 from contextlib import suppress
+from dataclasses import replace
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -15,38 +17,49 @@ from weft.wire.frame_codec import KINDS, FrameReader, decode_body, encode, encod
 from weft.wire.frame_field import FrameError
 from weft.wire.mqtt.property import Property
 
-WIDTHS = {  # bits of integer fields that are not a number of 64
-    "version": 8,  # of MQTT; elsewhere of more
-    "hops": 8,
-    "parts": 8,
-    "options": 8,
-    "attempt": 16,
-    "received": 16,
-    "node": 31,
-    "sender": 31,
-    "issuer": 31,
-    "peer": 31,
-    "peers": 31,
-    "links": 31,
-    "neighbours": 31,
-    "way": 31,
-    "target": 31,
-    "source": 31,
-    "owed": 31,
-    "members": 31,
-    "identifier": 31,
-    "expiry": 32,
-    "deliveries": 32,
-    "part": 32,
-    "round_trips": 31,
-    "contents": 31,
-    "had": 31,
-    "given": 31,
-    "rest": 31,
-    "places": 31,
-    "owner": 31,
-    "rates": 64,
+HUGE = 2**64 - 1
+NODES = [
+    "node",
+    "sender",
+    "peer",
+    "peers",
+    "links",
+    "neighbours",
+    "way",
+    "target",
+    "source",
+    "owed",
+    "rest",
+    "places",
+    "owner",
+]
+COUNTED = ["plan", "sequence", "count", "claim", "floor", "had", "given", "contents", "counters", "ranges"]
+MOST = {  # of integer fields; of others all that 64 bits can say
+    **dict.fromkeys(NODES, 2**31 - 1),
+    **dict.fromkeys(COUNTED, 2**31 - 1),  # issuers stand among them
+    "version": 5,
+    "hops": 255,
+    "parts": 255,
+    "options": 2,
+    "attempt": 2**16 - 1,
+    "received": 2**16 - 1,
+    "issuer": 2**32 - 1,
+    "members": 2**31,
+    "identifier": 268_435_455,
+    "expiry": 2**32 - 1,
+    "deliveries": 2**32 - 1,
+    "part": 2**20,
+    "round_trips": 2**31 - 1,
+    "rates": 2**40,
+    "token": 2**62,
+    "ring_id": 2**63,
+    "ring_size": 2**63,
+    "source_ring_id": 2**63,
+    "low": 2**63,
+    "high": 2**63,
 }
+LEAST = {"version": 3, "members": 1, "ring_size": 1}
+FILTERS = ["filter", "removed", "filters", "others"]  # fields that have filters
 
 
 def values(hint, name):
@@ -65,11 +78,11 @@ def values(hint, name):
     if hint is frame.Role:
         return st.sampled_from(frame.Role)
     plain = {
-        int: st.integers(0, 2 ** WIDTHS.get(name, 64) - 1),
+        int: st.integers(LEAST.get(name, 0), MOST.get(name, HUGE)),
         bool: st.booleans(),
-        str: st.text(max_size=8),
+        str: st.sampled_from(["a", "a/+", "$share/g/#"]) if name in FILTERS else st.text(max_size=8),
         bytes: st.binary(max_size=8),
-        float: st.floats(allow_nan=False),
+        float: st.floats(0, 86_400_000),
     }
     return plain[hint]
 
@@ -111,6 +124,63 @@ def test_every_frame_has_a_number():
 @given(frames)
 def test_what_is_written_is_read(one):
     assert decode_body(encode_body(one)) == one
+
+
+OWNED = frame.Owned("c", 1, 5, (frame.Subscribed("a", 1, 1),))
+MESSAGE = frame.Message(frame.Form.RANGED, 1, 2, 3, 4, 1, b"", True)
+TOO_MUCH = [  # what would be counted on from, added to others or divided by, beyond its range
+    frame.Ping(HUGE),
+    frame.Join("a", 1, 1, "h:1", (), HUGE),
+    frame.Join("a", 1, 1, "h:1", (), 0, sequence=HUGE),
+    frame.Join("a", 1, 1, "h:1", (), 0, links=(2**31,)),
+    frame.Join("a", 1, 1, "h:1", (), 0, owned=(replace(OWNED, claim=HUGE),)),
+    frame.Join("a", 1, 1, "h:1", (), 0, owned=(replace(OWNED, version=77),)),
+    frame.Interest(HUGE),
+    frame.Interest(1, (frame.Held("$share/g/a", 0, False),)),
+    frame.Interest(1, (frame.Held("a/#/b", 1, False),)),
+    frame.SessionOwned(replace(OWNED, subscriptions=(frame.Subscribed("a", 3),))),
+    frame.SessionOwned(replace(OWNED, subscriptions=(frame.Subscribed("a", 1, 2**31),))),
+    frame.SessionEnded("c", HUGE),
+    frame.Applied(HUGE),
+    frame.LinkLost(2**32 - 1),
+    frame.LinkMade(1, nan),
+    frame.LinkMade(1, inf),
+    frame.LinkMade(1, -1.0),
+    frame.Measured((("a", HUGE, 1),)),
+    frame.Measured((), ((1, nan),)),
+    frame.Measured((), (), (("connected", HUGE),)),
+    frame.Traced(1, 2, 3, nan, 4),
+    frame.SessionGathered("c" * 200_000, 1),
+    frame.Welcome(1, 1, 0, "c"),
+    frame.Peers(HUGE, 1, 1, ()),
+    frame.Peers(1, 1, 0, ()),
+    frame.Tables(HUGE, ()),
+    frame.Filters(1, (frame.Listed("$share/g/a", (frame.Holder(1, 1, 0),)),)),
+    frame.SessionAt(1, HUGE),
+    frame.InPlace(HUGE),
+    frame.Carry((replace(MESSAGE, count=HUGE),)),
+    frame.Carry((replace(MESSAGE, floor=HUGE),)),
+    frame.Carry((replace(MESSAGE, high=HUGE),)),
+    frame.Acked(((1, HUGE),)),
+    frame.FetchSession("c", 1, HUGE, False, True),
+    frame.SessionMoved("c", 1, 2**32 - 1, True, ()),
+    frame.RetainedSync((), ((1, 2, HUGE, b""),), False),
+]
+
+
+@pytest.mark.parametrize("one", TOO_MUCH, ids=lambda one: type(one).__name__)
+def test_a_number_beyond_its_range_is_not_read(one):
+    """What is read may be counted on from, and written again, without another look."""
+    with pytest.raises(FrameError):
+        decode_body(encode_body(one))
+
+
+@pytest.mark.parametrize(("issued", "life"), [(nan, None), (inf, None), (-1.0, None), (0.0, nan), (0.0, inf)])
+def test_a_time_that_there_is_not_is_not_read(issued, life):
+    data = content.encode(Content(b"a", b"", issued=issued, life=life))
+    for read in (content.check, content.decode):
+        with pytest.raises(FrameError):
+            read(data)
 
 
 @given(st.lists(frames, max_size=4), st.data())
@@ -222,10 +292,33 @@ def test_a_content_is_read_as_it_was_written(one):
 def test_a_changed_content_is_a_content_or_one_clear_error(one, data):
     body = bytearray(content.encode(one))
     body[data.draw(st.integers(0, len(body) - 1))] ^= data.draw(st.integers(1, 255))
-    with suppress(FrameError):
-        content.decode(bytes(body)[: data.draw(st.integers(0, len(body)))])
+    changed = bytes(body)[: data.draw(st.integers(0, len(body)))]
+    assert is_readable(content.check, changed) == is_readable(content.decode, changed) or content.is_run(changed)
+
+
+def is_readable(read, data):
+    try:
+        read(data)
+    except FrameError:
+        return False
+    return True
+
+
+@given(st.binary(max_size=8), st.text(max_size=8), st.integers(0, 60), st.data())
+def test_a_run_that_passes_the_check_can_be_read(name, publisher, at, data):
+    body = bytearray(content.encode_run(content.Run(b"packets", 1, name, publisher), 3.0))
+    body[at % len(body)] ^= data.draw(st.integers(0, 255))
+    changed = bytes(body)[: data.draw(st.integers(1, len(body)))]
+    if is_readable(content.check, changed):
+        assert is_readable(content.decode_run if content.is_run(changed) else content.decode, changed)
 
 
 def test_a_frame_that_is_too_long_is_not_written():
     with pytest.raises(ValueError, match="longer than"):
         encode(frame.SessionMoved("c", 1, 0, True, (bytes(frame_codec.FRAME_BYTES),)))
+
+
+def test_no_frame_says_that_somebody_is_the_master() -> None:
+    hello = encode(frame.Hello(frame.VERSION, "c", frame.Role.NODE, "x", frame.MASTER))
+    with pytest.raises(FrameError, match=f"has the number {frame.MASTER}"):
+        FrameReader().feed(hello)

@@ -1,7 +1,7 @@
 """The codec: what is written is read again, however the bytes are split, and whatever comes is a packet or a
 `PacketError`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mqtt_packets import connects, packets
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.parser import Parser
+from weft.wire.mqtt.parser import Bounds, Parser, decode, frame, opened
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, Reason
 from weft.wire.mqtt.topic import is_filter, is_name, matches, split_shared
@@ -133,6 +133,50 @@ def test_what_breaks_the_standard_says_how(version: p.Version | None, raw: str, 
 def test_what_came_before_an_error_is_there() -> None:
     got, reason = outcome([CONNECT3 + bytes.fromhex("c000 c100")], Parser())
     assert (got[1:], reason) == ([p.Pingreq()], Reason.MALFORMED_PACKET)
+
+
+LONG = {
+    "subscribe": p.Subscribe(1, tuple(p.Request(f"a/{number}", 1) for number in range(9))),
+    "unsubscribe": p.Unsubscribe(1, tuple(f"a/{number}" for number in range(9))),
+}
+
+
+def _filters(packet: p.Subscribe | p.Unsubscribe) -> Iterator[object]:
+    return iter(packet.requests if isinstance(packet, p.Subscribe) else packet.filters)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", LONG)
+def test_filters_can_be_read_one_at_a_time(name: str, version: p.Version) -> None:
+    data = encode(LONG[name], version)
+    body, end = frame(data, 0, len(data), 1000, version) or (0, 0)
+    one, whole = opened(data, 0, body, end, version), decode(data, 0, body, end, version)
+    filters = whole.requests if isinstance(whole, p.Subscribe) else whole.filters  # type: ignore[attr-defined]
+    assert (one.packet_id, one.properties) == (1, {})
+    found = _filters(one)
+    assert (next(found), next(found)) == filters[:2]
+    assert tuple(found) == filters[2:]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_filter_that_is_none_is_an_error_where_it_stands(name: str) -> None:
+    data = encode(LONG[name], V3).replace(b"a/5", b"a#5")
+    one = _filters(opened(data, 0, 2, len(data), V3))
+    assert [next(one) for _ in range(5)]
+    with pytest.raises(PacketError) as raised:
+        next(one)
+    assert raised.value.reason == Reason.TOPIC_FILTER_INVALID
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_one_filter_too_many_is_an_error_where_it_stands(name: str) -> None:
+    data = encode(LONG[name], V3)
+    filters = _filters(opened(data, 0, 2, len(data), V3, Bounds(filters=8)))
+    assert [next(filters) for _ in range(8)]
+    with pytest.raises(PacketError) as raised:
+        next(filters)
+    assert raised.value.reason == Reason.QUOTA_EXCEEDED
+    assert decode(data, 0, 2, len(data), V3, Bounds(filters=9)) == LONG[name]
 
 
 def test_a_packet_over_the_limit_is_an_error_before_it_has_come() -> None:

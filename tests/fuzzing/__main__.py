@@ -13,13 +13,15 @@ from fuzzing.targets import TARGETS
 
 MOST = 10  # failures of a part of a target's inputs that are printed
 PART = 10_000  # inputs that a process takes at a time
+RARE = 500  # inputs of which one is made of a large example
 
 
 def fuzz(name: str, seed: int, numbers: range) -> int:
     """How many inputs led to an error that is none of those allowed."""
     failed, target = 0, TARGETS[name]
     for number in numbers:
-        data = changed(Random(f"{seed}/{name}/{number}"), target.examples)
+        examples = target.large if target.large and number % RARE == 0 else target.examples
+        data = changed(Random(f"{seed}/{name}/{number}"), examples)
         try:
             target.read(data)
         except target.allowed:

@@ -24,13 +24,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from weft.access.badge import Role
+from weft.access.badge import EARLY, Role
 from weft.access.name import is_user
 from weft.errors import WeftError
 
 YEARS = timedelta(days=3650)  # of an authority
 LIFE = timedelta(days=825)  # of other certificates
-EARLY = timedelta(minutes=5)  # for clocks that are behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,35 @@ def sign(authority: Authority, asked: bytes, role: Role, name: str, hosts: tuple
     return Signed(made.public_bytes(Encoding.PEM), digits.zfill(len(digits) + len(digits) % 2))
 
 
+def end_of(certificate: bytes) -> float:
+    """Seconds since 1970 at which a certificate in PEM expires."""
+    try:
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+    except ValueError as error:
+        raise WeftError("It is no certificate in PEM.") from error
+
+
+def span_problem(certificate: bytes, now: float) -> str:
+    """Why a certificate in PEM is not valid at this time; nothing where it is."""
+    try:
+        made = x509.load_pem_x509_certificate(certificate)
+    except ValueError:
+        return "it is no certificate in PEM"
+    begin, end = made.not_valid_before_utc, made.not_valid_after_utc
+    if now >= end.timestamp():
+        return f"it expired on {end:%Y-%m-%d %H:%M} UTC: get another from `weft ca`"
+    if now < begin.timestamp():
+        return f"it is valid from {begin:%Y-%m-%d %H:%M} UTC, and the clock here says less: set the clock"
+    return ""
+
+
 def is_due(certificate: bytes, now: float) -> bool:
     """Whether a certificate has less than a third of its life before it, and should be renewed."""
-    left = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp() - now
-    return left < LIFE.total_seconds() / 3
+    return has_little_left(end_of(certificate), now)
+
+
+def has_little_left(ends: float, now: float) -> bool:
+    return ends - now < LIFE.total_seconds() / 3
 
 
 def hosts_of(certificate: bytes) -> tuple[str, ...]:
@@ -132,7 +156,7 @@ def _builder(
         issuer_name=issuer,
         public_key=key,
         serial_number=x509.random_serial_number(),
-        not_valid_before=begin - EARLY,
+        not_valid_before=begin - timedelta(seconds=EARLY),
         not_valid_after=begin + life,
     )
 

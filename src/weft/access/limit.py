@@ -5,7 +5,8 @@ which there may be twice as many: who is too fast is told so, and who goes on is
 
 After `failures` log-ins that failed, the address has to wait: a quarter of a second at first, twice as long after each
 further one, up to `longest_pause`; who comes earlier is refused without a look at the password. A log-in that succeeds
-ends it, as does a quarter of an hour without a failure.
+ends it, as does a quarter of an hour without a failure. A password that is being checked, or waits for it, counts as
+failed until it is known to be right: else any number could be tried at once.
 
 An address is one of IPv4, or 64 bits of IPv6, which is what one customer gets. The loopback is not limited. What is
 remembered is bounded: the address that was heard of longest ago is forgotten.
@@ -66,7 +67,8 @@ class Caller:
     attempts: Bucket
     connections: Bucket
     open: int = 0
-    failed: int = 0
+    checking: int = 0  # passwords of which it is not known yet
+    failed: int = 0  # with those
     failed_at: float = 0.0
 
 
@@ -85,7 +87,7 @@ class Callers:
         return in_time and caller.open <= self._limits.address_connections
 
     def close(self, host: str) -> None:
-        caller = self._by_address.get(_network(host))
+        caller = self._by_address.get(network_of(host))
         if caller is not None:
             caller.open = max(0, caller.open - 1)
 
@@ -96,26 +98,46 @@ class Callers:
 
     def must_wait(self, host: str, now: float) -> bool:
         """Whether too many log-ins have failed of late."""
-        caller = self._by_address.get(_network(host))
+        caller = self._by_address.get(network_of(host))
         return caller is not None and now < caller.failed_at + self._pause(caller)
 
     def fail(self, host: str, now: float) -> None:
         caller = self._caller(host, now)
         if caller is not None:
-            caller.failed = caller.failed + 1 if now - caller.failed_at < FORGIVEN else 1
-            caller.failed_at = now
+            before = caller.failed if now - caller.failed_at < FORGIVEN else caller.checking
+            caller.failed, caller.failed_at = before + 1, now
 
-    def succeed(self, host: str) -> None:
-        caller = self._by_address.get(_network(host))
+    def succeed(self, host: str, was_checked: bool = False) -> None:
+        caller = self._by_address.get(network_of(host))
         if caller is not None:
-            caller.failed = 0
+            caller.checking = max(0, caller.checking - was_checked)
+            caller.failed = caller.checking
+
+    def suspect(self, host: str, now: float) -> None:
+        """A password is to be checked: it counts as failed until it is known."""
+        self.fail(host, now)
+        caller = self._by_address.get(network_of(host))
+        if caller is not None:
+            caller.checking += 1
+
+    def confirm_failure(self, host: str, now: float) -> None:
+        """A password that was suspected is wrong."""
+        caller = self._by_address.get(network_of(host))
+        if caller is not None:
+            caller.checking, caller.failed_at = max(0, caller.checking - 1), now
+
+    def withdraw(self, host: str) -> None:
+        """A password that was suspected is not checked, or nobody waits for the answer."""
+        caller = self._by_address.get(network_of(host))
+        if caller is not None:
+            caller.checking, caller.failed = max(0, caller.checking - 1), max(0, caller.failed - 1)
 
     def _pause(self, caller: Caller) -> float:
         beyond = caller.failed - self._limits.failures
         return min(FIRST_PAUSE * 2.0 ** min(beyond - 1, 32), self._limits.longest_pause) if beyond > 0 else 0.0
 
     def _caller(self, host: str, now: float) -> Caller | None:
-        network = _network(host)
+        network = network_of(host)
         if not network:
             return None
         caller = self._by_address.get(network)
@@ -143,7 +165,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _network(host: str) -> str:
+def network_of(host: str) -> str:
     """What limits are counted by; empty for those that have none."""
     try:
         address = ip_address(host.partition("%")[0])

@@ -15,7 +15,6 @@ BETWEEN = "\x1f"  # unit separator; both standards let a server refuse control c
 NAME_BYTES = 65_535  # what a record of the journal has room for
 USER_BYTES = 255
 NODE_CHARACTERS = 255
-NODE_NAMES = "give up to 255 characters that can be seen, without a space at either end"
 
 
 def session_name(user: str, client: str) -> str:
@@ -44,9 +43,11 @@ def is_user(name: str) -> bool:
     return plain and bool(name) and not name.startswith("$") and len(name.encode()) <= USER_BYTES
 
 
-def is_node(name: str) -> bool:
-    """A name that can stand in a row of a table, a line of a file and a frame."""
-    return name.isprintable() and name == name.strip() and 0 < len(name) <= NODE_CHARACTERS
+def node_problem(name: str) -> str:
+    """What is to be done about a name that cannot stand in a row of a table, a line of a file, a topic and a frame."""
+    if not name.isprintable() or name != name.strip() or not 0 < len(name) <= NODE_CHARACTERS:
+        return f"give up to {NODE_CHARACTERS} characters that can be seen, without a space at either end."
+    return "give one without / \\ + # and $." if any(one in name for one in "/\\+#$") else ""
 
 
 def is_level(client: str) -> bool:

@@ -16,7 +16,10 @@ def read_users(text: str, where: str = "The users") -> Users:
         require_user(name, f"{where}, line {number}, has")
         if name in users:
             raise WeftError(f"{where}, line {number}, has {name} a second time: remove one.")
-        users[name] = read_kept(kept)
+        try:
+            users[name] = read_kept(kept)
+        except WeftError as error:
+            raise WeftError(f"{where}, line {number}, user {name}: {error}") from error
     return users
 
 

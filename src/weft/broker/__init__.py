@@ -24,6 +24,7 @@
     window_lane   the same for QoS 1
     retained      the last message of a topic
     will          the message of a client that went without a word
+    capability    what of MQTT is switched off or bounded
     reading       bytes of clients, read as packets
     entrance      from CONNECT to a session: what is checked, and awaited
     admission     CONNECT and its answer

@@ -1,9 +1,15 @@
-"""CONNECT and its answer: who is let in, with which session, under which limits."""
+"""CONNECT and its answer: who is let in, with which session, under which limits.
+
+Nothing is sent to a client that is larger than it takes [MQTT-3.1.2-24]. Whoever takes CONNACK takes all other
+packets, which are shorter, but for three: SUBACK and UNSUBACK, which are refused (subscribing.py), and PUBLISH, which
+is left out (outbound.py).
+"""
 
 from hashlib import sha256
 
 from weft.access.guard import Guard
 from weft.access.name import parted, session_name
+from weft.broker import capability
 from weft.broker.alias import OutboundAliases
 from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
@@ -15,9 +21,10 @@ from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Connack, Connect, Version
 from weft.wire.mqtt.property import Properties, Property
 from weft.wire.mqtt.reason import CONNECT_RETURNS, PacketError, Reason
-from weft.wire.mqtt.writer import encode
+from weft.wire.mqtt.writer import encode, encode_within
 
 GRACE = 1.5  # times the keep-alive that a client may be silent
+NAME, DIGITS = "auto-{}", 24  # of clients that come without one
 
 
 class Admission:
@@ -51,10 +58,16 @@ class Admission:
         nameless = not packet.client and packet.version is not Version.V5
         if nameless and (not packet.clean or packet.version is Version.V31):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client without a name asks for a session to keep.")
-        if packet.will is not None and packet.will.topic.count("/") >= self._parameters.topic_levels:
-            raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
-        if packet.will is not None and size_of(packet.will) > self._parameters.queue_bytes:
-            raise PacketError(Reason.QUOTA_EXCEEDED, "The will takes more than what a session may keep.")
+        if packet.will is not None:
+            capability.require(self._parameters, packet.will)
+            if packet.will.topic.count("/") >= self._parameters.topic_levels:
+                raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
+            if size_of(packet.will) > self._parameters.queue_bytes:
+                raise PacketError(Reason.QUOTA_EXCEEDED, "The will takes more than what a session may keep.")
+        if packet.version is Version.V5:
+            connack = Connack(False, Reason.SUCCESS, self._terms(packet, NAME.format("0" * DIGITS)))
+            if encode_within(connack, packet.version, connection.largest) is None:
+                raise PacketError(Reason.PACKET_TOO_LARGE, "CONNACK is larger than the client takes.")
 
     def check_room(self, packet: Connect) -> None:
         """Raise what speaks against keeping a session for a client that is known."""
@@ -83,10 +96,10 @@ class Admission:
     def refuse(self, connection: Connection, version: Version | None, error: PacketError) -> None:
         """Say why, where the version has a word for it."""
         if version is Version.V5:
-            data = encode(Connack(False, error.reason, {Property.REASON_STRING: error.text}), version)
-            if not connection.wants_reasons or len(data) > connection.largest:
-                data = encode(Connack(False, error.reason), version)
-            self._outbox.send(connection, data)
+            words: Properties = {Property.REASON_STRING: error.text} if connection.wants_reasons else {}
+            data = encode_within(Connack(False, error.reason, words), version, connection.largest)
+            if data is not None:
+                self._outbox.send(connection, data)
         elif (code := CONNECT_RETURNS.get(error.reason)) is not None:
             self._outbox.send(connection, encode(Connack(False, code), Version.V311))
 
@@ -94,7 +107,7 @@ class Admission:
         """One that nobody has, or can guess without the seed."""
         while True:
             self._named += 1
-            client = f"auto-{sha256(f'{self._seed}/{self._named}'.encode()).hexdigest()[:24]}"
+            client = NAME.format(sha256(f"{self._seed}/{self._named}".encode()).hexdigest()[:DIGITS])
             name = session_name(user, client)
             if self._sessions.get(name) is None:
                 return name
@@ -109,7 +122,7 @@ class Admission:
     def _agree(self, connection: Connection, packet: Connect) -> None:
         """Limits of both sides, for this connection."""
         wishes = packet.properties
-        connection.version = packet.version
+        connection.version, connection.bridge = packet.version, packet.bridge
         connection.allowed = None if self._guard.is_open else set()
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
@@ -123,24 +136,25 @@ class Admission:
         return min(packet.keep_alive or longest, longest)
 
     def _answer(self, connection: Connection, session: Session, packet: Connect, present: bool, promised: bool) -> None:
-        properties = self._terms(session, packet) if packet.version is Version.V5 else {}
+        properties = self._terms(packet, parted(session.client)[1]) if packet.version is Version.V5 else {}
         present = present and packet.version is not Version.V31
         send = self._outbox.send_durable if promised else self._outbox.send
         send(connection, encode(Connack(present, Reason.SUCCESS, properties), packet.version))
         self._figures.packets_sent += 1
 
-    def _terms(self, session: Session, packet: Connect) -> Properties:
+    def _terms(self, packet: Connect, client: str) -> Properties:
         """What a client of MQTT 5 must know: limits, and where it did not get what it asked for."""
         parameters = self._parameters
         terms: Properties = {
             Property.RECEIVE_MAXIMUM: parameters.receive_maximum,
             Property.MAXIMUM_PACKET_SIZE: parameters.packet_bytes,
             Property.TOPIC_ALIAS_MAXIMUM: parameters.topic_aliases,
+            **capability.told(parameters),
         }
         if not parted(packet.client)[1]:
-            terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = parted(session.client)[1]
-        if packet.properties.get(Property.SESSION_EXPIRY_INTERVAL, 0) != session.expiry:
-            terms[Property.SESSION_EXPIRY_INTERVAL] = session.expiry
+            terms[Property.ASSIGNED_CLIENT_IDENTIFIER] = client
+        if packet.properties.get(Property.SESSION_EXPIRY_INTERVAL, 0) != self._expiry(packet):
+            terms[Property.SESSION_EXPIRY_INTERVAL] = self._expiry(packet)
         if self._keep_alive(packet) != packet.keep_alive:
             terms[Property.SERVER_KEEP_ALIVE] = self._keep_alive(packet)
         return terms

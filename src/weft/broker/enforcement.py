@@ -1,14 +1,15 @@
 """Rights that are taken away end what they had allowed.
 
-A subscription that may not be any more ends, and what waits in its session goes with it, as far as the client may not
-read it by another filter. It does not matter whether the client is there; one that is is dismissed, for DISCONNECT is
-the standard's only way to tell it. Wills are looked at when they are due (will.py).
+A subscription that may not be any more ends, and what waits in a session and may not be read goes, by whatever filter
+it came. It does not matter whether the client is there; one that is is dismissed, for DISCONNECT is the standard's only
+way to tell it. First all subscriptions end, and then what waits is looked at: another member of a group gets what one
+may not have any more, and must not be one that is about to lose it too. Wills are looked at when they are due
+(will.py), retained messages when they are given (retained.py).
 """
 
 from collections.abc import Iterable
 
 from weft.access.guard import Guard
-from weft.access.name import parted
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -39,44 +40,43 @@ class Enforcement:
         self._figures = figures
         self._guard = guard
 
-    def enforce(self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()) -> None:
-        """End what may not be, and dismiss who has lost something, or whose user has changed."""
+    def enforce(self, sessions: Iterable[Session], now: float) -> None:
+        """End what may not be, and dismiss who has lost something."""
         if self._guard.is_open:
             return
-        lost = [(session, self._loss_of(session, now, changed)) for session in list(sessions)]
-        for session, reason in lost:
-            if reason and session.connection is not None:
+        held = list(sessions)
+        lost = {session: self._end_subscriptions(session) for session in held}
+        for session in held:
+            lost[session] += self._drop(session, now)
+        for session in held:
+            if lost[session] and session.connection is not None:
+                reason = f"The client may not read {lost[session][0]} any more."
                 self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
 
-    def _loss_of(self, session: Session, now: float, changed: frozenset[str]) -> str:
-        reason = self._end_subscriptions(session, now)
-        is_changed = parted(session.client)[0] in changed
-        return "The user is gone, or has another password." if is_changed else reason
-
-    def _end_subscriptions(self, session: Session, now: float) -> str:
+    def _end_subscriptions(self, session: Session) -> list[str]:
         lost = [one for one in session.subscriptions if not self._guard.may_read(session.client, one)]
         for pattern in lost:
             self._subscribing.end(session, pattern)
-        if not lost:
-            return ""
-        self._drop(session, now)
-        self._outbox.note("unsubscribed", session.connection, session.client, f"may not read {lost[0]} any more")
-        return f"The client may not read {lost[0]} any more."
+        if lost:
+            self._outbox.note("unsubscribed", session.connection, session.client, f"may not read {lost[0]} any more")
+        return lost
 
-    def _drop(self, session: Session, now: float) -> None:
-        """What waits and may not be read. Another member of its group may."""
-        waiting = session.queue.take_all()
-        readable = [one for one in waiting if self._may_read(session, one)]
-        for delivery in readable:
-            session.queue.offer(delivery, ENOUGH, ENOUGH)
-        self._figures.waiting -= len(waiting) - len(readable)
+    def _drop(self, session: Session, now: float) -> list[str]:
+        """Topics of what waited and may not be read. Another member of its group may."""
         unread = [one for one in session.inflight.values() if not one.released]
-        for delivery in [one for one in [*unread, *waiting] if not self._may_read(session, one)]:
+        names = {one.publication.topic for one in [*unread, *session.queue]}
+        denied = {name for name in names if not self._guard.may_read(session.client, name.decode())}
+        if not denied:
+            return []
+        waiting = session.queue.take_all()
+        for delivery in waiting:
+            if delivery.publication.topic not in denied:
+                session.queue.offer(delivery, ENOUGH, ENOUGH)
+        self._figures.waiting -= len(waiting) - len(session.queue)
+        for delivery in [one for one in [*unread, *waiting] if one.publication.topic in denied]:
             session.inflight.pop(delivery.packet_id, None)
             self._forget(session, delivery, now)
-
-    def _may_read(self, session: Session, delivery: Delivery) -> bool:
-        return self._guard.may_read(session.client, delivery.publication.topic.decode())
+        return sorted(name.decode() for name in denied)
 
     def _forget(self, session: Session, delivery: Delivery, now: float) -> None:
         if session.persistent and delivery.publication.number:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class Figures:
     started: float = 0.0  # seconds since 1970
-    connections: int = 0  # sockets that are open
+    connections: int = 0  # open, without those that are being closed
     connected: int = 0  # clients
     most_connected: int = 0
     sessions: int = 0  # with those of clients that are away
@@ -26,6 +26,7 @@ class Figures:
     dropped: int = 0  # publications that a queue or a client that is stuck did not take
     refused: int = 0  # connections
     waiting: int = 0  # publications in queues of sessions
+    disk_full: int = 0  # 1 while the journal has no room
 
 
 MINUTES = (1, 5, 15)

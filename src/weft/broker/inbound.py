@@ -8,6 +8,7 @@ what comes under it meanwhile is the same publication again. PUBACK, PUBREC and 
 the client forget what only the journal then knows.
 """
 
+from weft.broker import capability
 from weft.broker.alias import InboundAliases
 from weft.broker.connection import Connection
 from weft.broker.distribution import Distribution
@@ -102,6 +103,7 @@ class Inbound:
     def _check(self, topic: str, packet: Publish) -> None:
         if Property.SUBSCRIPTION_IDENTIFIER in packet.properties:
             raise protocol_error("A client's PUBLISH has a subscription identifier.")
+        capability.require(self._parameters, packet)
         if topic.count("/") >= self._parameters.topic_levels:
             most = self._parameters.topic_levels
             raise PacketError(Reason.TOPIC_NAME_INVALID, f"A topic has more than {most} levels.")

@@ -12,8 +12,8 @@ from weft.broker.sessions import Sessions
 from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Properties, Property
-from weft.wire.mqtt.reason import PacketError, Reason
-from weft.wire.mqtt.writer import encode
+from weft.wire.mqtt.reason import PacketError, Reason, UnreadableError
+from weft.wire.mqtt.writer import encode_within
 
 CONNECT5 = b"\0\x04MQTT\x05"
 
@@ -53,9 +53,10 @@ class Parting:
     def lose(self, connection: Connection, now: float) -> None:
         """The connection is gone; the client has not said goodbye, if we have not."""
         self._forget(connection)
-        connection.congested = False
+        connection.congested = 0
         if not connection.closing:
             connection.closing = True
+            self._figures.connections -= 1
             self._outbox.note("disconnected", connection, connection.client, "connection lost")
             self._leave_session(connection, now, will=True)
         self._outbox.let_go(connection)
@@ -73,9 +74,11 @@ class Parting:
         self.end(connection, now, will=True)
 
     def give_up(self, connection: Connection, error: PacketError, data: bytes, now: float) -> None:
-        """The client has broken the standard."""
+        """The client has broken the standard, or has sent what we cannot read."""
         if connection.closing:
             return
+        if isinstance(error, UnreadableError):
+            self._outbox.note("defect", connection, connection.client, repr(error.__cause__))
         if connection.version is None:
             known = p.Version.V5 if CONNECT5 in data[:14] and data[0] == 0x10 else None
             self.refuse(connection, known, error, now)
@@ -96,10 +99,9 @@ class Parting:
         if connection.version is not p.Version.V5:
             return
         properties: Properties = {Property.REASON_STRING: text} if text and connection.wants_reasons else {}
-        data = encode(p.Disconnect(reason, properties), p.Version.V5)
-        if len(data) > connection.largest:
-            data = encode(p.Disconnect(reason), p.Version.V5)
-        self._outbox.send(connection, data)
+        data = encode_within(p.Disconnect(reason, properties), p.Version.V5, connection.largest)
+        if data is not None:
+            self._outbox.send(connection, data)
 
     def _leave_session(self, connection: Connection, now: float, will: bool) -> None:
         """The client's session goes on without the connection."""
@@ -140,13 +142,13 @@ class Parting:
     def await_silence(self, connection: Connection, now: float) -> None:
         """End the connection when its client says nothing for too long."""
         if connection.keep_alive:
-            self._silences.at(now + connection.keep_alive, connection.number)
+            self._silences.after(connection.keep_alive, connection.number, now)
 
     def _check_silence(self, number: int, now: float) -> None:
         connection = self._connections[number]
         due = connection.heard + connection.keep_alive
-        if due > now or connection.held_for:
-            self._silences.at(max(due, now + connection.keep_alive / 2), number)
+        if due > now or connection.paused:
+            self._silences.after(max(due - now, connection.keep_alive / 2), number, now)
         else:
             self.dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", now, "keep-alive timeout")
 

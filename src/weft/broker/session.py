@@ -50,6 +50,7 @@ class Session:
         "connection",
         "counted",
         "doubted",
+        "ended",
         "expiry",
         "gathering",
         "had",
@@ -62,6 +63,7 @@ class Session:
         "recorded",
         "resend",
         "serial",
+        "shares",
         "subscriptions",
         "unsure",
         "version",
@@ -74,9 +76,11 @@ class Session:
         self.serial = serial  # tells sessions apart, also those of one client after one another
         self.version = version
         self.expiry = expiry  # seconds that it is kept without a connection
+        self.ended = False  # it has yet to leave its filters
         self.connection: Connection | None = None
         self.left: float | None = None  # when the client left
         self.subscriptions: dict[str, Subscription] = {}
+        self.shares: dict[str, int] | None = None  # by filter: shared subscriptions with it, of several groups
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
@@ -103,6 +107,16 @@ class Session:
     def will_size(self) -> int:
         """Bytes that it takes beside what waits."""
         return size_of(self.will) if self.will is not None else 0
+
+    def share(self, filter_: str, change: int) -> int:
+        """Join or leave groups with a filter; of how many it is a member then."""
+        shares = {} if self.shares is None else self.shares
+        number = shares.get(filter_, 0) + change
+        shares[filter_] = number
+        if not number:
+            del shares[filter_]
+        self.shares = shares or None
+        return number
 
     def knows(self, origin: Origin | None) -> bool:
         """Whether it was given a publication."""

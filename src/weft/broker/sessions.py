@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from weft.access.name import parted
+from weft.broker.backlog import Backlog
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
@@ -28,9 +29,11 @@ class Sessions:
         subscriptions: Subscriptions,
         distribution: Distribution,
         wills: Wills,
+        backlog: Backlog,
         parameters: Parameters,
     ) -> None:
         self._outbox = outbox
+        self._backlog = backlog
         self._parameters = parameters
         self._expiries = deadlines.timer(self._expire)  # by client
         self._figures = figures
@@ -39,6 +42,7 @@ class Sessions:
         self._wills = wills
         self._serials = count(1)
         self._by_client: dict[str, Session] = {}
+        self.leaving: dict[Session, None] = {}  # that have ended, and still stand at filters
         self._kept: set[str] = set()  # clients of those that outlive their connections
         self._of_user: Counter[str] = Counter()  # how many of these
 
@@ -118,8 +122,9 @@ class Sessions:
     def end(self, session: Session, now: float, bequeath: bool = True) -> None:
         """Where it goes on at another node, it takes along what it should have had of shared subscriptions."""
         self._wills.publish(session, now)
-        for pattern in list(session.subscriptions):
-            self._subscriptions.remove(session, pattern)
+        session.ended = True
+        self._subscriptions.refresh(session)
+        self._backlog.begin(self._leave_filters(session))
         del self._by_client[session.client]
         self._expiries.drop(session.client)
         self._figures.sessions = len(self._by_client)
@@ -131,6 +136,14 @@ class Sessions:
         if session.recorded:
             self._outbox.append(SessionEnded(session.client))
         self._tell(SessionGone(session.client))
+
+    def _leave_filters(self, session: Session) -> Iterator[None]:
+        """Nobody gives it anything any more: it leaves its filters in steps."""
+        self.leaving[session] = None
+        while session.subscriptions:
+            self._subscriptions.remove(session, next(reversed(session.subscriptions)))
+            yield
+        del self.leaving[session]
 
     def _count(self, client: str, is_kept: bool) -> None:
         if is_kept == (client in self._kept):

@@ -21,38 +21,40 @@ from weft.wire.mqtt.property import Properties
 
 PUBLISH = 0x32
 PUBACK = 0x40
+READ, SENDS = 1 << 14, 1_000  # bytes of a client, and publications sent, after which others have a turn
 _ACKNOWLEDGED = b"\x40\x02"
 _NONE: Properties = {}
 
 
 class WindowLane:
-    def __init__(self, outbox: Outbox, outbound: Outbound, routes: Routes, figures: Figures, packet_bytes: int) -> None:
+    def __init__(self, outbox: Outbox, outbound: Outbound, routes: Routes, figures: Figures, most: int) -> None:
         self._outbox = outbox
         self._outbound = outbound
-        self._by_name = routes.by_name
+        self._routes = routes
         self._figures = figures
-        self._packet_bytes = packet_bytes
+        self._most = most  # bytes of a packet: larger ones are left to the long way
 
     def pass_on(self, connection: Connection, data: bytes, at: int, now: float) -> int:
         """Pass on what there is from a place on; the place of the first packet that is left to others."""
-        known, limit, end = self._by_name.get, self._packet_bytes, len(data)
+        known, limit, end = self._routes.by_name.get, self._most, len(data)
+        until, begin = min(end - 4, at + READ), self._figures.packets_sent
         allowed = connection.allowed
         is5 = connection.version is Version.V5
         session = connection.session
         assert session is not None
         packets = payload = 0
         answers: list[bytes] = []
-        while at + 4 < end and data[at] == PUBLISH:
+        while at < until and data[at] == PUBLISH and self._figures.packets_sent - begin < SENDS:
             body = at + 2
             length = data[at + 1]
             if length > 127:
                 more = data[body]
                 length = length & 127 | more << 7
                 body += 1
-                if more > 127 or not more or length > limit:
+                if more > 127 or not more:
                     break
             stop = body + length
-            if stop > end or length < 5:
+            if stop > end or not 5 <= length <= limit:
                 break
             name_end = body + 2 + (data[body] << 8 | data[body + 1])
             rest = name_end + 2

@@ -1,6 +1,8 @@
 """The command line: one file a command. A command parses its options, calls the library, and prints the result."""
 
+import signal
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -33,6 +35,7 @@ from weft.cli import (
     redesign,
     report,
     run,
+    salvage,
     sample,
     snapshot,
     status,
@@ -45,7 +48,7 @@ from weft.cli import (
     weave,
 )
 from weft.cli.output import sentence_of
-from weft.errors import WeftError
+from weft.errors import DeliveryError, Exit, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
 
 app = typer.Typer(
@@ -86,6 +89,7 @@ for module in (
     snapshot,
     apply,
     leave,
+    salvage,
     bench,
     chaos,
     warm,
@@ -116,21 +120,44 @@ def _root(
 def main() -> None:
     ending.watch()
     try:
-        require_memory()
-        app()
-    except WeftError as error:
-        typer.echo(f"weft: {sentence_of(error)}", err=True)
-        sys.exit(error.exit_code)
-    except OSError as error:
-        if is_shortage(error):
-            typer.echo(f"weft: {SHORTAGE}", err=True)
-            sys.exit(1)
-        typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
-        sys.exit(1)
-    except (MemoryError, ImportError, RuntimeError, SystemError) as error:
-        if not is_shortage(error):
-            raise
-        typer.echo(f"weft: {SHORTAGE}", err=True)
-        sys.exit(1)
+        code = _code()
     finally:
         ending.stand_still_if_stopping()
+    sys.exit(code)
+
+
+def _code() -> int:
+    """How the command ended, which has said so. What nobody has thought of is a defect, and told with its traceback."""
+    try:
+        require_memory()
+        app()
+    except SystemExit as end:
+        return _code_of(end)
+    except WeftError as error:
+        return _said(sentence_of(error), error.exit_code)
+    except DeliveryError as error:
+        return _said(f"The proof does not hold, by a defect of Weft: {error}. Report it.", Exit.NOT_HELD)
+    except Exception as error:
+        if is_shortage(error):
+            return _said(SHORTAGE, Exit.SURROUNDINGS)
+        if isinstance(error, OSError):
+            where = error.filename or "input or output"
+            return _said(f"{where}: {error.strerror or error}", Exit.SURROUNDINGS)
+        traceback.print_exc()
+        return _said("This is a defect of Weft: report it, with what stands above.", Exit.DEFECT)
+    return Exit.DONE
+
+
+def _code_of(end: SystemExit) -> int:
+    """The code with which the parser of commands ends, where that is by our rule."""
+    match end.__context__:
+        case typer.Abort():  # a question that nobody answers
+            return Exit.INPUT
+        case BrokenPipeError():  # nobody reads on
+            return 128 + signal.SIGPIPE
+    return end.code if isinstance(end.code, int) else Exit.DONE
+
+
+def _said(sentence: str, code: int) -> int:
+    typer.echo(f"weft: {sentence}", err=True)
+    return code

@@ -118,7 +118,10 @@ def bench(
     if known is not None and before is not None:
         with waiting("Waiting for the nodes' counters to stand still"):
             figures["relays_a_delivery"] = relays_a_delivery(before, settled_passages(known))
+    number = figures.pop("signal")
     print_result({"brokers": [str(address) for address in addresses], **figures}, json)
+    if number:
+        raise typer.Exit(128 + number)
 
 
 class _Line:

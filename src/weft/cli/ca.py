@@ -1,5 +1,6 @@
 """weft ca"""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,11 +85,17 @@ def revoke(name: Name, ca: Folder = DEFAULT) -> None:
 
 @app.command("list", epilog="Example:  weft ca list")
 def list_(ca: Folder = DEFAULT) -> None:
-    """Print all certificates: who, in which role, since when."""
-    folder = _folder(ca)
+    """Print all certificates: who, in which role, since when, until when."""
+    import time
+
+    from weft.live.authority import end_by
+
+    folder, now = _folder(ca), time.time()
     revoked = folder.revoked_serials()
     for serial, role, at, name in folder.issued():
-        typer.echo(f"{name:<24} {role:<9} {at}  {'revoked' if serial in revoked else serial[:16]}")
+        end = end_by(at)
+        until = f"{'expired' if end <= now else 'until'} {datetime.fromtimestamp(end, UTC):%Y-%m-%d}"
+        typer.echo(f"{name:<24} {role:<9} {at}  {until:<18}  {'revoked' if serial in revoked else serial[:16]}")
 
 
 def _issue(role: "Role", name: str, hosts: tuple[str, ...], ca: Path, out: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import print_result
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 
 if TYPE_CHECKING:
     from weft.sim.chaos.campaign import Campaign
@@ -51,7 +51,7 @@ def chaos(
         print_result(campaign.figures(), False)
         for one in broken:
             typer.echo(f"seed {one['seed']}: {one['found'][0]}")  # type: ignore[index]
-    raise typer.Exit(1 if broken else 0)
+    raise typer.Exit(Exit.NOT_HELD if broken else Exit.DONE)
 
 
 def _told(seed: int, as_json: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
-from weft.cli.run import OutRun, run_pipeline
+from weft.cli.run import OutRun, RunForce, run_pipeline
 
 EXAMPLE = "weft demo --out demo"
 
@@ -17,11 +17,11 @@ def demo(
     seed: o.Seed = 1,
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
+    force: RunForce = False,
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on a generated social graph: no data needed."""
     from weft.pipeline.run import Generated, Proof
 
-    run_pipeline(
-        Generated("social", nodes, seed), None, Proof("swico-even", "weave", 10_000, seed), out, master, conf, json
-    )
+    proof = Proof("swico-even", "weave", 10_000, seed)
+    run_pipeline(Generated("social", nodes, seed), None, proof, out, master, conf, json, force)

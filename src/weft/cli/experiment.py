@@ -9,7 +9,7 @@ import typer
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
 from weft.ending import CONTINUES, remark
-from weft.errors import SurroundingsError, WeftError
+from weft.errors import Exit, SurroundingsError, WeftError
 
 if TYPE_CHECKING:
     from weft.experiments.engine.results import Results
@@ -65,6 +65,8 @@ def experiment(
         path = write_reproduction(out)
     print_result(verdicts if json else {**verdicts, "report": str(path)}, json)
     _report_failures(done)
+    if any(found["differs"] for found in verdicts.values()):
+        raise typer.Exit(Exit.NOT_HELD)
 
 
 def _report_failures(done: "list[Results]") -> None:

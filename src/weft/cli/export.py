@@ -7,6 +7,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
+from weft.cli.trees import trees_of
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", help="CSV: name,host,port, and how to log in; for mosquitto and zenoh."),
     ] = None,
-    trees: Annotated[Path | None, typer.Option(metavar="FILE", help="Of weft weave. Default: weave them.")] = None,
+    trees: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
+    ] = None,
+    latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
+    seed: o.Seed = 1,
     fan_out: o.FanOut = None,
     qos: Annotated[int, typer.Option(min=0, max=2, help="Of bridges, at most; publications keep a lower one.")] = 1,
     wildcards: Annotated[
@@ -55,8 +62,6 @@ def export(
     from weft.model.instance import read_instance
     from weft.model.output import claimed
     from weft.model.overlay import read_overlay
-    from weft.model.tree import read_trees
-    from weft.trees.weave import FAN_OUT, weave
 
     if brokers is None and to in ("mosquitto", "zenoh"):
         raise WeftError(f"--to {to} needs addresses: give --brokers, a CSV file of name,host,port.")
@@ -66,7 +71,7 @@ def export(
         raise WeftError("--keep keeps the trees of a plan: give the plan with --old, and leave --trees out.")
     if trees is not None and fan_out is not None:
         raise WeftError("--fan-out is for trees that are woven here, and --trees gives them: leave one out.")
-    with claimed(out, inputs=o.given(overlay, instance, brokers, trees, old), force=force):
+    with claimed(out, inputs=o.given(overlay, instance, brokers, trees, latency, old), force=force):
         made, built = read_instance(instance), read_overlay(overlay)
         if built.nodes != made.nodes:
             raise WeftError(
@@ -77,10 +82,7 @@ def export(
         if brokers is not None:
             require_brokers(names, known, str(brokers))
         with ConsoleProgress().step("Planning bridges"):
-            if trees is not None:
-                woven = read_trees(trees, made, built)
-            else:
-                woven = weave(made, built, fan_out=FAN_OUT if fan_out is None else fan_out)
+            woven, source = trees_of(trees, overlay, made, built, latency, seed, fan_out, draw_hosts=draw_hosts)
             kept = read_kept(old, names) if keep and old is not None else None
             plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards, kept=kept)
         changes = None
@@ -90,7 +92,7 @@ def export(
             write_zenoh(plan, known, out, force=force)
         else:
             write_graph(plan, to, out, force=force)
-    print_result({"out": str(out), **plan.figures, **_figures(changes)}, json)
+    print_result({"out": str(out), "trees": source, **plan.figures, **_figures(changes)}, json)
     if changes is not None and not json:
         typer.echo("")
         for number, step in enumerate(changes.steps, 1):

@@ -1,7 +1,8 @@
 """weft ingest"""
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,6 +10,15 @@ from weft.cli import options as o
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
+
+
+def warn_of_unmatched(result: Mapping[str, Any]) -> None:
+    if result["unmatched"]:
+        typer.echo(
+            f"\n{result['unmatched']:,} filters match no known topic and bring no subscription: "
+            f"{', '.join(result['unmatched_filters'])}. Is the list of --topics complete?",
+            err=True,
+        )
 
 
 def ingest(
@@ -20,6 +30,7 @@ def ingest(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
+    topics: o.Topics = None,
     engine: o.Engine = "spark",
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
@@ -32,10 +43,10 @@ def ingest(
     from weft.raw.ingest import ingest as ingest_here
 
     source, settings = (
-        o.source_of(files, kind, format, columns, delimiter, header, on_bad_row),
+        o.source_of(files, kind, format, columns, delimiter, header, on_bad_row, topics),
         o.spark_settings(engine, master, conf),
     )
-    with claimed(out, inputs=files, force=force):
+    with claimed(out, inputs=[*files, *o.given(topics)], force=force):
         check(source)
         if engine == "spark":
             from weft.pipeline.ingest import ingest as ingest_on_spark
@@ -47,3 +58,4 @@ def ingest(
             with ConsoleProgress().step("Reading rows"):
                 result = ingest_here(source, out, force=force)
     print_result({"instance": str(out), **asdict(result)}, json)
+    warn_of_unmatched(asdict(result))

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.cli import options as o
+
 EXAMPLE = "weft master --listen 127.0.0.1:7883 --data master-data"
 
 
@@ -19,6 +21,15 @@ def master(
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that keeps what the master knows.", show_default=False)
+    ] = None,
+    http_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that web pages, Prometheus and others may call this host by, besides its addresses. May be "
+            "given more than once.",
+            show_default=False,
+        ),
     ] = None,
     ca: Annotated[
         Path | None,
@@ -40,6 +51,7 @@ def master(
         Path | None, typer.Option(metavar="FILE", help="TOML file with these options.", show_default=False)
     ] = None,
     json_logs: Annotated[bool | None, typer.Option("--json-logs", help="Log JSON.", show_default=False)] = None,
+    log_level: o.LogLevel = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", help="Log nothing.", show_default=False)] = None,
     automatic: Annotated[bool | None, _setting("Design again when quality has fallen. Default: yes.")] = None,
     fall: Annotated[float | None, _setting("Relays a delivery more than when it was designed. Default: 0.05.")] = None,
@@ -63,10 +75,11 @@ def master(
     given = {name: value for name, value in locals().items() if name != "config"}
     from weft import ending
     from weft.cli.engine import Engine
+    from weft.cli.output import announce
     from weft.live.master import run
     from weft.live.master_settings import read_master_settings
 
     settings = read_master_settings(config, given)
     engine = Engine(settings.spark_above, settings.spark_master)
     ending.release()  # a master ends in order, by its event loop
-    run(settings, engine, lambda address: typer.echo(f"ready {address}"))
+    run(settings, engine, lambda address: announce(f"ready {address}"))

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from weft.cli import options as o
+
 EXAMPLE = "weft node --listen 127.0.0.1:1883 --data node-data"
 
 
@@ -64,6 +66,23 @@ def node(
     http: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Port of /metrics and /health.", show_default=False)
     ] = None,
+    http_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that web pages, Prometheus and others may call this host by, besides its addresses. May be "
+            "given more than once.",
+            show_default=False,
+        ),
+    ] = None,
+    websocket_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Web pages that may be clients, https://HOST or * for all. May be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     users: Annotated[
@@ -102,11 +121,20 @@ def node(
             show_default=False,
         ),
     ] = None,
+    anonymous: Annotated[
+        Literal["never", "loopback", "anywhere"] | None,
+        typer.Option(
+            metavar="never|loopback|anywhere",
+            help="Which listeners take clients that do not say who they are.",
+            rich_help_panel="Clients",
+            show_default="loopback",
+        ),
+    ] = None,
     allow_anonymous: Annotated[
         bool | None,
         typer.Option(
             "--allow-anonymous",
-            help="Take clients of other machines that do not say who they are.",
+            help="The same as --anonymous anywhere.",
             rich_help_panel="Clients",
             show_default=False,
         ),
@@ -131,7 +159,12 @@ def node(
         typer.Option(metavar="TOKEN", help="Get them from the master, once: `weft ca token`.", show_default=False),
     ] = None,
     json_logs: Annotated[bool | None, typer.Option("--json-logs", help="Log JSON.", show_default=False)] = None,
+    log_level: o.LogLevel = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", help="Log nothing.", show_default=False)] = None,
+    leaving: Annotated[
+        float | None,
+        _limit("Seconds that a node which ends waits until others have what it owes them. Default: 3."),
+    ] = None,
     connections: Annotated[int | None, _limit("Connections at a time.")] = None,
     address_connections: Annotated[int | None, _limit("Those from one address.")] = None,
     connect_rate: Annotated[float | None, _limit("Attempts to connect a second, from one address.")] = None,
@@ -141,15 +174,18 @@ def node(
     password_checks: Annotated[int | None, _limit("Passwords that wait to be checked.")] = None,
     connect_timeout: Annotated[float | None, _limit("Seconds until CONNECT must have come.")] = None,
     packet_bytes: Annotated[int | None, _limit("Bytes of a packet.")] = None,
+    properties: Annotated[int | None, _limit("User properties of a packet (MQTT 5).")] = None,
+    message_bytes: Annotated[int | None, _limit("Bytes of a payload.")] = None,
+    maximum_qos: Annotated[int | None, _limit("Highest QoS of publications and subscriptions.")] = None,
     receive_maximum: Annotated[int | None, _limit("Unreleased publications of QoS 2 from a client (MQTT 5).")] = None,
     inflight: Annotated[int | None, _limit("Unacknowledged publications to a client.")] = None,
     queue_messages: Annotated[int | None, _limit("Publications waiting in a session.")] = None,
     queue_bytes: Annotated[int | None, _limit("Their bytes, with those of its will.")] = None,
     topic_levels: Annotated[int | None, _limit("Levels of a topic.")] = None,
-    subscriptions: Annotated[int | None, _limit("Subscriptions of a session.")] = None,
+    subscriptions: Annotated[int | None, _limit("Subscriptions of a session, and filters of a packet.")] = None,
     sessions: Annotated[int | None, _limit("Sessions that are kept when their clients are away.")] = None,
     user_sessions: Annotated[int | None, _limit("Those of one user.")] = None,
-    retained_messages: Annotated[int | None, _limit("Retained messages.")] = None,
+    retained_messages: Annotated[int | None, _limit("Retained messages; 0 is none.")] = None,
     topic_aliases: Annotated[int | None, _limit("Topic aliases of a client (MQTT 5).")] = None,
     keep_alive: Annotated[int | None, _limit("Longest keep-alive in seconds (MQTT 5); 0 is any.")] = None,
     session_expiry: Annotated[int | None, _limit("Seconds that a session is kept at most.")] = None,
@@ -163,9 +199,10 @@ def node(
     """
     given = {name: value for name, value in locals().items() if name != "config"}
     from weft import __version__, ending
+    from weft.cli.output import announce
     from weft.live.node import run
     from weft.live.settings import read_settings
 
     settings = read_settings(config, given)
     ending.release()  # a node ends in order, by its event loop
-    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)
+    run(settings, lambda addresses: announce(f"ready {' '.join(map(str, addresses))}"), __version__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli.output import print_result
+from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.live.address import Address
@@ -38,16 +39,29 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what it would
 
 
 def put_in_place(master: str | None, forecast: dict[str, Any], yes: bool, dry_run: bool, json: bool) -> None:
-    """Tell what a proposed design would change and gain, and have it put in place by who agrees."""
+    """Tell what a proposed design would change and gain, and have it put in place by who agrees.
+
+    Nobody is asked about a design that has the links which are there. Who wants its trees says so beforehand.
+    """
     if not json:
         _print_forecast(forecast)
-    wanted = not dry_run and (yes or (not json and typer.confirm("Put it in place?")))
+    is_change = forecast["links_to_open"] or forecast["links_to_close"]
+    wanted = not dry_run and (yes or (not json and is_change and _confirmed()))
     if wanted:
         forecast = asked(master, "redesign", proposal=forecast["proposal"])
     if json:
         print_result(forecast, json)
     elif wanted:
         typer.echo("It is being put in place, link by link; `weft status` shows when it is done.")
+    elif not is_change and not dry_run:
+        typer.echo("There is nothing to put in place.")
+
+
+def _confirmed() -> bool:
+    try:
+        return typer.confirm("Put it in place?")
+    except typer.Abort as error:
+        raise WeftError("Nobody says whether to put it in place: give `yes` or `dry_run`.", "yes", "dry_run") from error
 
 
 def _print_forecast(forecast: dict[str, Any]) -> None:

@@ -74,9 +74,13 @@ Latency = Annotated[
         "--latency",
         metavar="FILE",
         help="Round-trip times: swico-l, swico-sl, swico-even and weave go by them, and deliveries are timed. "
-        "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
-        "its hosts.",
+        "CSV is by name: a,b,ms or a matrix with names. Where file or nodes have no names, the seed places nodes on "
+        "hosts.",
     ),
+]
+DrawHosts = Annotated[
+    bool,
+    typer.Option("--draw-hosts", help="Of --latency: the seed places nodes on its hosts, whatever their names."),
 ]
 FleetReport = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Of a fleet: a page with it and a plan for it, drawn.")
@@ -93,6 +97,12 @@ Master = Annotated[
     ),
 ]
 Conf = Annotated[list[str], typer.Option("--conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.")]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"] | None,
+    typer.Option(
+        metavar="debug|info|warning|error", help="Log what is at least that much. Default: info.", show_default=False
+    ),
+]
 
 # How raw files are read.
 As = Annotated[
@@ -113,13 +123,30 @@ FileFormat = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None, typer.Option(metavar="A,B", help="The two columns that hold the ids: names, or numbers from 1.")
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="The two columns that hold the ids, by order or as node=A,topic=B: names, or numbers from 1.",
+    ),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Of CSV. Default: a comma, or a tab for .tsv.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Of CSV. Default: the comma, semicolon, tab or bar that the first line has.")
+]
 Header = Annotated[bool, typer.Option(help="Whether CSV starts with the names of its columns.")]
 BadRow = Annotated[
     OnBadRow,
     typer.Option(metavar="stop|skip", help="A row that cannot be read: stop, or keep it in rejected.parquet."),
+]
+
+Topics = Annotated[
+    str | None,
+    typer.Option(
+        "--topics",
+        metavar="FILE",
+        help="Topics that are published on, one a line, or a traffic log: filters with + and # are expanded to those "
+        "that they match.",
+        show_default=False,
+    ),
 ]
 
 
@@ -131,6 +158,7 @@ def source_of(
     delimiter: str | None,
     header: bool,
     on_bad_row: OnBadRow,
+    topics: str | None,
 ) -> Source:
     for file in files:
         sample_of(file)
@@ -138,10 +166,31 @@ def source_of(
         raise WeftError(
             f"What do the rows of {files[0]} say? Tell with --as edges, --as follows or --as subscriptions."
         )
-    pair = None if columns is None else columns.split(",")
-    if pair is not None and len(pair) != 2:
-        raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
-    return Source(tuple(files), kind, format_, (pair[0], pair[1]) if pair else None, delimiter, header, on_bad_row)
+    pair = None if columns is None else _pair_of_columns(columns)
+    return Source(tuple(files), kind, format_, pair, delimiter, header, on_bad_row, topics)
+
+
+def named_columns(text: str) -> dict[str, str]:
+    """Our columns by the names that a file has for them."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    for ours, sign, theirs in pairs:
+        if not (ours.strip() and sign and theirs.strip()):
+            raise WeftError(f"--columns is {text!r}: say what the file calls ours, as in --columns node=client.")
+    return {ours.strip().lower(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def _pair_of_columns(text: str) -> tuple[str, str]:
+    """The two columns of ids: in their order, or by name."""
+    if "=" in text:
+        given = named_columns(text)
+        if given.keys() == {"node", "topic"}:
+            return given["node"], given["topic"]
+    pair = text.split(",")
+    if len(pair) != 2 or "=" in text:
+        raise WeftError(
+            f"--columns is {text!r}: name two columns, as in --columns user,topic or --columns node=user,topic=channel."
+        )
+    return pair[0], pair[1]
 
 
 def spark_conf(pairs: list[str]) -> dict[str, str]:

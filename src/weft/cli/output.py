@@ -1,6 +1,8 @@
 """What commands print: results on stdout, progress on stderr."""
 
 import json
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,12 +44,21 @@ def sentence_of(error: WeftError) -> str:
     return sentence
 
 
-def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+def announce(line: str) -> None:
+    """Print a line of a process that goes on, whether or not anybody reads it."""
+    try:
+        typer.echo(line)
+    except OSError:  # the pipe is closed, or the disk full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would say so at the end
+
+
+def print_result(result: Mapping[str, Any], as_json: bool, width: int = 0) -> None:
+    """Print figures, a row each, or JSON. Values begin behind the longest name, or behind so many characters."""
     if as_json:
         typer.echo(json.dumps(result))
         return
     rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
-    width = max(map(len, rows), default=0)
+    width = max([width, *map(len, rows)])
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
         shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)
@@ -85,8 +96,9 @@ def readable(value: Any) -> str:
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{_name(key)} {readable(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return " ".join(map(readable, value)) or "none"
+    if isinstance(value, list | tuple):
+        between = ", " if any(isinstance(one, str) for one in value) else " "
+        return between.join(map(readable, value)) or "none"
     return str(value)
 
 

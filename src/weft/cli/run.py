@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.ingest import warn_of_unmatched
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.cli.plan import say_need
 from weft.ending import CONTINUES, remark
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 EXAMPLE = "weft run twitter_combined.txt.gz --as follows --nodes 10000 --out twitter-run"
 
 OutRun = Annotated[Path, typer.Option("--out", help="Folder of the run.", show_default=False)]
+
+RunForce = Annotated[bool, typer.Option("--force", help="Replace a finished run of other options or data.")]
 
 
 def run(
@@ -35,6 +38,7 @@ def run(
     load_weight: o.LoadWeight = None,
     rates: o.Rates = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,
@@ -43,8 +47,10 @@ def run(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
+    topics: o.Topics = None,
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
+    force: RunForce = False,
     json: o.Json = False,
 ) -> None:
     """Run the whole pipeline on Spark. A finished stage is not run again, so a killed run continues."""
@@ -55,14 +61,14 @@ def run(
 
     given: Path | Source = Path(source[0])
     if not o.is_instance(source):
-        given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
+        given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
     by_topic = None if rates is None else str(rates)
-    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic, draw_hosts)
     proof.check()
     if isinstance(given, Source):
         check(given)
-    run_pipeline(given, sampling, proof, out, master, conf, json)
+    run_pipeline(given, sampling, proof, out, master, conf, json, force)
 
 
 def run_pipeline(
@@ -73,6 +79,7 @@ def run_pipeline(
     master: str | None,
     conf: list[str],
     json: bool,
+    force: bool = False,
 ) -> None:
     from weft.model.output import claimed
     from weft.pipeline.run import instance_stages, proof_stages
@@ -83,7 +90,8 @@ def run_pipeline(
 
     settings = o.spark_settings("spark", master, conf)
     inputs = list(given.paths) if isinstance(given, Source) else o.given(given if isinstance(given, Path) else None)
-    inputs = [*inputs, *o.given(proof.latency, proof.rates)]
+    topics = given.topics if isinstance(given, Source) else None
+    inputs = [*inputs, *o.given(proof.latency, proof.rates, topics)]
     with claimed(out, inputs=inputs, resumes=True), spark_when_needed(*settings) as session:
         progress = ConsoleProgress()
         stages, instance = instance_stages(session, given, sampling, out, progress)
@@ -92,10 +100,12 @@ def run_pipeline(
         stages.append(Stage("report", "report.html", {}, lambda path: write_run_report(path, instance, out)))
         remark(CONTINUES)
         outcomes = []
-        for outcome in run_stages(out, stages):
+        for outcome in run_stages(out, stages, force):
             outcomes.append(outcome)
             if not json:
                 _print_outcome(outcome)
+            if outcome.stage == "ingest":
+                warn_of_unmatched(outcome.result)
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:

@@ -33,6 +33,7 @@ def sample(
     delimiter: o.Delimiter = None,
     header: o.Header = True,
     on_bad_row: o.BadRow = "stop",
+    topics: o.Topics = None,
     engine: o.Engine = "spark",
     master: o.Master = None,
     conf: o.Conf = [],  # noqa: B006
@@ -49,9 +50,9 @@ def sample(
     if o.is_instance(source):
         sampling.check(read_instance_meta(Path(source[0])))
     else:
-        raw = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row)
+        raw = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     settings, cut = o.spark_settings(engine, master, conf), _sample_on_spark if engine == "spark" else _sample_here
-    with claimed(out, inputs=source, force=force):
+    with claimed(out, inputs=[*source, *o.given(topics)], force=force):
         if raw is not None:
             check(raw)
         counts = cut(raw or Path(source[0]), sampling, out, force, *settings)

@@ -29,6 +29,7 @@ SHOWN = (
     "busiest_times_mean_designed",
     "redesign",
 )
+WIDTH = max(map(len, SHOWN))  # of the names: values stay where they are, whatever is known
 UNKNOWN_AT_0 = {"hops", "hops_designed", "busiest_times_mean", "busiest_times_mean_designed"}
 
 
@@ -38,16 +39,21 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
     if json:
         print_result(told, json)
         return
-    print_result({name: _known(name, told[name]) for name in SHOWN}, json)
+    print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json, WIDTH)
     typer.echo("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:
         typer.echo(f"! {problem}")
 
 
-def _known(name: str, value: Any) -> Any:
-    """The value, or None where there is nothing to tell."""
-    return None if value == {} or (name in UNKNOWN_AT_0 and not value) else value
+def _is_known(name: str, value: Any) -> bool:
+    """Whether there is something to tell."""
+    return value is not None and value != {} and not (name in UNKNOWN_AT_0 and not value)
+
+
+def _state(node: dict[str, Any]) -> str:
+    since = node.get("down_since")
+    return f"{node['state']} since {since}" if since else node["state"]
 
 
 def _print_nodes(nodes: list[dict[str, Any]]) -> None:
@@ -55,7 +61,7 @@ def _print_nodes(nodes: list[dict[str, Any]]) -> None:
     rows += [
         (
             node["name"],
-            node["state"],
+            _state(node),
             f"{node['links']}/{node['links_wanted']}",
             str(node["filters"]),
             str(node["clients"]),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.output import announce
 
 if TYPE_CHECKING:
     from weft.live.fleet import Row
@@ -33,6 +34,7 @@ def up(
         typer.Option(help="Port of the first node's metrics; the others' follow.", min=1, show_default=False),
     ] = None,
     logs: Annotated[bool, typer.Option("--logs", help="Let all processes log.")] = False,
+    log_level: o.LogLevel = None,
     json: o.Json = False,
 ) -> None:
     """Run a master and nodes on this machine's loopback. It prints `ready` when clients can connect; Ctrl-C ends it."""
@@ -40,7 +42,7 @@ def up(
     from weft.live.fleet import Fleet, run
 
     ending.release()  # it ends its processes in order
-    fleet = Fleet(nodes, port, data, sync, http, logs)
+    fleet = Fleet(nodes, port, data, sync, http, logs or log_level is not None, log_level)
     run(fleet, start_master, start_node, PRELOAD, _print_json if json else _print_table)
 
 
@@ -64,13 +66,13 @@ def start_node(given: dict[str, Any], ready: Callable[[str], None]) -> None:
 def _print_table(rows: "list[Row]") -> None:
     width, wide = max(len(row.name) for row in rows), max(len(row.address) for row in rows)
     for row in rows:
-        typer.echo(f"{row.name:<{width}}  {row.address:<{wide}}  process {row.pid}")
-    typer.echo(f"ready {len(rows) - 1} nodes; try: weft status --master {rows[-1].address}")
+        announce(f"{row.name:<{width}}  {row.address:<{wide}}  process {row.pid}")
+    announce(f"ready {len(rows) - 1} nodes; try: weft status --master {rows[-1].address}")
 
 
 def _print_json(rows: "list[Row]") -> None:
     """One object, behind the line that scripts wait for."""
     from json import dumps
 
-    typer.echo(dumps([{"name": row.name, "address": row.address, "pid": row.pid} for row in rows]))
-    typer.echo("ready")
+    announce(dumps([{"name": row.name, "address": row.address, "pid": row.pid} for row in rows]))
+    announce("ready")

@@ -4,41 +4,36 @@ A filter with wildcards stands for those of the known topics that it matches. Kn
 subscribes to by name, those that a bridge names, and those of a list.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.fleet.broker import Brokers
-from weft.model.name_index import NameIndex
-from weft.model.topic import is_filter, is_name, is_shared, is_wild, split_shared
+from weft.model.topic import is_filter
+from weft.model.wildcard import Find, plain_filter
+from weft.raw.table import first_of, read_table
 
 CLIENTS = pa.schema({"client": pa.string(), "broker": pa.string(), "filter": pa.string()})
 FILTERS = pa.schema({"filter": pa.string(), "topic": pa.int64()})
-
-Find = Callable[[str], Iterable[int]]  # the topics, by number, that a filter stands for
 
 
 def read_clients(path: str | Path, brokers: Brokers, where: str) -> pa.Table:
     """A CSV file with the columns client, broker and filter; others are left alone."""
     if not Path(path).is_file():
         raise WeftError(f"{path} does not exist: give a CSV file of client, broker and filter.")
-    types = csv.ConvertOptions(
-        column_types=CLIENTS, include_columns=CLIENTS.names, strings_can_be_null=True, null_values=[""]
-    )
-    try:
-        table = csv.read_csv(path, convert_options=types, parse_options=csv.ParseOptions(newlines_in_values=True))
-    except (pa.ArrowInvalid, KeyError, pa.ArrowKeyError) as error:
+    table = read_table(str(path))
+    found = [first_of([name], table) for name in CLIENTS.names]
+    if None in found:
         raise WeftError(
-            f"{path} cannot be read as CSV with client,broker,filter in its first line: {error}."
-        ) from error
-    columns = [pc.utf8_trim_whitespace(table[name]) for name in CLIENTS.names]
+            f"{path} cannot be read as CSV with client,broker,filter in its first line: it has "
+            f"{', '.join(table.column_names) or 'nothing'}."
+        )
+    columns = [pc.utf8_trim_whitespace(table[name].cast(pa.string())) for name in found]
     return checked_clients(pa.table(columns, schema=CLIENTS), brokers, f"{path}, line", where)
 
 
@@ -69,50 +64,6 @@ def _refuse(wrong: pa.ChunkedArray, sentence: str, first: int) -> None:
 def _first(marked: pa.ChunkedArray) -> int | None:
     place = pc.index(marked, True).as_py()
     return None if place < 0 else int(place)
-
-
-def plain_filter(text: str) -> str:
-    """The filter behind a shared subscription; $queue is EMQX's."""
-    if text.startswith("$queue/"):
-        return text.removeprefix("$queue/")
-    if is_shared(text):
-        return (split_shared(text) or ("", ""))[1]
-    return text
-
-
-def read_topics(path: str | Path) -> list[str]:
-    """A topic a line."""
-    if not Path(path).is_file():
-        raise WeftError(f"{path} does not exist: give a file with a topic a line.")
-    names = Path(path).read_text("utf-8-sig").splitlines()
-    for number, name in enumerate(names, 1):
-        if name and not is_name(name):
-            raise WeftError(f"{path}, line {number}: {name!r} is a filter, not a topic: list topics by their names.")
-    return [name for name in names if name and not name.startswith("$")]
-
-
-def named_topics(filters: Iterable[str]) -> set[str]:
-    """Topics that are subscribed to by name; what begins with $ is a broker's own, as $SYS, and crosses no bridge."""
-    return {text for text in map(plain_filter, filters) if not is_wild(text) and not text.startswith("$")}
-
-
-def finder(topics: Sequence[str]) -> Find:
-    """Finds the topics that a filter of MQTT matches; names are indexed by level when the first wildcard comes."""
-    numbers = {name: number for number, name in enumerate(topics)}
-
-    @cache
-    def by_level() -> NameIndex[int]:
-        index: NameIndex[int] = NameIndex()
-        for name, number in numbers.items():
-            index[name] = number
-        return index
-
-    def find(pattern: str) -> list[int]:
-        if not is_wild(pattern):
-            return [numbers[pattern]] if pattern in numbers else []
-        return sorted(number for _, number in by_level().find(pattern))
-
-    return find
 
 
 def resolved(filters: Iterable[str], find: Find) -> pa.Table:

@@ -20,12 +20,13 @@ import pyarrow.compute as pc
 
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge, Line
-from weft.fleet.client import CLIENTS, FILTERS, Find, finder, interests
+from weft.fleet.client import CLIENTS, FILTERS, interests
 from weft.fleet.nats import subject_finder
 from weft.model.instance import Instance, instance_from_pairs, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.publisher import Publishers
 from weft.model.storage import new_folder, read_columns, read_meta, write_columns, write_meta
+from weft.model.wildcard import Find, finder
 
 BRIDGES = pa.schema(
     {

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge
-from weft.fleet.client import Find, finder
+from weft.model.wildcard import Find, finder
 
 Subscription = tuple[str, str, str]  # client, server, subject
 

@@ -9,13 +9,15 @@ import pyarrow as pa
 from weft.errors import WeftError
 from weft.fleet.bridge import Bridge
 from weft.fleet.broker import read_brokers
-from weft.fleet.client import CLIENTS, checked_clients, finder, named_topics, read_clients, read_topics, resolved
+from weft.fleet.client import CLIENTS, checked_clients, read_clients, resolved
 from weft.fleet.emqx import read_emqx
 from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import bridge_clients, read_configurations
 from weft.fleet.nats import Subscription, is_wild_subject, read_nats, subject_finder
 from weft.fleet.publishing import published_topics, read_publishing
 from weft.model.topic import is_name
+from weft.model.wildcard import finder, named_topics
+from weft.raw.topic import read_topics
 
 Kind = Literal["mosquitto", "nats", "emqx", "csv"]
 
@@ -35,7 +37,7 @@ def read_running(
 
 
 def _names(kind: Kind, publishers: Path | None, topics: Path | None) -> list[str]:
-    listed = [] if topics is None else read_topics(topics)
+    listed = [] if topics is None else read_topics(str(topics))
     return listed if publishers is None else [*listed, *published_topics(publishers, kind)]
 
 

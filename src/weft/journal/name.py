@@ -21,6 +21,11 @@ def part_name(position: int) -> str:
     return f"{position:020d}.part"
 
 
+def is_journal(name: str) -> bool:
+    """Whether a file is of a journal."""
+    return _NAME.fullmatch(name) is not None
+
+
 def segments_in(names: Iterable[str]) -> list[int]:
     return sorted(position for position, kind in map(_parsed, names) if kind == "segment")
 

@@ -19,7 +19,9 @@ class File(Protocol):
     def close(self) -> None: ...
 
 
-class Folder(Protocol):
+class Shown(Protocol):
+    """A folder as who only reads sees it."""
+
     def where(self, name: str) -> str:
         """How to call the file in a sentence."""
 
@@ -28,6 +30,8 @@ class Folder(Protocol):
     def chunks(self, name: str) -> Iterator[bytes]:
         """The content of the file, in pieces."""
 
+
+class Folder(Shown, Protocol):
     def create(self, name: str) -> File:
         """An empty file, whether or not there was one of that name."""
 

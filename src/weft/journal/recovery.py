@@ -24,7 +24,9 @@ class DamagedError(SurroundingsError):
     """What was promised to be there is not."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: restore the folder from a copy, or move it away to begin with an empty one.")
+        super().__init__(
+            f"{what}: restore the folder from a copy, or have `weft salvage` write what can be read into another one."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import SurroundingsError, WeftError
 
 CHUNK = 1 << 20  # bytes read at once
+LOCK = "lock"
+STORE = "master.sqlite"
 
 
 class File:
@@ -30,18 +33,11 @@ class File:
         os.close(self._descriptor)
 
 
-class Disk:
-    """Takes the folder, which it makes if need be, until `close`."""
+class Shown:
+    """A folder that is only read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        _make(path)
-        self._lock = _locked(path)
-        self._descriptor = os.open(path, os.O_RDONLY)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-        os.close(self._lock)
 
     def where(self, name: str) -> str:
         return str(self._path / name)
@@ -53,6 +49,20 @@ class Disk:
         with open(self._path / name, "rb", buffering=0) as file:
             while data := file.read(CHUNK):
                 yield data
+
+
+class Disk(Shown):
+    """Takes the folder, which it makes if need be, until `close`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        _make(path)
+        self._lock = _locked(path)
+        self._descriptor = os.open(path, os.O_RDONLY)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+        os.close(self._lock)
 
     def create(self, name: str) -> File:
         return File(os.open(self._path / name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND, 0o600))
@@ -68,6 +78,14 @@ class Disk:
 
     def sync(self) -> None:
         os.fsync(self._descriptor)
+
+
+def cut(count: int) -> str:
+    """What is said of the end of a log that cannot be read."""
+    return (
+        f"the last {count} bytes cannot be read, and are cut: a crash while they were written, of which nobody was "
+        "told, or damage to what was written last"
+    )
 
 
 def _make(path: Path) -> None:
@@ -89,21 +107,40 @@ def _sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def unused(path: Path) -> Iterator[Shown]:
+    """A folder that no process holds, nor takes meanwhile. Nothing is written to it."""
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDONLY)
+    except FileNotFoundError:  # a copy, without one
+        yield Shown(path)
+        return
+    _take(path, descriptor)
+    try:
+        yield Shown(path)
+    finally:
+        os.close(descriptor)
+
+
 def _locked(path: Path) -> int:
     """The lock is the kernel's and ends with the process, however that ends; what the file says is for people."""
     try:
-        descriptor = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        descriptor = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise SurroundingsError(f"{path} cannot be written ({error.strerror}): choose another folder.") from error
+    _take(path, descriptor)
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
+    return descriptor
+
+
+def _take(path: Path, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.read(descriptor, 20).decode("ascii", "replace") or "that has just started"
         os.close(descriptor)
         raise WeftError(f"{path} is in use by process {holder}: end that one, or choose another folder.") from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, str(os.getpid()).encode())
-    return descriptor
 
 
 def _sync(descriptor: int) -> None:

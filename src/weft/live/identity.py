@@ -14,12 +14,7 @@ def read_identity(folder: Path | None, name: str) -> Identity:
     """What the folder says, or somebody new."""
     if folder is None or not (folder / FILE).exists():
         return Identity(name, "", int.from_bytes(os.urandom(8)) | 1)
-    path = folder / FILE
-    try:
-        kept = json.loads(path.read_text())
-        known = Identity(kept["name"], kept["cluster"], kept["incarnation"], node=kept["number"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SurroundingsError(f"{path} cannot be read: restore it from a copy, or choose another folder.") from error
+    known = kept_identity(folder)
     if known.name != name:
         raise WeftError(
             f"{folder} is of the node {known.name}, not of {name}: give that `name`, or another `data` folder.",
@@ -27,6 +22,15 @@ def read_identity(folder: Path | None, name: str) -> Identity:
             "data",
         )
     return known
+
+
+def kept_identity(folder: Path) -> Identity:
+    path = folder / FILE
+    try:
+        kept = json.loads(path.read_text())
+        return Identity(kept["name"], kept["cluster"], kept["incarnation"], node=kept["number"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SurroundingsError(f"{path} cannot be read: restore it from a copy, or choose another folder.") from error
 
 
 def write_identity(folder: Path, identity: Identity) -> None:

@@ -9,18 +9,21 @@ import json
 import ssl
 import time
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from pathlib import Path
 
 from weft.access.authority import fingerprint, is_due, new_key, request
 from weft.access.badge import Role, badge_of, stranger
-from weft.access.join_token import read_token
+from weft.access.join_token import digest, read_token
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.authority import write_credentials
+from weft.live.operator import headers_of
 from weft.live.secret_file import write_secret
-from weft.live.tls import LEAST, client_context, credentials_in
+from weft.live.tls import LEAST, cause_of, client_context, credentials_in
 
 PATIENCE = 10.0  # seconds for an answer
+USED = "token"  # file with the digest of the token that the credentials beside it were got for
 
 
 def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> None:
@@ -36,6 +39,27 @@ def obtain_credentials(folder: Path, master: Address, name: str, join: str) -> N
         "request": request(key, name).decode(),
     }
     write_credentials(folder, key, _said(master, _context(authority), "POST", "/join", asked, "certificate"), authority)
+    write_secret(folder / USED, digest(token.secret).encode())
+
+
+def join(folder: Path, master: Address, name: str, token: str) -> str:
+    """Get credentials for a token, unless the folder has those that it was good for. What is wrong with a token that
+    could not be used beside credentials that are there: the node goes on with these."""
+    if not (folder / "certificate.pem").exists():
+        obtain_credentials(folder, master, name, token)
+        return ""
+    used = digest(read_token(token).secret)
+    with suppress(FileNotFoundError):
+        if (folder / USED).read_text() == used:
+            return ""
+    try:
+        obtain_credentials(folder, master, name, token)
+    except SurroundingsError as error:
+        return f"{error} The credentials that are there are used."
+    except WeftError as error:
+        write_secret(folder / USED, used.encode())  # it will never be good for anything
+        return f"{error} The credentials that are there are used."
+    return ""
 
 
 def renew_credentials(folder: Path, master: Address) -> bool:
@@ -66,11 +90,11 @@ def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body
         connection.connect()
         if context.verify_mode is not ssl.CERT_NONE:
             require_master(connection, master)
-        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        connection.request(method, path, json.dumps(body), headers_of(connection))
         reply = json.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         strange = isinstance(error, http.client.HTTPException)  # with bytes of the other's, which may be anything
-        reason = getattr(error, "strerror", None) or ("no answer" if strange else str(error))
+        reason = "no answer" if strange else cause_of(error)
         raise SurroundingsError(
             f"The master at {master} does not answer as one that nodes can join ({reason}): see whether it runs, and "
             "with an authority."

@@ -24,13 +24,13 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Thread
 
-from weft.errors import SurroundingsError
+from weft.errors import SurroundingsError, WeftError
 from weft.journal.event import Broken, Compacted, CompactionFailed, Event, Synced
 from weft.journal.log import DEFAULT, Log, open_log
 from weft.journal.output import BrokenFileError
 from weft.journal.parameters import Parameters, Sync
 from weft.journal.recovery import Recovered, Replay
-from weft.live.disk import Disk
+from weft.live.disk import STORE, Disk
 from weft.wire.journal import SALT_BYTES
 
 RETRY = 0.5  # seconds between two attempts to write to a full disk
@@ -84,6 +84,13 @@ class Journal:
         else:
             self._log.close()
         self._disk.close()
+
+    def close_at_last(self, seconds: float) -> None:
+        """The same from a thread that cannot wait for the event loop, nor for long."""
+        self._closing.set()
+        if self._thread is not None:
+            self._work.put(_nothing)
+            self._thread.join(seconds)
 
     def _told(self, event: Event) -> None:
         if isinstance(event, Synced):
@@ -161,6 +168,8 @@ class Journal:
 
 def open_journal(path: Path, replay: Replay, *, sync: Sync = Sync.DISK, parameters: Parameters = DEFAULT) -> Journal:
     """The journal of a folder, after `replay` has had all its records in order."""
+    if (path / STORE).exists():
+        raise WeftError(f"{path} is the folder of a master: give this node another `data` folder.", "data")
     with ExitStack() as undo:
         disk = Disk(path)
         undo.callback(disk.close)

@@ -25,6 +25,9 @@ from zlib import crc32
 from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
+from weft.live.listener import nothing
+from weft.live.tls import cause_of, peer_address
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -32,6 +35,7 @@ from weft.wire.frame_field import FrameError
 SILENCE, FAILURE = 0.5, 2.5  # seconds
 SPREAD = 0.618034  # of the silence that processes with consecutive numbers are apart: any few of them are far apart
 HOST = crc32(gethostname().encode()) / 2**32  # of the silence; all containers' processes have the same number
+ROUND_TRIP = 60.0  # seconds, at most: silence ends a connection before
 LATE = 0.1  # seconds behind its time from which this process has stood still
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20  # bytes that wait: more is congested, fewer is drained, a failure
 LINGER = 2.0  # seconds that the other end has to take the last words
@@ -41,6 +45,8 @@ RETRY, MOST_RETRY = 0.1, 1.0  # seconds between two attempts to connect
 
 class Owner(Protocol):
     """Somebody who is told what happens on a connection."""
+
+    defects: Defects
 
     def opened(self, wire: "Wire") -> None: ...
     def heard(self, wire: "Wire", frames: Sequence[Frame]) -> None: ...
@@ -65,6 +71,7 @@ class Wire(asyncio.Protocol):
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
         self.badge = badge
+        self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
         self._descriptor = -1  # none where what is sent must be encrypted first
         self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
@@ -74,6 +81,7 @@ class Wire(asyncio.Protocol):
         self._moment = 0.0  # seconds behind a multiple of SILENCE, when connections of this process are looked at
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
+        self._is_held = False
 
     @property
     def is_open(self) -> bool:
@@ -81,8 +89,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def peer(self) -> str:
-        name = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+        return "" if self.transport is None else peer_address(self.transport)
 
     # asyncio
 
@@ -100,11 +107,14 @@ class Wire(asyncio.Protocol):
         self._heard_at = self.clock.now()
         try:
             frames = self._reader.feed(data)
+            if len(frames) != 1 or type(frames[0]) in PULSES:
+                frames = [frame for frame in frames if not self._is_pulse(frame)]
         except FrameError as error:
             self.refuse(str(error))
             return
-        if len(frames) != 1 or type(frames[0]) in PULSES:
-            frames = [frame for frame in frames if not self._is_pulse(frame)]
+        except Exception as error:
+            self.owner.defects.end_connection(error, self.transport)
+            return
         if frames:
             self.owner.heard(self, frames)
 
@@ -118,7 +128,8 @@ class Wire(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.transport = None
-        self.owner.closed(self, self._reason or (str(exc) if exc is not None else "the other end closed it"))
+        self.settled()
+        self.owner.closed(self, self._reason or ("the other end closed it" if exc is None else cause_of(exc)))
 
     # What the owner asks
 
@@ -176,6 +187,20 @@ class Wire(asyncio.Protocol):
         except OSError:  # it has no room, or the other end is gone, as the transport will find too
             return 0
 
+    def hold(self) -> None:
+        """Read nothing until `go_on`: what the other end says meanwhile waits at its own end."""
+        self._is_held = True
+        if self.is_open:
+            assert self.transport is not None
+            self.transport.pause_reading()
+
+    def go_on(self) -> None:
+        if self._is_held:
+            self._is_held, self._heard_at = False, self.clock.now()
+            if self.is_open:
+                assert self.transport is not None
+                self.transport.resume_reading()
+
     def ping(self) -> None:
         self.give(encode(Ping(int(self.clock.now() * 1e6))))
 
@@ -205,7 +230,10 @@ class Wire(asyncio.Protocol):
             self.give(encode(Pong(frame.token)))
             return True
         if isinstance(frame, Pong):
-            self.owner.timed(self, max(0.0, self.clock.now() * 1e3 - frame.token / 1e3))
+            seconds = self.clock.now() - frame.token / 1e6
+            if not -1e-3 <= seconds <= ROUND_TRIP:
+                raise FrameError("A Pong answers no Ping of this end.")
+            self.owner.timed(self, max(0.0, seconds * 1e3))
             return True
         return False
 
@@ -215,7 +243,7 @@ class Wire(asyncio.Protocol):
         wait = SILENCE - (now - self._moment) % SILENCE
         if wait < 0.1 * SILENCE:  # it is that moment, and a timer may be early
             wait += SILENCE
-        wait = min(wait, self.failure - silent)
+        wait = wait if self._is_held else min(wait, self.failure - silent)
         self._look_at = now + wait
         self._timer = asyncio.get_running_loop().call_later(wait, self._look)
 
@@ -226,7 +254,7 @@ class Wire(asyncio.Protocol):
         if late > LATE:  # what has come meanwhile is read first
             self._heard_at = max(self._heard_at, now - self.failure + LATE)
         silent = now - self._heard_at
-        if silent > self.failure - 0.001:
+        if silent > self.failure - 0.001 and not self._is_held:
             self.abort(f"nothing was heard for {self.failure:g} s")
             return
         if silent >= 0.9 * SILENCE:

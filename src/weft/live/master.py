@@ -5,6 +5,10 @@ than a gigabyte.
 
 What nodes say is handled in slices of time, in its order, so that pings and operators are answered while thousands of
 clients subscribe.
+
+A master whose store takes nothing is one that has ended, until it does: what could not be kept was told to nobody,
+nodes lose their connections and go on as without a master, and operators are told why. When the store works again it
+begins anew with what is there, as after any other restart. So there is no third state that nodes could be left in.
 """
 
 import asyncio
@@ -24,15 +28,22 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
+from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
+from weft.live.defect import Defects, fatal
+from weft.live.disk import cut
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
+from weft.live.listener import Listener, Streams, nothing, raise_descriptor_limit, share_of
 from weft.live.log import Log
 from weft.live.master_certificates import Certificates
 from weft.live.master_http import Requests
 from weft.live.master_settings import MasterSettings
+from weft.live.process_metrics import process_metrics
+from weft.live.stop import Stop
 from weft.live.store import SqliteStore
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
@@ -44,14 +55,17 @@ from weft.wire.frame import Frame
 from weft.wire.frame_codec import TO_MASTER
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
-PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
-BACKLOG = 4096  # connections that wait to be accepted
+PATIENCE = 10.0  # seconds for a handshake, and for a whole request or Hello
 SLICE = 0.02  # seconds of processor for what nodes say, until others get their turn
+ENDING = 4.0  # seconds from SIGTERM until this process has ended in any case
 RETRY = 1.0  # seconds until a store that failed is tried again
+STALE = "what is shown of them is from before"
+WAITING = 10_000  # frames that wait meanwhile; a node that calls says one
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
     """Serve until SIGINT or SIGTERM. `ready` is told the address when nodes can connect."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is listened to
     if find_spec("uvloop") is not None:
         import uvloop
 
@@ -62,42 +76,43 @@ def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], Non
 
 async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
     clock = Clock()
-    log = Log(clock, settings.json_logs, settings.quiet)
+    log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
+    log.take_over()
+    stop, watch = Stop(ENDING, log), Watch()
+    watch.hear(log.write)
+    descriptors = raise_descriptor_limit()
     store = None if settings.data is None else SqliteStore(settings.data)
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    watch = Watch()
+    if store is not None and store.unread:
+        log.write("store_cut", detail=cut(store.unread))
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
-        server = await listen(driver, settings.listen, driver.context(watch))
+        driver.defects.watch()
+        listener, address = await listen(driver, settings.listen, driver.context(watch), log, share_of(descriptors, 1))
         watch.start()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
-        port = server.sockets[0].getsockname()[1]
-        ready(replace(settings.listen, port=port))
-        await stop.wait()
+        ready(address)
+        await stop.heard.wait()
         renewal.cancel()
         watch.stop()
-        server.close()
+        listener.close()
         await driver.stop()
     finally:
         if store is not None:
             store.close()
+        log.close()
 
 
-async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
-    loop = asyncio.get_running_loop()
+async def listen(
+    driver: "MasterDriver", address: Address, context: ssl.SSLContext | None, log: Log, most: int = MOST
+) -> tuple[Listener, Address]:
+    """Where it listens, also where port 0 was given."""
+    streams = Streams(lambda: Door(driver), context, PATIENCE)
+    listener = Listener(streams.take, log.write, most, PATIENCE)
     with listening(address):
-        return await loop.create_server(
-            lambda: Door(driver),
-            address.host,
-            address.port,
-            backlog=BACKLOG,
-            ssl=context,
-            ssl_handshake_timeout=None if context is None else PATIENCE,
-        )
+        port = await listener.open(address.host, address.port)
+    return listener, replace(address, port=port)
 
 
 class Door(asyncio.Protocol):
@@ -106,28 +121,28 @@ class Door(asyncio.Protocol):
     def __init__(self, driver: "MasterDriver") -> None:
         self._driver = driver
         self._data = b""
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
         if len(self._data) < 4:
             return
-        self._timer.cancel()
         badge = self._driver.badge_of(self._transport)
-        behind: asyncio.Protocol = (
-            HttpCall(self._driver.requests.answer, badge)
+        behind: HttpCall | Wire = (
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
+        behind.settled = self.settled
         self._transport.set_protocol(behind)
         behind.connection_made(self._transport)
         behind.data_received(self._data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._timer.cancel()
+        self.settled()
 
 
 class MasterDriver:
@@ -137,7 +152,9 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
+        self.defects = Defects(log)
         self._log = log
         self._store = store
         self._engine = engine
@@ -153,32 +170,44 @@ class MasterDriver:
         self._told: dict[int, Wire] = {}
         self._ended: list[Wire] = []
         self._settling = False
-        self._is_full = False  # the store takes nothing
+        self._problem = ""  # why the store takes nothing
         self._excused = False  # for being late, until the deadline is handled
-        cluster = settings.cluster or os.urandom(4).hex()
-        self.master = Master(settings.parameters, cluster, clock.now(), settings.seed)
-        self.requests = Requests(self.master, self.ask, self.certificates, log)
+        self._settings = settings
+        self.requests = Requests(self, self.certificates, log)
         records = [] if store is None else list(store.records())
         if settings.cluster:
             _require_cluster(records, settings.cluster)
-        self._carry_out(self.master.restore(records, clock.now()))
+        self._begin(settings.cluster or os.urandom(4).hex(), records)
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+        self._tell_revoked()
+
+    def _begin(self, cluster: str, records: list[Record]) -> None:
+        self.master = Master(self._settings.parameters, cluster, self.clock.now(), self._settings.seed)
+        self._carry_out(self.master.restore(records, self.clock.now()))
 
     def context(self, watch: Watch) -> ssl.SSLContext | None:
         """TLS of the port, where there is an authority."""
-        return None if self.certificates is None else self.certificates.context(watch, self._send_revoked_away)
+        return (
+            None
+            if self.certificates is None
+            else self.certificates.context(
+                watch, self._send_revoked_away, lambda ends: self._handle(e.CertificatesRead(ends))
+            )
+        )
 
     async def stop(self) -> None:
         for design in self._designs:
             design.cancel()
-        self._settle()
+        if not self._problem:
+            self._settle()
         for wire in list(self._wires.values()):
             wire.close("the master ends")
         await asyncio.sleep(0)
         self._events.clear()  # of what nodes say from now on nothing is kept
         self._working = True
-        self._settle()
+        if not self._problem:
+            self._settle()
 
     # Connections
 
@@ -191,6 +220,11 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
+        self._tell_revoked()
+
+    def _tell_revoked(self) -> None:
+        if self.certificates is not None:
+            self._handle(e.Revoked(self.certificates.revoked_names()))
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""
@@ -205,9 +239,15 @@ class MasterDriver:
             return
         self._wires[wire.number] = wire
         if wire.badge is not None:
-            self._handle(e.Proved(wire.number, wire.badge.name))
+            wire.settled()
+            self._events.append(e.Proved(wire.number, wire.badge.name))
+            self._work_soon()
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
+        wire.settled()  # where there are no certificates: it has said Hello
+        if self._problem and len(self._events) + len(frames) > WAITING:
+            wire.abort(self._problem)
+            return
         self._events += [e.Heard(wire.number, frame) for frame in frames]
         self._work_soon()
 
@@ -230,7 +270,26 @@ class MasterDriver:
 
     # Operators
 
+    @property
+    def store_works(self) -> bool:
+        return not self._problem
+
+    def status(self) -> dict[str, Any]:
+        """What is known without asking anybody."""
+        status = self.master.status()
+        if self._problem:
+            status["problems"].insert(0, f"{self._problem} Until then nodes go on without this master; {STALE}.")
+        return {**status, "store_works": self.store_works}
+
+    def metrics(self) -> str:
+        """What Prometheus reads of this process."""
+        return process_metrics(self._log, self.defects)
+
     async def ask(self, request: str, options: dict[str, Any]) -> dict[str, Any]:
+        if request == "status":
+            return self.status()
+        if self._problem:
+            return {"error": self._problem}
         ticket = next(self._tickets)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[ticket] = future
@@ -243,12 +302,16 @@ class MasterDriver:
     # What nodes say
 
     def _work_soon(self) -> None:
-        if not self._working:
+        if not self._working and not self._problem:
             self._working = True
             asyncio.get_running_loop().call_soon(self._work)
 
+    @fatal
     def _work(self) -> None:
         """A slice of what is to be handled."""
+        if self._problem:
+            self._working = False
+            return
         until = thread_time() + SLICE
         while self._events and thread_time() < until:
             event = self._events.popleft()
@@ -267,6 +330,7 @@ class MasterDriver:
 
     # Effects
 
+    @fatal
     def _handle(self, event: e.Event) -> None:
         self._carry_out(self.master.handle(event, self.clock.now()))
         self._arm()
@@ -294,14 +358,16 @@ class MasterDriver:
             self._settling = True
             asyncio.get_running_loop().call_soon(self._settle)
 
+    @fatal
     def _settle(self) -> None:
         """All of one turn of the event loop: what is kept first, then what is told, then who is sent away.
 
-        What cannot be kept is not told either, until it can.
+        What cannot be kept is told to nobody.
         """
-        self._settling = not self._keep()
-        if self._settling:
-            asyncio.get_running_loop().call_later(RETRY, self._settle)
+        self._settling = False
+        problem = self._keep()
+        if problem:
+            self._lose_store(problem)
             return
         told, ended = self._told, self._ended
         self._told, self._ended = {}, []
@@ -310,25 +376,49 @@ class MasterDriver:
         for wire in ended:
             wire.close()
 
-    def _keep(self) -> bool:
-        """Put all that there is to keep into the store. Whether that was possible."""
-        kept, was_full = self._unkept, self._is_full
+    def _keep(self) -> str:
+        """Put all that there is to keep into the store; why that was not possible."""
         try:
-            if kept and self._store is not None:
-                self._store.keep(kept.values())
+            if self._unkept and self._store is not None:
+                self._store.keep(self._unkept.values())
         except SurroundingsError as error:
-            self._is_full = True
-            if not was_full:
-                self._log.write("store_failed", detail=str(error))
-            return False
-        self._unkept, self._is_full = {}, False
-        if was_full:
-            self._log.write("store_works")
-        return True
+            return str(error)
+        self._unkept = {}
+        return ""
+
+    def _lose_store(self, problem: str) -> None:
+        """Be as one that has ended, from what could not be kept on."""
+        self._problem = problem
+        self._log.write("store_failed", detail=problem)
+        self._told, self._ended = {}, []
+        self._events.clear()
+        self._excused = False
+        if self._timer is not None:
+            self._timer.cancel()
+        for design in self._designs:
+            design.cancel()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_result({"error": problem})
+        for wire in list(self._wires.values()):
+            wire.abort(problem)
+        asyncio.get_running_loop().call_later(RETRY, self._try_store)
+
+    @fatal
+    def _try_store(self) -> None:
+        assert self._store is not None
+        if self._keep():
+            asyncio.get_running_loop().call_later(RETRY, self._try_store)
+            return
+        self._problem = ""
+        self._log.write("store_works")
+        self._begin(self.master.network.cluster, list(self._store.records()))
+        self._arm()
+        self._work_soon()
 
     async def _design(self, number: int, job: Job) -> None:
         """Design in a process that ends with it: kernels and the JVM need memory, and the master must answer."""
-        pool = ProcessPoolExecutor(1, get_context("spawn"))
+        pool = ProcessPoolExecutor(1, get_context("spawn"), _ignore_hangups)
         try:
             design = await asyncio.get_running_loop().run_in_executor(pool, self._engine, job)
         except BrokenProcessPool:
@@ -338,6 +428,8 @@ class MasterDriver:
         else:
             self._handle(e.Designed(number, design))
         finally:
+            for process in list((pool._processes or {}).values()):  # one that designs still would hold up our end
+                process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _arm(self) -> None:
@@ -351,6 +443,7 @@ class MasterDriver:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(max(0.0, deadline - self.clock.now()), self._ring)
 
+    @fatal
     def _ring(self) -> None:
         """The deadline has come. What nodes have said until now is heard first, unread too if we are late for it."""
         deadline, loop = self.master.next_deadline(), asyncio.get_running_loop()
@@ -361,6 +454,10 @@ class MasterDriver:
         self._timer, self._excused = None, True
         self._events.append(None)
         self._work_soon()
+
+
+def _ignore_hangups() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _require_cluster(records: list[Record], wanted: str) -> None:

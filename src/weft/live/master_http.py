@@ -1,8 +1,7 @@
 """Requests over HTTP at a master: of operators, of Prometheus, and of nodes that need a certificate."""
 
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.access.badge import ask_refusal
 from weft.live.http import Call, Response
@@ -11,18 +10,20 @@ from weft.live.master_certificates import UNREADABLE, Certificates
 from weft.live.master_metrics import metrics
 from weft.master.master import Master
 
-Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+if TYPE_CHECKING:
+    from weft.live.master import MasterDriver
 
 
 class Requests:
-    """Answers requests; what the master is asked for goes through `ask`."""
+    """Answers requests."""
 
-    def __init__(self, master: Master, ask: Ask, certificates: Certificates | None, log: Log) -> None:
-        self._master, self._ask, self._certificates, self._log = master, ask, certificates, log
+    def __init__(self, driver: "MasterDriver", certificates: Certificates | None, log: Log) -> None:
+        self._driver, self._certificates, self._log = driver, certificates, log
 
     async def answer(self, call: Call) -> Response:
         if call.method in ("GET", "HEAD") and call.path == "/health":
-            return Response("200 OK", "ok\n")
+            works = self._driver.store_works
+            return Response("200 OK", "ok\n") if works else Response("503 Broken", "store\n")
         return self._certificate(call) or self._refusal(call, "status") or await self._told(call)
 
     def _certificate(self, call: Call) -> Response | None:
@@ -41,9 +42,11 @@ class Requests:
     async def _told(self, call: Call) -> Response:
         match call.method, call.path:
             case "GET" | "HEAD", "/metrics":
-                return Response("200 OK", metrics(self._master.status()), "text/plain; version=0.0.4")
+                return Response(
+                    "200 OK", metrics(self._driver.status()) + self._driver.metrics(), "text/plain; version=0.0.4"
+                )
             case "GET" | "HEAD", "/status":
-                return _json(await self._ask("status", {}))
+                return _json(await self._driver.ask("status", {}))
             case "POST", "/ask":
                 return await self._asked(call)
         return Response("404 Not Found", "There are /metrics, /health, /status, and POST /ask.\n")
@@ -54,9 +57,9 @@ class Requests:
             request, options = asked["request"], asked.get("options", {})
         except UNREADABLE:
             return Response("400 Bad Request", 'Give JSON: {"request": "status", "options": {}}.\n')
-        if request not in self._master.requests or not isinstance(options, dict):
-            return Response("400 Bad Request", f"There are {', '.join(self._master.requests)}.\n")
-        return self._refusal(call, request) or _json(await self._ask(request, options))
+        if request not in Master.requests or not isinstance(options, dict):
+            return Response("400 Bad Request", f"There are {', '.join(Master.requests)}.\n")
+        return self._refusal(call, request) or _json(await self._driver.ask(request, options))
 
     def _refusal(self, call: Call, request: str) -> Response | None:
         """Refusal of who may not ask that."""

@@ -14,6 +14,7 @@ GAUGES = {
     "hops": ("weft_master_hops", "Hops from who publishes to who subscribes, by the trees."),
     "hops_designed": ("weft_master_hops_designed", "The same when it was designed."),
     "busiest_times_mean": ("weft_master_busiest_times_mean", "What the busiest node sends, in units of the mean."),
+    "certificate_days": ("weft_master_certificate_days", "Days until the first certificate of the cluster expires."),
     "version": ("weft_master_plan_version", "Version of the plan."),
 }
 STATES = ("up", "down", "joining")
@@ -29,6 +30,7 @@ def metrics(status: dict[str, Any]) -> str:
     for name, count, told in (
         ("weft_master_links_over_bound", len(status["links_over_bound"]), "Nodes with more links than the bound."),
         ("weft_master_parted_topics", len(status["parted_topics"]), "Topics whose subscribers no links join."),
+        ("weft_master_store_works", int(status["store_works"]), "Whether the master can keep what it knows; 0 or 1."),
         ("weft_master_problems", len(status["problems"]), "Things that an operator should look at."),
     ):
         lines += [f"# HELP {name} {told}", f"# TYPE {name} gauge", f"{name} {count}"]

@@ -5,12 +5,20 @@ the text is written here.
 """
 
 import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import fields
+from pathlib import Path
 from typing import cast
 
+from weft.access.page import Pages
 from weft.broker.figure import Figures
+from weft.errors import WeftError
 from weft.live.driver import Driver
-from weft.wire.http import HttpError, RequestReader
+from weft.live.http import page_problem
+from weft.live.listener import nothing
+from weft.live.watch import DAY
+from weft.wire.http import HttpError, Request, RequestReader
 
 BODY_BYTES = 8192  # which nobody reads
 PATIENCE = 10.0  # seconds for a request
@@ -28,7 +36,7 @@ COUNTERS = {
     "refused": "Connections that were refused.",
 }
 GAUGES = {
-    "connections": "Open connections.",
+    "connections": "Open connections, without those that are being closed.",
     "connected": "Connected clients.",
     "most_connected": "Connected clients at a time, at most.",
     "sessions": "Sessions, with those of clients that are away.",
@@ -36,6 +44,7 @@ GAUGES = {
     "shared_subscriptions": "Shared subscriptions.",
     "retained": "Retained messages.",
     "waiting": "Publications that wait in queues of sessions.",
+    "disk_full": "1 while the journal's disk is full.",
     "started": "Start, in seconds since 1970.",
 }
 
@@ -54,18 +63,36 @@ def _metrics(figures: Figures) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _certificate_metrics(files: Collection[Path], now: float) -> str:
+    """Days until the first certificate expires, as the files are now."""
+    if not files:
+        return ""
+    from weft.access.authority import end_of
+
+    ends = []
+    for file in files:
+        with suppress(OSError, WeftError):  # which is told where it is used
+            ends.append(end_of(file.read_bytes()))
+    name = "weft_certificate_days"
+    told = f"# HELP {name} Days until the first certificate expires that is shown here.\n# TYPE {name} gauge\n"
+    return f"{told}{name} {(min(ends) - now) / DAY:.2f}\n" if ends else ""
+
+
 class Monitor(asyncio.Protocol):
     """One request a connection."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, pages: Pages) -> None:
         self._driver = driver
+        self._pages = pages
         self._reader = RequestReader(BODY_BYTES)
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.settled()
         self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
@@ -74,15 +101,22 @@ class Monitor(asyncio.Protocol):
         except HttpError:
             self._transport.close()
             return
+        except Exception as error:
+            self._driver.defects.end_connection(error, self._transport)
+            return
         if request is not None and not self._transport.is_closing():
-            self._transport.write(self._answer(request.method, request.path))
+            self._transport.write(self._answer(request))
             self._transport.close()
 
-    def _answer(self, method: str, path: str) -> bytes:
+    def _answer(self, request: Request) -> bytes:
+        method, path = request.method, request.path
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
+        if problem := page_problem(self._pages, request):
+            return _response("403 Forbidden", problem + "\n", method)
         if path == "/metrics":
-            text = _metrics(self._driver.broker.figures) + self._driver.network_metrics()
+            text = _metrics(self._driver.broker.figures) + self._driver.metrics()
+            text += _certificate_metrics(self._driver.certificates, self._driver.now())
             return _response("200 OK", text, method, "text/plain; version=0.0.4")
         if path == "/health":
             well = not self._driver.broken.is_set()

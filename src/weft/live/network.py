@@ -10,15 +10,17 @@ from weft.access.guard import Guard
 from weft.broker.effect import Effect, Received
 from weft.live.address import Address
 from weft.live.clock import Clock
+from weft.live.defect import fatal
 from weft.live.driver import Driver
 from weft.live.identity import read_identity, write_identity
 from weft.live.journal import Journal, open_journal
+from weft.live.listener import share_of
 from weft.live.log import Log
 from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
-from weft.node.effect import Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Break, Left, Link, Named, Revoked, Synced, Tell, Turned, Unlink
 from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
@@ -40,7 +42,9 @@ class NodeDriver(Driver):
     ) -> None:
         super().__init__(node, clock, log, journal)
         self.node = node
-        self.peering = Peering(node, clock, log, self.handle, self.pass_on, credentials)
+        if credentials is not None:
+            self.certificates.add(credentials.certificate)
+        self.peering = Peering(node, clock, log, self.defects, self.handle, self.pass_on, credentials)
         self.turned = asyncio.Event()  # the master refuses this node
         self._left = asyncio.Event()  # nothing is left to be said
         self.reason = ""
@@ -49,8 +53,10 @@ class NodeDriver(Driver):
         self._effects: dict[type[Effect], Callable[[Effect], None]] = {
             Link: self._link,
             Unlink: self._unlink,
+            Break: self._break,
             Named: self._name,
             Turned: self._turn,
+            Revoked: self._revoke,
             Left: lambda _: self._left.set(),
         }
 
@@ -62,7 +68,8 @@ class NodeDriver(Driver):
     async def join(self, settings: Settings, listeners: list[Address]) -> None:
         """Call the master, and tell it where this node is."""
         assert settings.master is not None
-        link = await self.peering.listen(settings.link or replace(listeners[0], port=0, scheme="mqtt"))
+        place = settings.link or replace(listeners[0], port=0, scheme="mqtt")
+        link = await self.peering.listen(place, share_of(settings.descriptors, settings.ports))
         told = (
             link
             if settings.advertise is None
@@ -71,19 +78,22 @@ class NodeDriver(Driver):
         self.peering.announce(told, listeners)
         self.peering.dial_master(settings.master)
 
-    def network_metrics(self) -> str:
-        return network_metrics(self.node)
+    def metrics(self) -> str:
+        return super().metrics() + network_metrics(self.node)
 
     async def part(self) -> None:
-        await self._left.wait()
+        await self._left.wait()  # bounded by `leaving`
 
     async def stop(self) -> None:
         await super().stop()
         self.peering.close()
         await asyncio.sleep(0.02)  # for the last words
 
+    @fatal
     def read(self, connection: int, data: bytes) -> None:
         """Hand over what a client has sent: to the lane first."""
+        if self.is_ending:
+            return
         if self._busy:
             self.handle(Received(connection, data))
             return
@@ -94,6 +104,7 @@ class NodeDriver(Driver):
         else:
             self._spread(passed)
 
+    @fatal
     def pass_on(self, peer: int, data: bytes, now: float) -> bool:
         """Hand a message of a peer to the lane; whether it takes it."""
         passed = None if self._busy else self.node.pass_on(peer, data, now)
@@ -105,14 +116,16 @@ class NodeDriver(Driver):
         """Carry out what the lane has found: peers first. Nothing of it has a deadline."""
         tells, sends = passed
         self._busy = True
-        for peers, frame in tells:
-            self.peering.spread(peers, frame, self.gathering)
-        synced = self._journal.synced if self._journal is not None else 0
-        for number, data in sends:
-            client = self._clients.get(number)
-            if client is not None:
-                client.send(data, 0, synced)
-        self._busy = False
+        try:
+            for peers, frame in tells:
+                self.peering.spread(peers, frame, self.gathering)
+            synced = self._journal.synced if self._journal is not None else 0
+            for number, data in sends:
+                client = self._clients.get(number)
+                if client is not None:
+                    client.send(data, 0, synced)
+        finally:
+            self._busy = False
         if self._events:
             self.work([])
 
@@ -151,11 +164,19 @@ class NodeDriver(Driver):
         assert isinstance(effect, Unlink)
         self.peering.unlink(effect.node)
 
+    def _break(self, effect: Effect) -> None:
+        assert isinstance(effect, Break)
+        self.peering.break_off(effect.peer, effect.reason)
+
     def _name(self, effect: Effect) -> None:
         assert isinstance(effect, Named)
         self.node.identity = replace(self.node.identity, node=effect.node)
         if self._data is not None:
             write_identity(self._data, self.node.identity)
+
+    def _revoke(self, effect: Effect) -> None:
+        assert isinstance(effect, Revoked)
+        self.peering.revoke(effect.names)
 
     def _turn(self, effect: Effect) -> None:
         """End where this node was never in the network; else go on without the master."""
@@ -179,7 +200,7 @@ def start_member(settings: Settings, clock: Clock, log: Log, seed: int, version:
         identity,
         replace(settings.parameters, linked=True),
         clock.now(),
-        NodeParameters(acknowledge=settings.acknowledge),
+        NodeParameters(acknowledge=settings.acknowledge, leaving=settings.leaving),
         seed=seed,
         durable=journal is not None,
         position=journal.position if journal is not None else 0,

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
-from weft.live.tls import client_context, credentials_in
+from weft.live.tls import cause_of, client_context, credentials_in
 
 CREDENTIALS = "WEFT_CREDENTIALS"
 PATIENCE = 30.0  # seconds for an answer that needs no design
@@ -47,12 +47,12 @@ def _ask(master: Address, request: str, options: dict[str, Any], patience: float
 
             require_master(connection, master)
         body = json.dumps({"request": request, "options": options})
-        connection.request("POST", "/ask", body, {"Content-Type": "application/json"})
+        connection.request("POST", "/ask", body, headers_of(connection))
         connection.sock.settimeout(patience)
         response = connection.getresponse()
         told = response.read()
     except (OSError, http.client.IncompleteRead) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        reason = cause_of(error) or "no answer"
         raise SurroundingsError(
             f"No master answers at {master} ({reason}): start one, or give the address of one as `master`; one that "
             f"wants certificates needs {CREDENTIALS}.",
@@ -63,6 +63,12 @@ def _ask(master: Address, request: str, options: dict[str, Any], patience: float
     finally:
         connection.close()
     return _believed(master, request, response.status, told)
+
+
+def headers_of(connection: http.client.HTTPConnection) -> dict[str, str]:
+    """Headers of a request. A master may not know the name that it was called by, but it knows its address."""
+    host, port = connection.sock.getpeername()[:2]
+    return {"Content-Type": "application/json", "Host": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"}
 
 
 def _believed(master: Address, request: str, status: int, told: bytes) -> dict[str, Any]:

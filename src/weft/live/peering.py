@@ -1,23 +1,30 @@
 """All links of one node: those that it opens, those that it takes, and the one with its master.
 
 Of two nodes the one that the master names opens the link, again and again. The other takes it when the master has told
-it to; a peer that is quicker than the master waits a moment. A link counts from when both ends have said Hello, and at
-the end that opened it from when it is known how far the other is.
+it to; a peer that is quicker than the master waits a moment, and is not read from meanwhile: one for each certificate,
+or name where there are none. A link counts from when both ends have said Hello, and at the end that opened it from when
+it is known how far the other is, which it asks with its Hello.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from weft.access.badge import Role as Badges
 from weft.access.badge import stranger
+from weft.access.unproved import MOST
 from weft.broker.effect import Event
+from weft.errors import WeftError
 from weft.live.address import Address, listening, read_address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
+from weft.live.listener import Listener, Streams
 from weft.live.log import Log
-from weft.live.tls import Credentials, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.revoked_file import RevokedFile
+from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
@@ -26,9 +33,11 @@ from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, T
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
 from weft.wire.turn import TurnReader
 
-HANDSHAKE = 10.0  # seconds that who calls has to show its certificate
+HANDSHAKE = 10.0  # seconds that who calls has until it is linked
+EARLY_BYTES = 1 << 20  # before a link counts: Hello, and what one read or two have brought with it
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
+SAID = 1000  # sentences of the log that are not said again; strangers may make any number of them
 ANY = ("0.0.0.0", "::")
 MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
@@ -41,11 +50,13 @@ class Bond(Wire):
     linked = False
     hello: Hello | None = None
     is_refused = False
+    round_trip: float | None = None  # milliseconds, where it has been measured
+    unlinked_bytes = 0  # that came before the link counts
 
     def __init__(self, peering: "Peering", clock: Clock, kinds: frozenset[int] = BETWEEN_NODES) -> None:
         super().__init__(peering, clock, kinds)
         self._pass_on = peering.pass_on
-        self.early: list[Frame] = []  # what came before the link counts
+        self.early: list[Frame] = []  # what came with Hello before the link counts: of one read
         self.turns = TurnReader()  # of the master
 
     def data_received(self, data: bytes) -> None:
@@ -53,8 +64,15 @@ class Bond(Wire):
         now, peer = self.clock.now(), self.peer_number
         if self.linked and peer is not None and self._reader.is_lone(data) and self._pass_on(peer, data, now):
             self._heard_at = now
-        else:
+        elif self.linked or self._is_brief(data):
             super().data_received(data)
+
+    def _is_brief(self, data: bytes) -> bool:
+        """Whether the other end says no more than it may before the link counts."""
+        self.unlinked_bytes += len(data)
+        if self.unlinked_bytes > EARLY_BYTES:
+            self.abort("it says too much before the link counts")
+        return self.unlinked_bytes <= EARLY_BYTES
 
 
 class Peering:
@@ -63,6 +81,7 @@ class Peering:
         node: Node,
         clock: Clock,
         log: Log,
+        defects: Defects,
         handle: Callable[[Event], None],
         pass_on: Callable[[int, bytes, float], bool],
         credentials: Credentials | None = None,
@@ -70,6 +89,7 @@ class Peering:
         self._node = node
         self._clock = clock
         self._log = log
+        self.defects = defects
         self._handle = handle
         self.pass_on = pass_on  # whether a message of a peer, as its bytes, is done with
         self._credentials = credentials
@@ -80,8 +100,9 @@ class Peering:
         self._wanted: dict[int, Peer] = {}
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
-        self._waiting: dict[int, Bond] = {}  # peers that said Hello before the master told us of them
-        self._server: asyncio.Server | None = None
+        self._waiting: dict[str, Bond] = {}  # by name, peers that said Hello before the master told us of them
+        self._revoked = RevokedFile(credentials)
+        self._listener: Listener | None = None
         self._said: set[str] = set()  # what the log has said already
         self._told: dict[int, Bond] = {}  # since the last flush
         self._frame: Frame | None = None  # the last that was told: several peers may be told the same
@@ -95,6 +116,17 @@ class Peering:
             if context is not None and self._credentials is not None:
                 watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
 
+    def revoke(self, names: Iterable[tuple[str, float]]) -> None:
+        """Take none of these certificates any more, and end what was made with them."""
+        try:
+            self._revoked.add(names, self._clock.now())
+        except OSError as error:
+            self.say_once("revocations_not_kept", f"{self._revoked.path}: {error.strerror}")
+        for bond in [*self._bonds.values(), *self._waiting.values()]:
+            if bond.badge is not None and self._revoked.known.holds(bond.badge):
+                self._lose(bond)
+                bond.abort("its certificate was revoked")
+
     @property
     def identity(self) -> Identity:
         return self._node.identity
@@ -104,19 +136,16 @@ class Peering:
         told = tuple(map(str, listeners))
         self._node.identity = replace(self.identity, address=str(address), listeners=told)
 
-    async def listen(self, address: Address) -> Address:
-        loop = asyncio.get_running_loop()
+    async def listen(self, address: Address, most: int = MOST) -> Address:
+        """Where it listens, also where port 0 was given; at most so many peers may wait to be linked."""
+        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE)
+        self._listener = Listener(streams.take, self._log.write, most, HANDSHAKE)
         with listening(address):
-            self._server = await loop.create_server(
-                lambda: Bond(self, self._clock),
-                address.host,
-                address.port,
-                ssl=self._takes,
-                ssl_handshake_timeout=None if self._takes is None else HANDSHAKE,
-            )
-        return replace(address, port=self._server.sockets[0].getsockname()[1])
+            port = await self._listener.open(address.host, address.port)
+        return replace(address, port=port)
 
     def dial_master(self, address: Address) -> None:
+        self._is_own_fault()
         self._dial(MASTER, address)
 
     def link(self, peer: Peer) -> None:
@@ -127,9 +156,17 @@ class Peering:
             if peer.node in self._dialers and before is not None and before.address != peer.address:
                 self._dialers.pop(peer.node).stop()
             if peer.node not in self._dialers:
-                self._dial(peer.node, read_address(peer.address))
-        elif peer.node in self._waiting:
-            self._take(self._waiting.pop(peer.node))
+                self._call(peer)
+        elif peer.name in self._waiting and self._waiting[peer.name].peer_number == peer.node:
+            self._take(self._waiting.pop(peer.name))
+
+    def _call(self, peer: Peer) -> None:
+        try:
+            address = read_address(peer.address)
+        except WeftError as error:  # it has told the master what it liked
+            self.say_once("unreachable", f"{peer.name} cannot be reached: {error}")
+            return
+        self._dial(peer.node, address)
 
     def unlink(self, node: int) -> None:
         self._wanted.pop(node, None)
@@ -140,6 +177,13 @@ class Peering:
         if bond is not None:
             self._lose(bond)
             bond.close("it is wanted no more")
+
+    def break_off(self, peer: int, reason: str) -> None:
+        """End a connection whose other end does not speak as agreed; it is made again if it is wanted."""
+        bond = self._bonds.get(peer)
+        if bond is not None:
+            self._lose(bond)
+            bond.refuse(reason)
 
     def tell(self, peer: int, frame: Frame) -> None:
         bond = self._bonds.get(peer)
@@ -169,8 +213,8 @@ class Peering:
             bond.flush()
 
     def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        if self._listener is not None:
+            self._listener.close()
         for dialer in self._dialers.values():
             dialer.stop()
         for bond in list(self._bonds.values()):
@@ -187,6 +231,13 @@ class Peering:
                 self._settle_address(bond)
             mine = self.identity
             bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
+            bond.ping()
+        else:
+            asyncio.get_running_loop().call_later(HANDSHAKE, self._require_hello, bond)
+
+    def _require_hello(self, bond: Bond) -> None:
+        if bond.hello is None and bond.is_open:
+            bond.abort("it has not said Hello")
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         assert isinstance(wire, Bond)
@@ -218,9 +269,8 @@ class Peering:
         number = bond.peer_number
         if number is None:
             return
-        if self._waiting.get(number) is bond:
-            del self._waiting[number]
-        if number == MASTER and bond.hello is None and not bond.is_refused:
+        self._waiting = {name: one for name, one in self._waiting.items() if one is not bond}
+        if number == MASTER and bond.hello is None and not bond.is_refused and not self._is_own_fault():
             certificates = "with a certificate" if self._calls is not None else "without a certificate"
             there = self._dialers[MASTER].address
             self.say_once("unreachable", f"what is at {there} is no master, or takes no node {certificates} ({reason})")
@@ -228,6 +278,19 @@ class Peering:
         dialer = self._dialers.get(number)
         if bond.opens and dialer is not None:
             dialer.lost()
+
+    def _is_own_fault(self) -> bool:
+        """Whether this node's certificate is not valid now, which is logged."""
+        if self._credentials is None:
+            return False
+        from weft.access.authority import span_problem
+
+        file, problem = self._credentials.certificate, ""
+        with suppress(OSError):  # which is told where the file is read again
+            problem = span_problem(file.read_bytes(), self._clock.now())
+        if problem:
+            self.say_once("certificate_not_valid", f"{file}: {problem}")
+        return bool(problem)
 
     def congested(self, wire: Wire) -> None:
         bond = _bond(wire)
@@ -241,7 +304,9 @@ class Peering:
 
     def timed(self, wire: Wire, round_trip: float) -> None:
         bond = _bond(wire)
-        if bond.hello is not None and not bond.linked:
+        if bond.hello is None:
+            bond.round_trip = round_trip
+        elif bond.opens and not bond.linked:
             self._link(bond, round_trip)
 
     def clock_read(self, wire: Wire, time: float) -> None:
@@ -274,6 +339,8 @@ class Peering:
             bond.refuse(f"{self.identity.name} is of the cluster {self.identity.cluster}, not of {frame.cluster}.")
         elif bond.opens:
             self._greet_back(bond, frame)
+        elif frame.node < 0:
+            bond.refuse(f"{frame.name} has no number of a node: it has links when the master has given it one.")
         else:
             self._welcome(bond, frame)
 
@@ -282,12 +349,12 @@ class Peering:
         bond.hello = hello
         if bond.peer_number == MASTER:
             self._node.identity = replace(self.identity, cluster=hello.cluster)
-            bond.ping()  # so that the master can compare clocks
+            bond.ping()  # so that the master can compare clocks: it knows now whose it is
             self._link(bond, 0.0)
         elif hello.node != bond.peer_number:
             bond.refuse(f"Node {hello.node} is at the address of node {bond.peer_number}.")
-        else:
-            bond.ping()
+        elif bond.round_trip is not None:
+            self._link(bond, bond.round_trip)
 
     def _welcome(self, bond: Bond, hello: Hello) -> None:
         """Another node calls."""
@@ -295,11 +362,13 @@ class Peering:
         if hello.node in self._wanted:
             self._take(bond)
             return
-        old = self._waiting.get(hello.node)
-        self._waiting[hello.node] = bond
+        name = _name_of(bond)
+        old = self._waiting.get(name)
+        self._waiting[name] = bond
         if old is not None:
             old.abort("there is a newer one")
-        asyncio.get_running_loop().call_later(EARLY, self._send_away, hello.node, bond)
+        bond.hold()
+        asyncio.get_running_loop().call_later(EARLY, self._send_away, name, bond)
 
     def _is_stranger(self, bond: Bond) -> bool:
         """Whether the other end of a new connection is not who it should be. It is not spoken with then."""
@@ -310,6 +379,8 @@ class Peering:
         if bond.opens and bond.peer_number in self._wanted:
             wanted = self._wanted[bond.peer_number].name
         problem = stranger(bond.badge, Badges.MASTER if bond.peer_number == MASTER else Badges.NODE, wanted)
+        if self._revoked.known.holds(bond.badge):
+            problem = f"The certificate of {bond.badge.name} was revoked."
         if problem:
             self._send_off(bond, problem)
         return bool(problem)
@@ -318,10 +389,10 @@ class Peering:
         self.say_once("stranger", f"{bond.peer or 'somebody'}: {problem}")
         bond.abort(problem)
 
-    def _send_away(self, node: int, bond: Bond) -> None:
-        if self._waiting.get(node) is bond:
-            del self._waiting[node]
-            bond.refuse(f"{self.identity.name} is to have no link with {bond.hello.name if bond.hello else node}.")
+    def _send_away(self, name: str, bond: Bond) -> None:
+        if self._waiting.get(name) is bond:
+            del self._waiting[name]
+            bond.refuse(f"{self.identity.name} is to have no link with {name}.")
 
     def _take(self, bond: Bond) -> None:
         mine, number = self.identity, bond.peer_number
@@ -339,6 +410,7 @@ class Peering:
             self._lose(old)
             old.abort("there is a newer one")
         bond.linked = True
+        bond.settled()
         self._bonds[number] = bond
         if number in self._dialers:
             self._dialers[number].succeeded()
@@ -346,6 +418,7 @@ class Peering:
         if bond.early:
             early, bond.early = bond.early, []
             self._hear(bond, early)
+        bond.go_on()
 
     def _lose(self, bond: Bond) -> None:
         if bond.linked and bond.peer_number is not None and self._bonds.get(bond.peer_number) is bond:
@@ -371,7 +444,7 @@ class Peering:
 
         def failed(error: OSError) -> None:
             who = "the master" if number == MASTER else self._wanted[number].name if number in self._wanted else number
-            reason = error.strerror or str(error) or "no answer"
+            reason = cause_of(error) or "no answer"
             self.say_once("unreachable", f"{who} at {address} cannot be reached ({reason})")
 
         self._dialers[number] = Dialer(address, make, failed, self._calls)
@@ -387,8 +460,15 @@ class Peering:
     def say_once(self, event: str, detail: str) -> None:
         """Log what would be said again and again."""
         if detail not in self._said:
+            if len(self._said) == SAID:
+                self._said.clear()
             self._said.add(detail)
             self._log.write(event, detail=detail)
+
+
+def _name_of(bond: Bond) -> str:
+    """The name of who calls: by its certificate, or as it says where there are none."""
+    return bond.badge.name if bond.badge is not None else bond.hello.name if bond.hello is not None else ""
 
 
 def _bond(wire: Wire) -> Bond:

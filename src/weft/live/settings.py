@@ -9,16 +9,22 @@ from typing import Any
 
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
-from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
+from weft.access.name import NODE_CHARACTERS, node_problem
+from weft.access.page import Pages
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
 from weft.live.access_file import AccessFiles
 from weft.live.address import Address, read_address
+from weft.live.log import LEVELS
 from weft.live.tls import Credentials, credentials_in
+from weft.node.parameters import DEFAULT
 
+LEAVING = DEFAULT.leaving
 CREDENTIALS = "credentials"  # folder within that of the data
-SWITCHES = ("allow_anonymous", "allow_plaintext", "json_logs", "quiet")
+ANONYMOUS = ("never", "loopback", "anywhere")
+SWITCHES = ("allow_plaintext", "json_logs", "quiet")
+LISTS = ("listen", "http_host", "websocket_origin")
 WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 PATHS = ("data", "certificate", "key", "client_authority", "users", "rights", "token_key", "credentials")
 
@@ -30,6 +36,8 @@ class Settings:
     sync: Sync = Sync.DISK
     acknowledge: str = "disk"  # in a network: when a publisher hears, by node/parameters.py
     http: Address | None = None  # metrics and health
+    http_host: tuple[str, ...] = ()  # names that web pages and others may call this host by, besides its addresses
+    websocket_origin: tuple[str, ...] = ()  # of web pages that may be clients; `*` is any
     master: Address | None = None  # of the network that the node is part of; none is a broker alone
     name: str = ""  # in the network; by host and port where none is given
     link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
@@ -43,16 +51,24 @@ class Settings:
     token_audience: str = ""
     credentials: Path | None = None  # folder that proves to master and nodes which node this is
     join: str = ""  # token that gets them from the master
-    allow_anonymous: bool = False  # also where other machines connect
-    allow_plaintext: bool = False  # likewise
+    anonymous: str = "loopback"  # which listeners take clients that do not say who they are: a word of ANONYMOUS
+    allow_plaintext: bool = False  # also where other machines connect
     json_logs: bool = False
+    log_level: str = "info"
     quiet: bool = False
+    leaving: float = LEAVING  # in a network: seconds that a node which ends waits until others have what it owes them
     parameters: Parameters = field(default_factory=Parameters)
     limits: Limits = field(default_factory=Limits)
+    descriptors: int = 65_536  # that the process may have; no option, but the system's
 
     @property
     def access(self) -> AccessFiles:
         return AccessFiles(self.users, self.rights, self.token_key, self.token_audience)
+
+    @property
+    def ports(self) -> int:
+        """How many are listened on."""
+        return len(self.listen) + (self.http is not None) + (self.master is not None)
 
     @property
     def knows_users(self) -> bool:
@@ -79,14 +95,18 @@ class Settings:
         return replace(credentials_in(self.own), authority=self.client_authority)
 
     def takes_anonymous(self, address: Address) -> bool:
-        return self.allow_anonymous or is_loopback(address.host)
+        return self.anonymous == "anywhere" or (self.anonymous == "loopback" and is_loopback(address.host))
+
+    def pages(self, address: Address) -> Pages:
+        """What web pages may ask of a port."""
+        return Pages(address.host, self.http_host, self.websocket_origin)
 
     def warnings(self) -> list[str]:
         """What is not protected by the operator's word."""
         far = [one for one in self.listen if not is_loopback(one.host)]
         plain = [str(one) for one in far if not one.secure] + _far_network(self)
         told = [f"{one}: anybody on the way reads and changes what is said there" for one in plain]
-        if self.allow_anonymous:
+        if self.anonymous == "anywhere":
             what = "what the rights give to anybody" if self.rights is not None else "everything"
             told += [f"{one}: anybody may connect and do {what}" for one in map(str, far)]
         return told
@@ -94,12 +114,28 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    known = {one.name for one in fields(Settings)} - {"parameters", "limits"}
-    merged = options_of(path, given, known | NAMES | LIMITS)
+    known = {one.name for one in fields(Settings)} - {"parameters", "limits", "descriptors"} | {"allow_anonymous"}
+    merged = _with_anonymous(options_of(path, given, known | NAMES | LIMITS))
     parameters = Parameters(**taken(merged, NAMES, Parameters))
     limits = Limits(**taken(merged, LIMITS, Limits))
     read = {name: _read(name, value) for name, value in merged.items()}
     return _checked(Settings(**read, parameters=parameters, limits=limits))
+
+
+def _with_anonymous(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the switch, which was there first, for the word that it stands for."""
+    switch = options.pop("allow_anonymous", False)
+    require_kind("allow_anonymous", switch, bool)
+    if not switch:
+        return options
+    word = options.setdefault("anonymous", "anywhere")
+    if word != "anywhere":
+        raise WeftError(
+            f"`allow_anonymous` is `anonymous` anywhere, and {word} was given: give one of them.",
+            "allow_anonymous",
+            "anonymous",
+        )
+    return options
 
 
 def options_of(path: Path | None, given: dict[str, Any], known: Set[str]) -> dict[str, Any]:
@@ -141,19 +177,30 @@ def require_kind(name: str, value: Any, wanted: type) -> None:
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
 
 
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Texts of an option that may be given more than once, or once."""
+    many = value if isinstance(value, list | tuple) else [value]
+    for one in many:
+        require_kind(name, one, str)
+    return tuple(many)
+
+
 def _read(name: str, value: Any) -> Any:
-    if name == "listen":
-        many = value if isinstance(value, list | tuple) else [value]
-        if not many:
+    if name in LISTS:
+        many = read_texts(name, value)
+        if name == "listen" and not many:
             raise WeftError("listen is []: give one address or more.")
-        for one in many:
-            require_kind(name, one, str)
-        return tuple(map(read_address, many))
-    require_kind(name, value, bool if name in SWITCHES else str)
+        return tuple(map(read_address, many)) if name == "listen" else many
+    require_kind(name, value, float if name == "leaving" else bool if name in SWITCHES else str)
+    if name == "leaving" and value < 0:
+        raise WeftError(f"leaving is {value}: give 0 or more.")
+    if name == "log_level":
+        require_level(value)
     if name in ("http", "master", "link", "advertise"):
         return read_address(value)
-    if name == "acknowledge" and value not in ("disk", "tree"):
-        raise WeftError(f"acknowledge is {value!r}: give disk, tree.")
+    for option, words in (("acknowledge", ("disk", "tree")), ("anonymous", ANONYMOUS)):
+        if name == option and value not in words:
+            raise WeftError(f"{name} is {value!r}: give {', '.join(words)}.")
     if name == "sync":
         if value not in list(Sync):
             raise WeftError(f"sync is {value!r}: give {', '.join(Sync)}.")
@@ -163,10 +210,16 @@ def _read(name: str, value: Any) -> Any:
     return Path(value) if name in PATHS else value
 
 
+def require_level(value: str) -> None:
+    if value not in LEVELS:
+        raise WeftError(f"log-level is {value!r}: give {', '.join(LEVELS[:-1])} or {LEVELS[-1]}.")
+
+
 def require_node_name(option: str, name: str) -> None:
     """Refuse what cannot be the name of a node, or of a cluster, by the same rule."""
-    if name and not is_node(name):
-        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {NODE_NAMES}.", option)
+    problem = node_problem(name) if name else ""
+    if problem:
+        raise WeftError(f"`{option}` is {name[:NODE_CHARACTERS]!r}: {problem}", option)
 
 
 def _checked(settings: Settings) -> Settings:
@@ -182,6 +235,15 @@ def _checked(settings: Settings) -> Settings:
         raise WeftError(
             "There are users and no `rights`, so nobody might do anything: give a file that says who may what.",
             "rights",
+        )
+    if settings.anonymous == "never" and not settings.knows_users:
+        raise WeftError(
+            "`anonymous` is never and there are no users, so nobody could connect: give `users`, `token_key` or "
+            "`client_authority`.",
+            "anonymous",
+            "users",
+            "token_key",
+            "client_authority",
         )
     for address in settings.listen:
         if not is_loopback(address.host):
@@ -204,14 +266,14 @@ def _require_protection(settings: Settings, address: Address) -> None:
             "`allow_plaintext` where everybody on the way is trusted.",
             "allow_plaintext",
         )
-    if not settings.knows_users and not settings.allow_anonymous:
+    if not settings.knows_users and settings.anonymous != "anywhere":
         raise WeftError(
             f"{address} takes clients of other machines, and there are no users: give `users`, `token_key` or "
-            "`client_authority`, or `allow_anonymous` where anybody may do what the rights let everybody do.",
+            "`client_authority`, or `anonymous` anywhere where anybody may do what the rights let everybody do.",
             "users",
             "token_key",
             "client_authority",
-            "allow_anonymous",
+            "anonymous",
         )
 
 

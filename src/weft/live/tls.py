@@ -15,6 +15,17 @@ from weft.access.badge import Badge, badge_of
 from weft.errors import WeftError
 
 LEAST = ssl.TLSVersion.TLSv1_2
+INVALID = {  # by OpenSSL's number: the certificate of the other end
+    9: "its certificate is not valid yet, by the clock here: see whether that is behind",
+    10: "its certificate has expired, by the clock here: it needs another, or the clock is ahead",
+}
+ALERTS = {  # what the other end says of the certificate that was shown to it
+    "CERTIFICATE_EXPIRED": "it says that the certificate shown to it has expired, by the clock there",
+    "CERTIFICATE_REVOKED": "it says that the certificate shown to it was revoked",
+    "UNKNOWN_CA": "it does not know the authority of the certificate shown to it",
+    "BAD_CERTIFICATE": "it does not take the certificate shown to it, which may not be valid yet by the clock there",
+    "CERTIFICATE_REQUIRED": "it needs a certificate, and was shown none",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +123,23 @@ def peer_badge(transport: BaseTransport) -> Badge:
     return badge_of(peer_certificate(transport) or {})
 
 
+def peer_address(transport: BaseTransport) -> str:
+    peer = transport.get_extra_info("peername")
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+
+
 def peer_host(transport: BaseTransport) -> str:
     peer = transport.get_extra_info("peername")
     return str(peer[0]) if isinstance(peer, tuple) else ""
+
+
+def cause_of(error: BaseException) -> str:
+    """Why a connection failed, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in INVALID:
+        return INVALID[error.verify_code]
+    if isinstance(error, ssl.SSLError):
+        return next((words for name, words in ALERTS.items() if name in str(error)), _reason(error))
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _reason(error: ssl.SSLError) -> str:

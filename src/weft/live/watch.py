@@ -19,14 +19,17 @@ class Watch:
         self._stamps: list[Stamp] = []
         self._timer: asyncio.TimerHandle | None = None
 
+    def hear(self, write: Callable[..., None]) -> None:
+        """Look on SIGHUP, which ends nothing from now on."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up, write)
+
     def add(self, paths: Sequence[Path], changed: Callable[[], None]) -> None:
         """Call when one of the files is another than before."""
         self._watched.append((paths, changed))
-        self._stamps.append(_stamp(paths))
+        self._stamps.append(stamp_of(paths))
 
     def start(self) -> None:
         if self._watched:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.look)
             self._look_later()
 
     def stop(self) -> None:
@@ -38,17 +41,25 @@ class Watch:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(INTERVAL, self.look)
 
+    def _hang_up(self, write: Callable[..., None]) -> None:
+        if not self._watched:
+            write("hangup", detail="there are no certificates, users or rights here that could be read again")
+            return
+        write("hangup", detail="certificates, users and rights are read again where they are others")
+        self.look()
+
     def look(self) -> None:
         """Look now."""
         self._look_later()
         for place, (paths, changed) in enumerate(self._watched):
-            stamp = _stamp(paths)
+            stamp = stamp_of(paths)
             if stamp != self._stamps[place]:
                 self._stamps[place] = stamp
                 changed()
 
 
-def _stamp(paths: Sequence[Path]) -> Stamp:
+def stamp_of(paths: Sequence[Path]) -> Stamp:
+    """What is another when a file is."""
     return tuple(map(_stamp_of, paths))
 
 

@@ -5,6 +5,7 @@
     roster      nodes by name and number
     directory   who holds which filter, and where sessions are
     ring        places on the ring
+    belief      counts of its own that nodes state
     plan        places and links, node by node
     network     the plan, the links that are up, and the trees over them
     changes     what nodes have not been told of it yet

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
@@ -17,8 +18,16 @@ from weft.wire.mqtt.topic import is_filter, is_shared, is_wild, matches, split_s
 if TYPE_CHECKING:
     from weft.master.designing import Designing
 
+DAY = 86_400.0
+SOON = 14 * DAY  # seconds before a certificate expires from which somebody should look
+RENEW = "see in its log why it was not renewed, or give it another from `weft ca`"
+ISSUERS = {  # whose certificates nodes need as well, and what is to be done
+    "the authority": "make another authority, and give everybody new certificates",
+    "the master": "see in its log why it was not renewed",
+}
 
-def status(network: Network, membership: Membership, designing: "Designing") -> dict[str, Any]:
+
+def status(network: Network, membership: Membership, designing: "Designing", now: float) -> dict[str, Any]:
     quality, designed = network.judgement.quality(), designing.designed
     over = network.plan.over_bound()
     busiest = quality.busiest_node
@@ -47,7 +56,8 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
         "parted_topics": network.parted(),
         "redesign": str(designing.redesign.stage),
         "counters": _totals(network),
-        "problems": _problems(network, membership),
+        "certificate_days": _days(network, membership, now),
+        "problems": [*_problems(network, membership), *_expiring(network, membership, now)],
     }
 
 
@@ -59,6 +69,7 @@ def _node(network: Network, member: Member) -> dict[str, Any]:
         "name": member.name,
         "number": number,
         "state": str(member.state),
+        "down_since": _time(member.down_since),
         "address": member.address,
         "mqtt": list(member.mqtt),
         "links": len(up),
@@ -89,10 +100,45 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _problems(network: Network, membership: Membership) -> list[str]:
     """What an operator should look at, a sentence each."""
-    down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
+    down = [f"{member.name} is down{_since(member)}." for member in network.roster if member.state is State.DOWN]
+    full = [
+        f"The disk of {member.name} is full: it refuses publications of QoS 1 and 2 until there is room."
+        for member in network.roster
+        if network.traffic.counters.get(member.number, {}).get("disk_full")
+    ]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *membership.unreachable.values(), *clocks, *parted]
+    return [*down, *full, *membership.broken, *membership.unreachable.values(), *clocks, *parted]
+
+
+def _since(member: Member) -> str:
+    return "" if member.down_since is None else f" since {_time(member.down_since)}"
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _ends(network: Network, membership: Membership) -> dict[str, float]:
+    """When certificates expire that are in use: nodes that are not of the network any more need none."""
+    strange = {name for name in membership.certificates if network.roster.called(name) is None} - {*ISSUERS}
+    return {name: end for name, end in membership.certificates.items() if name not in strange}
+
+
+def _days(network: Network, membership: Membership, now: float) -> float | None:
+    """Days until the first certificate expires; None where there are none."""
+    ends = _ends(network, membership).values()
+    return round((min(ends) - now) / DAY, 2) if ends else None
+
+
+def _expiring(network: Network, membership: Membership, now: float) -> list[str]:
+    ends = sorted(_ends(network, membership).items(), key=lambda each: each[1])
+    return [_expiry_sentence(name, end, now) for name, end in ends if end - now < SOON]
+
+
+def _expiry_sentence(name: str, end: float, now: float) -> str:
+    verb = "expired" if end <= now else "expires"
+    return f"The certificate of {name} {verb} on {_time(end)}: {ISSUERS.get(name, RENEW)}."
 
 
 def explained(network: Network, topic: str) -> dict[str, Any]:

@@ -11,6 +11,10 @@ A node that was gone comes back when all others have applied that it was. From w
 have tables with it they owe it what its sessions want, and one of them on a publication's way is enough. Tables of
 before it was gone and of after it is back, in a mixture, need not lead to it, and nobody would owe it anything. One
 that is lost, and may not have heard, goes on by its tables of before as long as its lease runs.
+
+All wait for each node, so each has its time: a node that has not applied in PATIENCE what it was told is late, whatever
+else is heard of it, and counts as lost from then on (membership.py). Versions that it is told meanwhile do not prolong
+that, and have the same time from then on: so none takes longer than twice that.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -19,9 +23,10 @@ from itertools import chain
 from math import inf
 
 from weft.wire import frame as w
+from weft.wire.lease import LEASE
 
 VERSIONED = (w.Peers, w.Tables, w.Filters, w.Way)
-LEASE = 3.0  # seconds; a little more than nodes count on (node/parameters.py), for clocks do not run alike
+PATIENCE = 5.0  # seconds that a node has to apply what it is told
 
 
 @dataclass
@@ -48,6 +53,7 @@ class Notice:
 @dataclass
 class Applying:
     _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
+    _due: dict[int, tuple[int, float]] = field(default_factory=dict)  # of these: a version, and when it must be applied
     _new: list[tuple[int, Notice]] = field(default_factory=list)  # what nobody has been told of
     _asked: dict[int, list[Notice]] = field(default_factory=dict)  # by node, in order
     _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
@@ -68,11 +74,12 @@ class Applying:
         """The node is told that it knows all."""
         self._leases[node] = now + LEASE
 
-    def told(self, frames: Mapping[int, list[w.Frame]], version: int, present: Set[int]) -> None:
+    def told(self, frames: Mapping[int, list[w.Frame]], version: int, present: Set[int], now: float) -> None:
         """What nodes have been told; others hear of the interest of a node when it is woven in."""
         for node, many in frames.items():
             if any(isinstance(frame, VERSIONED) for frame in many):
                 self._behind[node] = version
+                self._due.setdefault(node, (version, now + PATIENCE))
         for node, asking in self._new:
             if node in present:
                 asking.begin(node, self._behind, self._lost.values())
@@ -81,11 +88,19 @@ class Applying:
             if absence.waits_for is None:
                 absence.begin(gone, self._behind, [until for node, until in self._lost.items() if node != gone])
 
-    def applied(self, node: int, version: int) -> None:
+    def applied(self, node: int, version: int, now: float) -> None:
         if self._behind.get(node, version + 1) <= version:
             del self._behind[node]
+        if node in self._due and self._due[node][0] <= version:
+            del self._due[node]
+            if node in self._behind:
+                self._due[node] = self._behind[node], now + PATIENCE
         for notice in chain(self._gone.values(), *self._asked.values()):
             notice.note(node, version)
+
+    def late(self, now: float) -> list[int]:
+        """Nodes that have had their time."""
+        return sorted(node for node, (_, until) in self._due.items() if until <= now)
 
     def may_return(self, node: int, now: float) -> bool:
         """Whether all others have applied that a node was gone, or do not go by what they knew before."""
@@ -98,6 +113,7 @@ class Applying:
         if not in_order and until > now:
             self._lost[node] = until
         self._behind.pop(node, None)
+        self._due.pop(node, None)
         self._forget_asked(node)
         self._gone = {gone: absence for gone, absence in self._gone.items() if not absence.is_known(now)}
         for absence in self._gone.values():
@@ -111,9 +127,9 @@ class Applying:
                     self._new.append((other, asking))
 
     def deadlines(self, present: Set[int]) -> list[float]:
-        """When what waits for leases alone is in place."""
+        """When what waits for leases alone is in place, and nodes have had their time."""
         waiting = [self._asked[node][0] for node in self._asked.keys() & present]
-        return [one.until for one in waiting if one.waits_for == {}]
+        return [one.until for one in waiting if one.waits_for == {}] + [until for _, until in self._due.values()]
 
     def in_place(self, present: Set[int], now: float) -> list[tuple[int, int]]:
         """Nodes, and the sequence up to which their interest is in place now; a node that is not woven in waits."""

@@ -12,7 +12,7 @@ from typing import Any
 from weft.errors import WeftError
 from weft.master import effect as e
 from weft.master.network import Network
-from weft.master.quality import Quality
+from weft.master.quality import Quality, Scale
 from weft.master.record import Record
 from weft.master.redesign import Proposal, Redesign, Stage, job_of, proposal_of
 from weft.master.snapshot import Snapshot
@@ -27,6 +27,8 @@ class Wanted:
     """A design that is being made."""
 
     snapshot: Snapshot
+    scale: Scale
+    before: Quality  # what the plan was worth then
     ticket: int | None  # None: the master itself wants it
 
 
@@ -47,14 +49,15 @@ class Designing:
     def want(self, ticket: int | None, overlay: Overlay | None = None) -> None:
         job, snapshot = job_of(self._network, self._seed, overlay)
         self._jobs += 1
-        self._wanted[self._jobs] = Wanted(snapshot, ticket)
+        judgement = self._network.judgement
+        self._wanted[self._jobs] = Wanted(snapshot, judgement.scale(), judgement.quality(), ticket)
         self._rested_at = self._turn.now
         self._turn.start(e.StartDesign(self._jobs, job))
 
     def take(self, event: e.Designed) -> None:
         """A design is made. An operator decides what becomes of it; the master, by what it gains."""
         wanted = self._wanted.pop(event.number)
-        proposal = proposal_of(self._network, wanted.snapshot, event.design)
+        proposal = proposal_of(self._network, wanted.snapshot, wanted.scale, wanted.before, event.design)
         self._proposal, self._proposals = proposal, self._proposals + 1
         if wanted.ticket is not None:
             self._turn.answer(wanted.ticket, {**proposal.forecast, "applied": False, "proposal": self._proposals})

@@ -14,6 +14,7 @@ since it has not heard, is told of all of them.
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft.master.belief import require_count
 from weft.wire.frame import NOBODY, Held, Owned, Subscribed, topic_of
 from weft.wire.mqtt.topic import is_shared, is_wild
 
@@ -96,6 +97,7 @@ class Directory:
 
     def own(self, node: int, owned: Owned) -> bool:
         """Note what a node says that a session is like, if it may say so."""
+        require_count(owned.claim, self.claims)
         session = self.sessions.get(owned.client)
         if self.may_change(node, owned.client, owned.claim):
             self.claims = max(self.claims, owned.claim)  # of a master that has forgotten some

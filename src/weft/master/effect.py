@@ -25,6 +25,13 @@ class Proved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Revoked(Event):
+    """Certificates that are taken no more, all that there are."""
+
+    names: tuple[tuple[str, float], ...]  # names, and until when nothing that was issued for them is taken
+
+
+@dataclass(frozen=True, slots=True)
 class Heard(Event):
     """A frame of a connection; the first is a Hello."""
 
@@ -54,6 +61,13 @@ class Asked(Event):
     ticket: int
     request: str  # status, explain, trace, redesign, snapshot, apply, leave
     options: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatesRead(Event):
+    """When certificates of the cluster expire, in seconds since 1970, by whose they are."""
+
+    ends: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)

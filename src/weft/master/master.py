@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from weft.errors import defect_sentence
 from weft.master import effect as e
 from weft.master.answer import status
 from weft.master.applying import Applying
@@ -27,6 +28,7 @@ from weft.master.record import Record
 from weft.master.roster import State
 from weft.master.turn import Turn
 from weft.wire import frame as w
+from weft.wire.frame_field import FrameError
 
 TOGETHER = (
     *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.SessionGathered, w.FindWay, w.Measured),
@@ -44,7 +46,7 @@ class Master:
         self._applying = Applying()
         self._bulletin = Bulletin(self.network)
         self.membership = Membership(self.network, self._turn, self._applying)
-        self.designing = Designing(self.network, self._turn, seed, lambda: bool(self.membership.pending))
+        self.designing = Designing(self.network, self._turn, seed, lambda: self.membership.is_awaiting)
         self.membership.redesign = self.designing.redesign
         self._operating = Operating(self.network, self._turn, self.membership, self.designing)
 
@@ -66,7 +68,7 @@ class Master:
         if self.network.is_parted and changes != Changes():
             for node in self.network.woven:
                 told.setdefault(node, []).insert(0, w.Parted())
-        self._applying.told(told, self.network.version, self.network.woven)
+        self._applying.told(told, self.network.version, self.network.woven, self._turn.now)
         for node, sequence in self._applying.in_place(self.network.woven, self._turn.now):
             told.setdefault(node, []).append(w.InPlace(sequence))
         return self._turn.finish(records, told, self.membership.connection_of)
@@ -99,7 +101,7 @@ class Master:
         return self.finish()
 
     def status(self) -> dict[str, Any]:
-        return status(self.network, self.membership, self.designing)
+        return status(self.network, self.membership, self.designing, self._turn.now)
 
     def check_invariants(self) -> None:
         self.network.plan.check_invariants()
@@ -111,6 +113,16 @@ class Master:
     # Events
 
     def _hear(self, event: e.Heard) -> None:
+        """What a frame brings about; one that leads to an error costs who says it its connection, and nobody else."""
+        try:
+            self._take(event)
+        except FrameError as error:
+            self.membership.expel(event.connection, str(error))
+        except Exception as error:
+            self._turn.note("defect", detail=defect_sentence(type(event.frame).__name__, error))
+            self.membership.expel(event.connection, "What it says has met a defect of Weft: see the master's log.")
+
+    def _take(self, event: e.Heard) -> None:
         connection = self.membership.connection(event.connection)
         if isinstance(event.frame, w.Hello):
             self.membership.greet(event.connection, event.frame)
@@ -126,11 +138,17 @@ class Master:
     def _prove(self, event: e.Proved) -> None:
         self.membership.connection(event.connection).proved = event.name
 
+    def _revoke(self, event: e.Revoked) -> None:
+        self.membership.revoke(event.names)
+
     def _close(self, event: e.Closed) -> None:
         self.membership.close(event.connection)
 
     def _read_clock(self, event: e.ClockRead) -> None:
         self.membership.read_clock(event.connection, event.time)
+
+    def _read_certificates(self, event: e.CertificatesRead) -> None:
+        self.membership.certificates = event.ends
 
     def _ask(self, event: e.Asked) -> None:
         self._operating.ask(event.ticket, event.request, event.options)
@@ -144,8 +162,10 @@ class Master:
     _EVENTS: ClassVar[dict[type[e.Event], Callable[["Master", Any], None]]] = {
         e.Heard: _hear,
         e.Proved: _prove,
+        e.Revoked: _revoke,
         e.Closed: _close,
         e.ClockRead: _read_clock,
+        e.CertificatesRead: _read_certificates,
         e.Asked: _ask,
         e.Designed: _take_design,
         e.DesignFailed: _fail_design,
@@ -158,7 +178,7 @@ class Master:
         self._applying.ask(node, frame.sequence)
 
     def _applied(self, node: int, frame: w.Applied) -> None:
-        self._applying.applied(node, frame.version)
+        self._applying.applied(node, frame.version, self._turn.now)
 
     def _confirm(self, node: int, frame: w.Confirm) -> None:
         if node in self.network.woven and not self.network.is_parted:
@@ -200,10 +220,12 @@ class Master:
         self._bulletin.forget_ways(node, frame.filters)
 
     def _link_made(self, node: int, frame: w.LinkMade) -> None:
+        if frame.peer not in self.network.roster:
+            return
         if frame.round_trip > 0:  # the end that took the link has not measured it
             self.network.traffic.time(node, frame.peer, frame.round_trip)
-        self.membership.unreachable.pop(link(node, frame.peer), None)
-        if frame.peer in self.network.placed and self.network.link_made(node, frame.peer):
+        if self.network.link_made(node, frame.peer):
+            self.membership.unreachable.pop(link(node, frame.peer), None)
             self.membership.gather_soon()
 
     def _link_lost(self, node: int, frame: w.LinkLost) -> None:
@@ -211,7 +233,8 @@ class Master:
         self.membership.suspect(frame.peer)
 
     def _measured(self, node: int, frame: w.Measured) -> None:
-        self.network.traffic.measure(node, frame, self._turn.now)
+        known = tuple(each for each in frame.round_trips if each[0] in self.network.roster)
+        self.network.traffic.measure(node, replace(frame, round_trips=known), self._turn.now)
 
     def _leave(self, node: int, frame: w.Leaving) -> None:
         self.membership.leave(node)

@@ -4,16 +4,22 @@ Nodes that join, and links that come up, are gathered for a moment, so that five
 plan. A node whose connection is gone has a moment to come back before it counts as failed, unless a neighbour has lost
 it too, a moment before or after. Who leaves in order is expected back if sessions are kept there. Who comes back gets
 its place when all others have applied that it was gone (applying.py).
+
+What a node owes has its time: to apply what it is told, to leave when it is told to. One that answers and does not is
+parted with as one that has failed, and kept out for a while, twice as long each time (`Ban`): else it would hold up
+everybody again as soon as it is back.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weft.access.name import NODE_CHARACTERS, NODE_NAMES, is_node
+from weft.access.name import NODE_CHARACTERS, node_problem
 from weft.errors import WeftError
-from weft.master.applying import Applying
+from weft.master.applying import PATIENCE, Applying
+from weft.master.belief import require_count
 from weft.master.keeping import Memory
-from weft.master.link import Link, link
+from weft.master.link import Link
 from weft.master.network import Network
 from weft.master.redesign import Redesign, Stage
 from weft.master.roster import Member, State
@@ -21,6 +27,18 @@ from weft.master.turn import Turn
 from weft.wire import frame as w
 
 APART = 60.0  # seconds that a node's clock may differ from the master's without a word
+LEAVING = 10.0  # seconds until a node that is told to leave must have left: it waits for others to have what it owes
+BAN, MOST_BAN = 5.0, 300.0  # seconds that a node is kept out, at first and at most
+GOOD = 600.0  # seconds after which it is as if it had never been
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """A node that has not done what it was told."""
+
+    until: float
+    seconds: float
+    sentence: str
 
 
 @dataclass
@@ -36,6 +54,7 @@ class Membership:
         self.connection_of: dict[int, int] = {}  # node -> connection
         self.clocks: dict[int, float] = {}  # node -> seconds that its clock is ahead, where it is too much
         self.unreachable: dict[Link, str] = {}  # links that did not come up, in words
+        self.certificates: dict[str, float] = {}  # when they expire, by whose they are; none where there are none
         self.pending: list[int] = []  # nodes that wait for the next change of the plan
         self.redesign: Redesign | None = None
         self._network = network
@@ -43,11 +62,14 @@ class Membership:
         self._applying = applying
         self._parameters = network.parameters
         self._connections: dict[int, Connection] = {}
-        self._claimed: set[Link] = set()  # links that nodes had when they joined
         self._gather_at: float | None = None
+        self._ban_ends: float | None = None  # of a node that waits for its place
         self._gone: dict[int, float] = {}  # nodes without a connection, and when they count as failed
         self._missed: dict[int, float] = {}  # nodes, and when a neighbour last lost them
         self._forgetting: set[int] = set()  # nodes that leave for good
+        self._revoked: tuple[tuple[str, float], ...] = ()
+        self._leaving: dict[int, float] = {}  # nodes that were told to leave, and until when they must have
+        self._bans: dict[str, Ban] = {}  # by name: one that is forgotten comes with another number
         self._memory = Memory()
 
     def connection(self, number: int) -> Connection:
@@ -55,12 +77,30 @@ class Membership:
 
     def deadlines(self) -> list[float]:
         waiting = next(iter(self._network.waiting.values()), None)
-        return [time for time in (self._gather_at, waiting, *self._gone.values()) if time is not None]
+        times = (self._gather_at, self._ban_ends, waiting, *self._gone.values(), *self._leaving.values())
+        return [time for time in times if time is not None]
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether nodes are about to get their places."""
+        return any(self._out_until(node) <= self._turn.now for node in self.pending)
+
+    @property
+    def broken(self) -> list[str]:
+        """What nodes have not done that they were told, in sentences, as long as that is news."""
+        return [ban.sentence for _, ban in sorted(self._bans.items()) if ban.until + BAN > self._turn.now]
 
     def go_on(self) -> None:
         now = self._turn.now
         for number in [number for number, at in self._gone.items() if at <= now]:
             self.fail(number)
+        for number in self._applying.late(now):
+            self._break_with(number, f"has not applied for {PATIENCE:g} s what it was told, though it answers")
+        for number in [number for number, at in self._leaving.items() if at <= now]:
+            self._break_with(number, f"has not left for {LEAVING:g} s, though it was told to")
+        if self._ban_ends is not None and self._ban_ends <= now:
+            self._ban_ends = None
+            self.gather_soon()
         if self._gather_at is not None and self._gather_at <= now:
             self._gather()
         self._give_up_waiting()
@@ -84,8 +124,9 @@ class Membership:
             )
         elif hello.cluster not in ("", cluster):
             reason = (
-                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: start it with another "
-                "data folder, or give it its own master."
+                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: give it the address of "
+                f"its own master. If this is to be that, in the place of one that is lost, start it on an empty folder "
+                f"with `cluster` {hello.cluster}; what {name} keeps stays where it is."
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."
@@ -101,8 +142,23 @@ class Membership:
         self._connections.pop(connection, None)
         self._turn.refuse(connection, reason)
 
+    def expel(self, connection: int, reason: str) -> None:
+        """Part with a node that has joined, perhaps: it may come again, and counts as gone until then."""
+        self.close(connection)
+        self._turn.refuse(connection, reason)
+
+    def revoke(self, names: tuple[tuple[str, float], ...]) -> None:
+        """Tell all nodes whose certificates they are to take no more."""
+        if names != self._revoked:
+            self._revoked = names
+            for node in sorted(self.connection_of):
+                self._network.changes.tell(node, w.Revoked(names))
+
     def join(self, connection: int, join: w.Join) -> None:
         network, known = self._network, self._network.roster.called(join.name)
+        require_count(join.plan, network.version)
+        for owned in join.owned:
+            require_count(owned.claim, network.directory.claims)
         problem = self._problem_with(join, known, self.connection(connection).proved)
         if problem:
             self.refuse(connection, problem)
@@ -117,6 +173,8 @@ class Membership:
             network.announce_loss(node)
         self._enter(node, join, known)
         self._compare_clock(node, self.connection(connection).ahead)
+        if self._revoked:
+            network.changes.tell(node, w.Revoked(self._revoked))
         if stays:
             self._take_up(node)
         elif node not in self.pending:
@@ -128,8 +186,8 @@ class Membership:
     def _problem_with(self, join: w.Join, known: Member | None, proved: str | None) -> str:
         if not join.name:
             return "A node needs a name: give it one."
-        if not is_node(join.name):
-            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {NODE_NAMES}."
+        if node_problem(join.name):
+            return f"{join.name[:NODE_CHARACTERS]!r} is no name of a node: {node_problem(join.name)}"
         if proved not in (None, join.name):
             return f"{proved} has said that it is {join.name}: a node can speak for itself only."
         if not _is_address(join.address):
@@ -165,7 +223,7 @@ class Membership:
         gone = network.directory.held[node].keys() - {held.filter for held in join.held}
         network.interest(node, join.held, sorted(gone))
         self._take_sessions(node, join.owned)
-        self._claimed |= {link(node, peer) for peer in join.links}
+        network.said_up[node] = set(join.links)
         self._applying.ask_anew(node, join.sequence)
 
     def _take_sessions(self, node: int, owned: tuple[w.Owned, ...]) -> None:
@@ -179,18 +237,20 @@ class Membership:
 
     def _take_up(self, node: int) -> None:
         """A node that was away for a moment goes on."""
-        for each in [each for each in self._network.made if node in each and each not in self._claimed]:
-            self._network.link_lost(*each, self._turn.now)
-        self._connect_claimed()
-        self._network.refresh(node)
+        network, said = self._network, self._network.said_up[node]
+        lost = [each for each in network.made if node in each and not (set(each) - {node} <= said)]
+        for each in lost:
+            network.link_lost(*each, self._turn.now)
+        self._connect_claimed([node])
+        network.refresh(node)
         self._turn.note("returned", self._name(node))
 
-    def _connect_claimed(self) -> None:
-        placed = self._network.placed
-        for one, other in sorted(self._claimed):
-            if {one, other} <= placed and self._network.link_made(one, other):
-                self.gather_soon()
-        self._claimed = {each for each in self._claimed if not set(each) <= placed}
+    def _connect_claimed(self, nodes: Iterable[int]) -> None:
+        """Take up links that nodes have since before they got their places, or before the master was restarted."""
+        for node in nodes:
+            for peer in sorted(self._network.said_up.get(node, ())):
+                if self._network.link_made(node, peer):
+                    self.gather_soon()
 
     # One change for many
 
@@ -209,17 +269,22 @@ class Membership:
             ready = {node: network.roster[node] for node in self.pending if self._may_return(node)}
             self.pending = [node for node in self.pending if node not in ready]
             self._place(list(ready.values()))
-            if self.pending:
+            if self.is_awaiting:
                 self.gather_soon()
+            self._ban_ends = min((at for at in map(self._out_until, self.pending) if at > self._turn.now), default=None)
         network.connect()
         network.rewire(self._turn.now)
         if not network.woven and len(network.placed) == 1:
             network.weave_in_alone(min(network.placed))
-        if self._memory.trees and not self.pending and network.woven:
+        if self._memory.trees and not self.is_awaiting and network.woven:
             self._take_up_trees()
 
     def _may_return(self, node: int) -> bool:
-        return self._applying.may_return(node, self._turn.now)
+        return self._out_until(node) <= self._turn.now and self._applying.may_return(node, self._turn.now)
+
+    def _out_until(self, node: int) -> float:
+        ban = self._bans.get(self._name(node))
+        return -math.inf if ban is None else ban.until
 
     def _place(self, members: list[Member]) -> None:
         if not members:
@@ -227,7 +292,7 @@ class Membership:
         fingers, self._memory.fingers = self._memory.fingers, {}
         spare, self._memory.spare = self._memory.spare, []
         self._network.place(members, self._turn.now, fingers, spare)
-        self._connect_claimed()
+        self._connect_claimed(member.number for member in members)
         for member in members:
             self._turn.note("joined", member.name, member.address)
 
@@ -291,6 +356,7 @@ class Membership:
     def _withdraw(self, number: int) -> None:
         """A node that has not got its place is gone."""
         self.pending.remove(number)
+        self._leaving.pop(number, None)
         self._forget_problems(number)
         self._applying.forget(number, self._turn.now, in_order=True)
         if self._network.roster[number].ring_id is None:
@@ -307,6 +373,19 @@ class Membership:
         name = self._name(number)
         self._part_with(number, expected=True, in_order=False)
         self._turn.note("failed", name)
+
+    def _break_with(self, number: int, what: str) -> None:
+        """Part with a node that does not do what it was told, and keep it out for a while."""
+        name, connection = self._name(number), self.connection_of.pop(number, None)
+        self._bans = {one: ban for one, ban in self._bans.items() if ban.until + GOOD > self._turn.now}
+        seconds = min(2 * self._bans[name].seconds, MOST_BAN) if name in self._bans else BAN
+        sentence = f"{name} {what}: it is kept out for {seconds:g} s; see its log, or revoke its certificate."
+        self._bans[name] = Ban(self._turn.now + seconds, seconds, sentence)
+        self._part_with(number, expected=number not in self._forgetting, in_order=False)
+        self._forgetting.discard(number)
+        self._turn.note("broken", name, sentence)
+        if connection is not None:
+            self.refuse(connection, sentence)
 
     def leave(self, number: int) -> None:
         """A node leaves in order."""
@@ -328,6 +407,7 @@ class Membership:
             if forget:
                 self._forgetting.add(number)
             network.changes.tell(number, w.Leave())
+            self._leaving.setdefault(number, self._turn.now + LEAVING)
         elif network.directory.keeps(number) and not forget:
             raise WeftError(
                 f"{member.name} is down, and its sessions hold {owed} filters that other nodes keep messages for: say "
@@ -345,6 +425,7 @@ class Membership:
             self.pending.remove(number)
         self._gone.pop(number, None)
         self._missed.pop(number, None)
+        self._leaving.pop(number, None)
         self._forget_problems(number)
         self._applying.forget(number, self._turn.now, in_order=in_order)
         self._network.remove(number, self._turn.now, expected=expected)

@@ -54,6 +54,7 @@ class Network:
         self.judgement = Judgement(self.loom, self.directory, self.traffic)
         self.links: set[Link] = set()  # that nodes are told to have
         self.made: set[Link] = set()  # of these, those that are up
+        self.said_up: dict[int, set[int]] = {}  # node -> peers that it says it is linked with
         self.waiting: dict[Link, float] = {}  # those that are not, and until when others wait for them, in order
         self.peers: dict[int, set[int]] = {}  # of every node that has a place, by these links
         self.returning: set[int] = set()  # nodes that others may take to be down
@@ -88,7 +89,7 @@ class Network:
             ring_id = self.plan.ring.id_of[member.number]
             if member.ring_id is not None and member.ring_id != ring_id:
                 self.changes.moved.add(member.number)
-            self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id))
+            self.keep(self.roster.change(member.number, state=State.JOINING, ring_id=ring_id, down_since=None))
             self.changes.tell(member.number, w.Welcome(member.number, ring_id, SIZE, self.cluster))
         self.plan.take_up(fingers, spare)
         self.plan.mend(self.directory.interests)
@@ -105,6 +106,7 @@ class Network:
             self._forget_link(each)
         if was_woven:
             self.changes.assign(self.loom.fail(number))
+        self.said_up.pop(number, None)
         self.changes.forget(number)
         self.changes.gone.add(number)
         self.peers.pop(number, None)
@@ -117,7 +119,8 @@ class Network:
                 self.changes.records.add(("filter", filter_key(number, pattern)))
                 self.directory.release(number, pattern)
         if expected:
-            member = self.roster.change(number, state=State.DOWN)
+            member = self.roster.change(number, state=State.DOWN, down_since=now)
+            self.traffic.fall_silent(number)
             self.keep(member)
             self.others[number] = others
             self.changes.records.add(("others", number))
@@ -145,6 +148,7 @@ class Network:
             self._touch_filter(number, pattern)
         self.directory.forget(number)
         self.others.pop(number, None)
+        self.said_up.pop(number, None)
         self.traffic.forget(number)
         member = self.roster.remove(number)
         self.changes.records |= {("node", member.name), ("fingers", number), ("others", number), ("cluster", "")}
@@ -157,17 +161,19 @@ class Network:
     # Links
 
     def link_made(self, node: int, peer: int) -> bool:
-        """Whether it is news."""
+        """A node says that a link is up, which counts when both ends do. Whether it does from now on."""
         between = link(node, peer)
-        self.waiting.pop(between, None)
-        if between not in self.links or between in self.made:
+        self.said_up.setdefault(node, set()).add(peer)
+        if between not in self.links or between in self.made or node not in self.said_up.get(peer, ()):
             return False
+        self.waiting.pop(between, None)
         self.made.add(between)
         self._appeared.append(between)
         return True
 
     def link_lost(self, node: int, peer: int, now: float) -> bool:
         between = link(node, peer)
+        self.said_up.get(node, set()).discard(peer)
         if between not in self.made:
             return False
         self.made.discard(between)

@@ -11,7 +11,7 @@ Rates are taken as equal where none are known. Hops are those of topics of which
 and of these the SAMPLED that are published on most.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -86,6 +86,29 @@ def hops_of(trees: Iterable[Tree]) -> float:
     return hops / deliveries if deliveries else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What trees are judged by: who subscribed at a moment, who published, and how often.
+
+    Two sets of trees are compared by one scale. The subscriptions of another moment would be other trees' relays.
+    """
+
+    subscribers: Mapping[int, Collection[int]]  # of every topic
+    rates: Mapping[int, float]
+    roots: Mapping[int, int | None]
+    nodes: int
+
+    def trees(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
+        return {
+            topic: Tree(own, self.subscribers[topic], self.rates[topic], self.roots[topic])
+            for topic, own in tables.items()
+        }
+
+    def quality_of(self, tables: Mapping[int, Tables]) -> Quality:
+        trees = self.trees(tables)
+        return replace(quality_of(trees.values(), self.nodes), hops=hops_of(most_published(trees).values()))
+
+
 class Judgement:
     """The worth of trees over the nodes that are there."""
 
@@ -106,20 +129,22 @@ class Judgement:
 
     def quality(self) -> Quality:
         """What the trees are worth."""
-        trees = self._judged({topic: self._loom.tree(topic) for topic in self.topics()})
-        return replace(quality_of(trees.values(), len(self._loom.links)), hops=hops_of(self._with_ways(trees)))
+        scale = self._scale(lambda subscribers: subscribers)
+        trees = scale.trees({topic: self._loom.tree(topic) for topic in scale.subscribers})
+        return replace(quality_of(trees.values(), scale.nodes), hops=hops_of(self._with_ways(trees)))
 
-    def quality_of(self, designed: Mapping[int, Tables]) -> Quality:
-        """What other trees would be worth."""
-        trees = self._judged(designed)
-        return replace(quality_of(trees.values(), len(self._loom.links)), hops=hops_of(most_published(trees).values()))
+    def scale(self) -> Scale:
+        """What trees are to be judged by that are made for this moment."""
+        return self._scale(frozenset)
 
-    def _judged(self, tables: Mapping[int, Tables]) -> dict[int, Tree]:
-        loom, rates = self._loom, self.rates(tables)
-        return {
-            topic: Tree(own, loom.subscribers(topic), rates[topic], loom.next_root(topic))
-            for topic, own in tables.items()
-        }
+    def _scale(self, kept: Callable[[set[int]], Collection[int]]) -> Scale:
+        loom, topics = self._loom, self.topics()
+        return Scale(
+            {topic: kept(loom.subscribers(topic)) for topic in topics},
+            self.rates(topics),
+            {topic: loom.next_root(topic) for topic in topics},
+            len(loom.links),
+        )
 
     def _with_ways(self, trees: Mapping[int, Tree]) -> Iterator[Tree]:
         """The trees that are published on most, with the ways of roots that are outside."""

@@ -18,7 +18,7 @@ from weft.errors import WeftError
 from weft.master.engine import Design, Job
 from weft.master.link import Link, link
 from weft.master.network import Network
-from weft.master.quality import Quality
+from weft.master.quality import Quality, Scale
 from weft.master.ring import SIZE, even_places
 from weft.master.snapshot import Snapshot, snapshot_of, with_roots
 from weft.model.overlay import NO_PHASE, Overlay
@@ -84,7 +84,9 @@ def job_of(network: Network, seed: int, overlay: Overlay | None = None) -> tuple
     return job, snapshot
 
 
-def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposal:
+def proposal_of(network: Network, snapshot: Snapshot, scale: Scale, before: Quality, design: Design) -> Proposal:
+    """What a design would change and gain. Both are of the moment for which it was made: there may be other topics now,
+    and others who subscribe."""
     numbers, overlay = snapshot.numbers, design.overlay
     assert overlay.ring_ids is not None
     order = [numbers[node] for node in np.argsort(overlay.ring_ids).tolist()]
@@ -106,8 +108,8 @@ def proposal_of(network: Network, snapshot: Snapshot, design: Design) -> Proposa
         len(links - now),
         len(now - links),
         len(links),
-        network.judgement.quality(),
-        network.judgement.quality_of(trees),
+        before,
+        scale.quality_of(trees),
     )
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from weft.errors import WeftError
+from weft.master.belief import NUMBERS
 from weft.master.record import Record
 
 
@@ -27,6 +28,7 @@ class Member:
     mqtt: tuple[str, ...]  # where clients do
     state: State
     ring_id: int | None = None
+    down_since: float | None = None  # seconds since 1970; None where it is not down, or went while no master was there
 
     def record(self) -> Record:
         return Record("node", self.name, {**asdict(self), "state": str(self.state)})
@@ -81,7 +83,7 @@ class Roster:
         member = self.called(name)
         if member is not None:
             return member.number
-        if known >= 0 and known not in self._by_number:
+        if 0 <= known < NUMBERS and known not in self._by_number:
             self.next_number = max(self.next_number, known + 1)
             return known
         self.next_number += 1

@@ -37,11 +37,15 @@ class Traffic:
         before = self.round_trips.get(between, milliseconds)
         self.round_trips[between] = before + WEIGHT * (milliseconds - before)
 
-    def forget(self, node: int) -> None:
+    def fall_silent(self, node: int) -> None:
+        """A node is down: nobody publishes there, and when it is back it counts anew."""
         for name in self.rates.get(node, ()):
             self._note(name, node, 0.0)
         for kept in (self.rates, self.counters, self._heard):
             kept.pop(node, None)
+
+    def forget(self, node: int) -> None:
+        self.fall_silent(node)
         for between in [each for each in self.round_trips if node in each]:
             del self.round_trips[between]
 

@@ -7,7 +7,7 @@ In a social instance node i and topic i are the same user: a follower subscribes
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.csr import Csr, csr_from_pairs
-from weft.model.naming import numbered
+from weft.model.naming import ids_of, numbered
+from weft.model.node_filter import NodeFilters, node_filters, read_filters
 from weft.model.publisher import NO_PUBLISHERS, Publishers, own_topics, read_publishers
 from weft.model.storage import (
     Meta,
@@ -34,6 +36,7 @@ from weft.model.storage import (
     write_meta,
 )
 from weft.model.table import Columns, Table
+from weft.model.wildcard import are_filters, expanded, known_topics, unlisted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,11 +56,17 @@ class Instance(Table):
     meta: Mapping[str, Any] = field(default_factory=dict)  # source, seed, how it was made
     given_publishers: Publishers | None = None
     given_subscribers: Csr | None = None  # where they are known already; else they are made of the interest
+    filters: NodeFilters | None = None  # that nodes subscribed to, beside the topics that these stood for
 
     @property
     def has_traffic(self) -> bool:
         """Whether it is told who publishes what, as `weft traffic` does; of social users it is but assumed."""
         return self.given_publishers is not None and not (self.is_social and self.given_publishers.are_own_topics)
+
+    @property
+    def known_publishers(self) -> Publishers | None:
+        """Publishers that somebody told of; None where they are but assumed."""
+        return self.given_publishers if self.has_traffic else None
 
     @cached_property
     def publishers(self) -> Publishers | None:
@@ -117,24 +126,40 @@ class Instance(Table):
         return table
 
     @staticmethod
-    def from_pandas(frame: "pd.DataFrame", node: str, topic: str, **meta: Any) -> "Instance":
+    def from_pandas(
+        frame: "pd.DataFrame", node: str, topic: str, topics: Iterable[str] | None = None, **meta: Any
+    ) -> "Instance":
         """An instance of a frame with a row a subscription: `node` and `topic` name the columns of ids.
 
         Ids are any text or integers and become the names; they are numbered as `weft ingest` does. Duplicates count
-        once. `meta` says what it is: source="...", or social=True where nodes and topics are the same users.
+        once. Filters are expanded to those that they match of `topics`, names that are published on, and of the topics
+        that are subscribed to by name. `meta` says what it is: source="...", or social=True where nodes and topics are
+        the same users.
         """
-        return Instance.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), node, topic, **meta)
+        return Instance.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), node, topic, topics, **meta)
 
     @staticmethod
-    def from_arrow(table: pa.Table, node: str, topic: str, **meta: Any) -> "Instance":
+    def from_arrow(
+        table: pa.Table, node: str, topic: str, topics: Iterable[str] | None = None, **meta: Any
+    ) -> "Instance":
         """The same of a table of Arrow."""
         for column in (node, topic):
             if column not in table.column_names:
                 raise WeftError(f"There is no column {column!r}: there are {', '.join(map(repr, table.column_names))}.")
         nodes, node_names = numbered(table[node], node)
-        topics, topic_names = numbered(table[topic], topic)
+        texts, filters = ids_of(table[topic], topic), None
+        if not meta.get("social") and pc.any(marked := are_filters(texts)).as_py():
+            if topics is None:
+                raise unlisted(pc.min(texts.filter(marked)).as_py(), f"Column {topic!r}")
+            chosen = marked.to_numpy(zero_copy_only=False)
+            place, found, _ = expanded(texts.filter(marked), known_topics(topics, pc.unique(texts).to_pylist()))
+            filters = node_filters(nodes[chosen], texts.filter(marked))
+            texts = pa.concat_arrays([texts.filter(pc.invert(marked)), found])
+            nodes = np.concatenate([nodes[~chosen], nodes[chosen][place]])
+        numbers, topic_names = numbered(pa.chunked_array([texts]), topic)
         counts = {"node_count": len(node_names), "topic_count": len(topic_names)}
-        return instance_from_pairs(nodes, topics, **counts, node_names=node_names, topic_names=topic_names, **meta)
+        made = instance_from_pairs(nodes, numbers, **counts, node_names=node_names, topic_names=topic_names, **meta)
+        return replace(made, filters=filters)
 
     def __repr__(self) -> str:
         kind = ", social" if self.is_social else ""
@@ -143,7 +168,7 @@ class Instance(Table):
 
     def _content(self) -> tuple[object, ...]:
         names = (None if names is None else names.tolist() for names in (self.node_names, self.topic_names))
-        return (self.fingerprint, *names, self.publishers)
+        return (self.fingerprint, *names, self.publishers, self.filters)
 
     @property
     def is_social(self) -> bool:
@@ -189,6 +214,8 @@ class Instance(Table):
         _write_names(folder, "topic", self.topic_names)
         if self.publishers is not None:
             self.publishers.write(folder)
+        if self.filters is not None:
+            self.filters.write(folder)
         write_meta(folder, {**self.counts, "source": None, "seed": None, **self.meta})
 
 
@@ -255,7 +282,8 @@ def read_instance(path: str | Path) -> Instance:
     if meta.pop("subscriptions") != instance.subscriptions:
         raise WeftError(f"{folder}: interest.parquet and meta.json disagree on the number of subscriptions.")
     publishers = read_publishers(folder, instance.nodes, instance.topics)
-    return replace(instance, meta=meta, given_publishers=publishers)
+    filters = read_filters(folder, instance.nodes)
+    return replace(instance, meta=meta, given_publishers=publishers, filters=filters)
 
 
 def read_instance_meta(folder: Path) -> Meta:

@@ -21,9 +21,10 @@ from weft.errors import WeftError
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, neighbours_of, require_made_for
-from weft.model.storage import int64_column, new_path, read_columns, read_file_meta, write_columns
+from weft.model.storage import has_column, int64_column, new_path, read_columns, read_file_meta, write_columns
 from weft.model.table import Columns, Table
 
+FILE = "trees.parquet"
 NO_PARENT = -1
 
 COLUMNS = {"topic": pa.int64(), "node": pa.int64(), "parent": pa.int64()}
@@ -109,6 +110,15 @@ def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
     path = Path(path)
     require_file_for(path, instance, overlay)
     return read_trees_of(path, (0, instance.topics), instance, neighbours_of(overlay))
+
+
+def trees_beside(folder: Path, instance: Instance, overlay: Overlay) -> Path | None:
+    """The file of trees in the folder of an overlay, or beside it as in a run, if they are of both."""
+    wanted = {"instance": instance.fingerprint, "overlay": overlay.fingerprint}
+    for path in (folder / FILE, folder.absolute().parent / FILE):
+        if path.is_file() and has_column(path, "parent") and wanted.items() <= read_file_meta(path).items():
+            return path
+    return None
 
 
 def require_file_for(path: Path, instance: Instance, overlay: Overlay) -> None:

@@ -15,7 +15,7 @@ from weft.node.lease import Lease
 from weft.node.outbox import Outbox
 from weft.wire.frame import Confirm, Measured
 
-OF_BROKER = ("connected", "sessions", "subscriptions", "publications_received", "publications_sent")
+OF_BROKER = ("connected", "sessions", "subscriptions", "publications_received", "publications_sent", "disk_full")
 
 
 class Measurements:

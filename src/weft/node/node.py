@@ -10,7 +10,6 @@ that has led to is concluded, told to the master and put on links, in this order
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -19,6 +18,7 @@ from weft.broker import effect as e
 from weft.broker import record as r
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.broker.publication import Publication
+from weft.errors import defect_sentence
 from weft.node import effect as n
 from weft.node import record
 from weft.node.assembly import Assembly
@@ -77,6 +77,7 @@ class Node:
             w.Welcome: parts.registration.be_welcome,
             w.Refused: parts.registration.be_refused,
             w.Leave: parts.registration.be_sent_away,
+            w.Revoked: lambda frame, _: parts.outbox.add(n.Revoked(frame.names)),
             w.Confirmed: lambda frame, now: parts.reliance.grant(frame.token, now),
             w.Parted: lambda _, now: parts.reliance.lose(now),
             w.Peers: parts.assignments.rewire,
@@ -161,7 +162,9 @@ class Node:
     def on_timer(self, now: float) -> list[e.Effect]:
         self._local.on_timer(now)
         self.parts.deadlines.run(now)
-        return self._finish(now)
+        effects = self._finish(now)
+        self._local.source = None
+        return effects
 
     def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
         """Begin with what a journal had, or with nothing."""
@@ -239,7 +242,7 @@ class Node:
     def _close(self, event: e.Closed, now: float) -> None:
         self._local.handle(event, now)
         self.parts.admissions.forget(event.connection)
-        self.parts.outbox.drop(event.connection)
+        self._local.drop(event.connection)
 
     # Frames
 
@@ -254,28 +257,67 @@ class Node:
         version = self.atlas.version
         for frame in frames:
             handler = self._of_master.get(type(frame))
-            if handler is not None:
-                with suppress(FrameError):  # of a master that does not speak as agreed
-                    handler(frame, now)
+            if handler is None:
+                continue
+            try:
+                handler(frame, now)
+            except Exception as error:
+                self._break(MASTER, frame, error, now)
+                return
         if self.atlas.version != version:
             self.parts.outbox.tell(MASTER, w.Applied(self.atlas.version))
 
     def _hear_peer(self, peer: int, frames: tuple[w.Frame, ...], now: float) -> None:
-        for frame in frames:
-            with suppress(FrameError):  # of a peer that does not speak as agreed
-                if isinstance(frame, w.Carry):
-                    self.parts.arrivals.take(peer, frame.messages, now)
-                elif isinstance(frame, w.Passing):
-                    self.parts.arrivals.take(peer, (message_of(frame),), now)
-                elif (handler := self._of_peers.get(type(frame))) is not None:
-                    self.parts.arrivals.hand_over(now)
-                    handler(peer, frame, now)
-        self.parts.arrivals.hand_over(now)
+        """What a peer says; where that leads to an error it costs the peer its link, and nobody else anything."""
+        said = frames[0] if frames else None
+        try:
+            try:
+                for said in frames:
+                    self._hear_one(peer, said, now)
+            finally:
+                self.parts.arrivals.hand_over(now)
+        except Exception as error:
+            self._break(peer, said, error, now)
+
+    def _hear_one(self, peer: int, frame: w.Frame, now: float) -> None:
+        if isinstance(frame, w.Carry):
+            self.parts.arrivals.take(peer, frame.messages, now)
+        elif isinstance(frame, w.Passing):
+            self.parts.arrivals.take(peer, (message_of(frame),), now)
+        elif (handler := self._of_peers.get(type(frame))) is not None:
+            self.parts.arrivals.hand_over(now)
+            handler(peer, frame, now)
 
     def _receive_routed(self, peer: int, routed: w.Routed, now: float) -> None:
-        frame = self.parts.unicast.receive(peer, routed)
-        if frame is not None:
-            self.parts.moving.hear(routed.source, routed.source_ring_id, frame, now)
+        try:
+            frame = self.parts.unicast.receive(peer, routed)
+            if frame is not None:
+                self.parts.moving.hear(routed.source, routed.source_ring_id, frame, now)
+        except Exception as error:
+            if not routed.hops:
+                raise
+            # else the peer has passed on what another wrote, unread; who waits for an answer asks again
+            if not isinstance(error, FrameError):
+                self._note_defect(routed, error)
+
+    def _break(self, peer: int, frame: w.Frame | None, error: Exception, now: float) -> None:
+        """End the link with a peer that does not speak as agreed, or whose words meet a defect.
+
+        Messages are numbered by both ends (protocol/custody.py): were one left out, what comes behind it would count
+        for another. Whatever was on the link is owed again.
+        """
+        reason = str(error)
+        if isinstance(error, FrameError):
+            who = "the master" if peer == MASTER else f"node {peer}"
+            self.parts.outbox.note("unreadable", detail=f"{who}: {error}")
+        else:
+            self._note_defect(frame, error)
+            reason = f"What it says has met a defect of Weft: see the log of {self.identity.name}."
+        self._unlink(n.Unlinked(peer), now)
+        self.parts.outbox.add(n.Break(peer, reason))
+
+    def _note_defect(self, frame: w.Frame | None, error: Exception) -> None:
+        self.parts.outbox.note("defect", detail=defect_sentence(type(frame).__name__, error))
 
     # What follows
 
@@ -291,6 +333,7 @@ class Node:
         parts.directory.flush()
         if parts.registration.is_stopping and self.is_drained():
             parts.registration.leave()
+        self._local.weigh(now)
         self._links.flush(self._local.source)
         return parts.outbox.flush()
 

@@ -41,6 +41,10 @@ class Recovery:
         """How often this node has started, this time included."""
         return self.count // STRIDE + 1
 
+    def start_behind(self, runs: int) -> record.Started:
+        """Start that leaves out all that so many runs, of which nothing is known, may have numbered."""
+        return record.Started(self._incarnation, self.count + runs * STRIDE)
+
     @property
     def claims(self) -> dict[str, int]:
         """Claims by client, of sessions that are here or are fetched: others have not outlived the crash."""

@@ -7,12 +7,14 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from weft.model.node_filter import FILE as FILTERS
 from weft.model.storage import new_folder
-from weft.pipeline.parts import write_counts, write_interest, write_name_table
+from weft.pipeline.expand import expanded_rows, is_held_filter
+from weft.pipeline.parts import write_counted, write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
 from weft.pipeline.rows import Raw, pairs_of, read_raw, rejected_rows
-from weft.raw.ingest import Ingested, meta_of, require_subscriptions
+from weft.raw.ingest import Ingested, meta_of, require_subscriptions, with_filters
 from weft.raw.rows import IDS, rejection
 from weft.raw.source import OnBadRow, Source
 
@@ -30,19 +32,26 @@ def ingest(
         scratch = folder / "_scratch"
         with progress.step("Reading rows", tasks):
             raw = read_raw(spark, source)
-            rows, seen = _written_rows(pairs_of(raw), scratch / "rows")
+            rows, seen = _written_rows(pairs_of(raw), source, scratch / "rows")
         if seen["rejected"]:
             with progress.step("Looking up rows that cannot be read", tasks):
                 _reject(raw, folder, source.on_bad_row, seen["rejected"])
+        held, unmatched = None, list[str]()
+        node_keys = _keyed(rows, source, seen).select(F.col("left").alias("key"))
+        if seen["filters"]:
+            with progress.step("Expanding filters", tasks):
+                held = _keyed(rows.filter(is_held_filter()), source, seen, "right_text")
+                rows, seen["right_texts"], unmatched = expanded_rows(rows, source, scratch)
         with progress.step("Numbering ids", tasks):
             keyed = _keyed(rows, source, seen)
-            (node_ids, nodes), (topic_ids, topics) = _number(keyed, source, scratch)
+            (node_ids, nodes), (topic_ids, topics) = _number(keyed, node_keys, source, scratch)
             write_name_table(node_ids, F.col("key"), "node", folder)
             write_name_table(topic_ids, F.col("key"), "topic", folder)
         with progress.step("Writing subscriptions", tasks):
             kept = keyed.filter(F.col("left") != F.col("right")) if source.is_social else keyed
             subscriptions = write_interest(_both_ways(_numbered(kept, node_ids, topic_ids), source), folder)
         require_subscriptions(subscriptions, source)
+        filters = 0 if held is None else _write_filters(held, node_ids, folder)
         loops = seen["loops"] if source.is_social else 0
         distinct = subscriptions // 2 if source.kind == "edges" else subscriptions
         result = Ingested(
@@ -51,20 +60,23 @@ def ingest(
             subscriptions=subscriptions,
             rows=seen["rows"],
             self_loops=loops,
-            duplicates=seen["rows"] - loops - distinct,
+            duplicates=(seen["rows"] if held is None else rows.count()) - loops - distinct,
             trimmed=seen["trimmed"],
             rejected=seen["rejected"],
         )
+        if held is not None:
+            result = with_filters(result, filters, unmatched)
         write_counts(folder, asdict(result), **meta_of(source))
         shutil.rmtree(scratch)
     return result
 
 
-def _written_rows(pairs: DataFrame, path: Path) -> tuple[DataFrame, dict[str, int]]:
-    """The pairs that can be read; how many they are, how many not, and how many ids are the same or no integers."""
+def _written_rows(pairs: DataFrame, source: Source, path: Path) -> tuple[DataFrame, dict[str, int]]:
+    """The pairs that can be read, and what they are: how many, unreadable, the same, no integers, and filters."""
     seen = Observation()
     good = F.col("problem").isNull()
     same = F.col("left").eqNullSafe(F.col("right")) & F.col("left_text").eqNullSafe(F.col("right_text"))
+    is_held = F.lit(False) if source.is_social else is_held_filter()
     counted = pairs.observe(
         seen,
         F.count_if(good).alias("rows"),
@@ -72,6 +84,7 @@ def _written_rows(pairs: DataFrame, path: Path) -> tuple[DataFrame, dict[str, in
         F.count_if(good & same).alias("loops"),
         F.count_if(good & F.col("left").isNull()).alias("left_texts"),
         F.count_if(good & F.col("right").isNull()).alias("right_texts"),
+        F.count_if(good & is_held).alias("filters"),
         F.coalesce(F.sum(F.when(good, F.col("trimmed"))), F.lit(0)).alias("trimmed"),
     )
     kept = counted.filter(good).select(*IDS)
@@ -89,8 +102,8 @@ def _reject(raw: Raw, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     raise rejection(**first.asDict(), count=count)
 
 
-def _keyed(rows: DataFrame, source: Source, seen: dict[str, int]) -> DataFrame:
-    """left, right: one column an id, integers where all ids of its numbering are."""
+def _keyed(rows: DataFrame, source: Source, seen: dict[str, int], *beside: str) -> DataFrame:
+    """left, right: one column an id, integers where all ids of its numbering are; and columns as they are."""
     texts = {"left": seen["left_texts"], "right": seen["right_texts"]}
     if source.is_social:
         texts = dict.fromkeys(texts, sum(texts.values()))
@@ -99,16 +112,26 @@ def _keyed(rows: DataFrame, source: Source, seen: dict[str, int]) -> DataFrame:
         text = F.coalesce(F.col(f"{side}_text"), F.col(side).cast("string"))
         return (text if texts[side] else F.col(side)).alias(side)
 
-    return rows.select(key("left"), key("right"))
+    return rows.select(key("left"), *(beside or [key("right")]))
 
 
-def _number(keyed: DataFrame, source: Source, scratch: Path) -> tuple[tuple[DataFrame, int], tuple[DataFrame, int]]:
-    """Ids of the nodes and of the topics, and how many there are of each."""
-    left, right = keyed.select(F.col("left").alias("key")), keyed.select(F.col("right").alias("key"))
+def _number(
+    keyed: DataFrame, left: DataFrame, source: Source, scratch: Path
+) -> tuple[tuple[DataFrame, int], tuple[DataFrame, int]]:
+    """Ids of the nodes, those among them whose filters match nothing, and of the topics, and how many of each."""
+    right = keyed.select(F.col("right").alias("key"))
     if source.is_social:
         users = dense_ids(left.union(right), scratch / "users")
         return users, users
     return dense_ids(left, scratch / "nodes"), dense_ids(right, scratch / "topics")
+
+
+def _write_filters(held: DataFrame, node_ids: DataFrame, folder: Path) -> int:
+    """Distinct (node, filter) rows, in order; how many there are."""
+    nodes = node_ids.select(F.col("key").alias("left"), F.col("id").alias("node"))
+    pairs = held.join(nodes, "left", how="inner").select("node", F.col("right_text").alias("filter"))
+    ordered = pairs.distinct().orderBy("node", "filter")
+    return write_counted(ordered, folder / FILTERS, filters=F.count("*"))["filters"]
 
 
 def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> DataFrame:

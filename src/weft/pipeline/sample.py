@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from weft.model.node_filter import FILE as FILTERS
 from weft.model.publisher import FILE
 from weft.model.storage import Meta, new_folder
 from weft.pipeline.parts import read_parts, write_counted, write_counts, write_interest, write_name_table
@@ -158,6 +159,10 @@ def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent:
         figures = [name for name in publishers.columns if name in ("rate", "size")]
         new = F.col("new_node").alias("node"), F.col("new_topic").alias("topic")
         kept.select(*new, *figures).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
+    if (parent / FILTERS).exists():
+        held = interest.sparkSession.read.parquet(str(parent / FILTERS)).join(nodes, "node", how="inner")
+        ordered = held.select(F.col("new_node").alias("node"), "filter").orderBy("node", "filter")
+        ordered.write.parquet(str(folder / FILTERS))
     return Sampled(nodes=node_count, topics=topic_count, subscriptions=subscriptions)
 
 

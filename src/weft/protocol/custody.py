@@ -135,11 +135,12 @@ class Custody:
         self._hops.pop(key, None)
 
     def acknowledge(self, peer: int, ranges: Ranges, troubles: Iterable[Trouble]) -> None:
-        """What a peer says of messages to it."""
+        """What a peer says of messages to it. A range costs what it closes, however often and widely it is said."""
         link = self._links[peer]
         bad = {trouble[0]: trouble[1:] for trouble in troubles}
         for first, last in ranges:
-            for sequence in range(first, min(last, link.sent) + 1):
+            oldest = next(iter(link.open), link.sent + 1)
+            for sequence in range(max(first, oldest), min(last, link.sent) + 1):
                 self._close(link, sequence, *bad.get(sequence, ((), False, False)))
 
     def lose(self, peer: int) -> list[tuple[Key, object]]:

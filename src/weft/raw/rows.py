@@ -244,6 +244,11 @@ def _missing(ids: pa.Array, words: str) -> pa.Array:
     return pc.if_else(absent, pa.scalar(words), pa.scalar(None, pa.string()))
 
 
+def names_split(names: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Names as numbers and as text, as rows have them."""
+    return _split(names)
+
+
 def _split(ids: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Ids as numbers and as text: a number only if it is written like the id, "7" and not "007" or "+7"."""
     if pa.types.is_integer(ids.type):

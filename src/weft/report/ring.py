@@ -79,10 +79,18 @@ def draw_ring(instance: Instance, overlay: Overlay) -> tuple[str, float]:
 
 
 def telling_topic(instance: Instance) -> tuple[int, int]:
-    """The topic whose number of subscribers, not none, is nearest to a dozen; its first subscriber is the issuer."""
+    """The topic whose number of subscribers, not none, is nearest to a dozen, and who publishes on it.
+
+    Where publishers are known, it is one on which somebody publishes, and its issuer is who does so most; else its
+    first subscriber.
+    """
     counts = instance.subscribers.counts
-    topic = int(np.argmin(np.where(counts > 0, np.abs(counts - 12), instance.nodes + 12)))
-    return topic, int(instance.subscribers[topic][0])
+    can_be, known = counts > 0, instance.known_publishers
+    if known is not None:
+        can_be = can_be & (np.bincount(known.topics, known.rates, minlength=instance.topics) > 0)
+    topic = int(np.argmin(np.where(can_be, np.abs(counts - 12), instance.nodes + 12)))
+    issuer = None if known is None else known.first_of(topic)
+    return topic, int(instance.subscribers[topic][0]) if issuer is None else issuer
 
 
 def some(links: tuple[Int32s, Int32s], most: int = FEW) -> Iterator[tuple[int, int]]:

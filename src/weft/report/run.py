@@ -20,9 +20,10 @@ from weft.model.overlay import Overlay
 from weft.model.profile import profile
 from weft.model.publication import Publications
 from weft.model.storage import read_meta
+from weft.model.tree import FILE as TREES
 from weft.model.tree import Trees
 from weft.overlays.quality import degrees
-from weft.pipeline.run import LOADS, TOPICS, TREES
+from weft.pipeline.run import LOADS, TOPICS
 from weft.report.community import SHOWN, draw_communities, map_of, share_inside
 from weft.report.distribution import spread
 from weft.report.figure import ccdf

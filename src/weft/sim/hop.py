@@ -93,9 +93,10 @@ def journey(
     trees: Trees | None = None,
     seed: int = 1,
 ) -> Journey:
-    """A publication on the topic by the issuer, or else by the root of the topic's tree or its first subscriber.
+    """A publication on the topic by the issuer, or else by who publishes most on it, where publishers are known.
 
-    Without trees, a router that has them weaves its own.
+    Else the issuer is the root of the topic's tree, if it subscribes, or the first subscriber. Without trees, a router
+    that has them weaves its own.
     """
     network = network_for(router, instance, overlay, trees=trees)
     start = _start(instance, topic, network.trees, network.node_at) if issuer is None else issuer
@@ -103,6 +104,9 @@ def journey(
 
 
 def _start(instance: Instance, topic: int, trees: Trees | None, node_at: Int32s) -> int:
+    known = None if instance.known_publishers is None else instance.known_publishers.first_of(topic)
+    if known is not None:
+        return known
     subscribers = instance.subscribers[topic]
     if trees is not None and trees.sizes[topic]:
         root = int(node_at[trees.members[trees.indptr[topic]]])

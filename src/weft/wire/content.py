@@ -10,13 +10,12 @@ form that MQTT 3.1.1 gives them. Its name is that of the first.
 from dataclasses import dataclass, field
 from struct import Struct, error
 
-from weft.wire.frame_field import FrameError
+from weft.wire.frame_field import MOMENT, FrameError
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.property import Properties, read_properties, write_properties
 from weft.wire.mqtt.reason import PacketError
 
 _HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and payload
-_LIFE = Struct(">d")
 _RETAIN, _EXPIRES, _PROPERTIES, _RUN = 4, 8, 16, 32
 _COUNT = Struct(">I")
 _LENGTH = Struct(">H")
@@ -38,7 +37,7 @@ def encode(one: Content) -> bytes:
     publisher = one.publisher.encode()
     flags = one.qos | one.retain << 2 | (one.life is not None) << 3 | bool(one.properties) << 4
     head = _HEAD.pack(flags, one.issued, len(one.name), len(publisher), len(one.payload))
-    life = b"" if one.life is None else _LIFE.pack(one.life)
+    life = b"" if one.life is None else MOMENT.write(one.life)
     properties = write_properties(one.properties) if one.properties else b""
     return b"".join((head, one.name, publisher, one.payload, life, properties))
 
@@ -61,9 +60,9 @@ def _decoded(data: bytes) -> Content:
     one = Content(name, payload, flags & 3, bool(flags & _RETAIN), {}, None, "", issued)
     one.publisher = data[name_end:publisher_end].decode()
     name.decode()
+    MOMENT.read(data, 1)
     if flags & _EXPIRES:
-        one.life = _LIFE.unpack_from(data, at)[0]
-        at += 8
+        one.life, at = MOMENT.read(data, at)
     if flags & _PROPERTIES:
         one.properties, at = read_properties(data, at, len(data), prop.PUBLISH)
     if at != len(data):
@@ -72,15 +71,31 @@ def _decoded(data: bytes) -> Content:
 
 
 def check(data: bytes) -> None:
-    """Raise where the head of another node's content is none; what follows here reads it without a look."""
+    """Raise where another node's content cannot be read.
+
+    All of it is looked at, also where it is only passed on: what a node has spoilt is to end its own link, and not one
+    between two others, further on.
+    """
     try:
-        name_end = 17 + (data[9] << 8 | data[10])
-        end = name_end + (data[11] << 8 | data[12]) + 4 * (data[0] == _RUN)
+        flags, _, name_length, publisher_length, payload_length = _HEAD.unpack_from(data)
+        name_end = 17 + name_length
+        publisher_end = name_end + publisher_length
         data[17:name_end].decode()
-    except (IndexError, UnicodeDecodeError) as cause:
+        data[name_end:publisher_end].decode()
+        at = publisher_end + payload_length
+        if flags == _RUN:
+            is_known = payload_length >= _COUNT.size
+        else:
+            is_known = flags < _RUN and flags & 3 != 3
+            MOMENT.read(data, 1)
+            if flags & _EXPIRES:
+                _, at = MOMENT.read(data, at)
+            if flags & _PROPERTIES and at <= len(data):
+                _, at = read_properties(data, at, len(data), prop.PUBLISH)
+    except (error, UnicodeDecodeError, PacketError) as cause:
         raise FrameError("A publication of another node cannot be read.") from cause
-    if end > len(data):
-        raise FrameError("A publication of another node ends within its head.")
+    if not is_known or at != len(data):
+        raise FrameError("A publication of another node is of an unknown form, or has another length than it says.")
 
 
 def name_of(data: bytes) -> bytes:

@@ -15,19 +15,29 @@ from struct import Struct, error
 from weft.wire import frame as w
 from weft.wire.content import content_of
 from weft.wire.frame_field import (
+    AMOUNT,
     BLOB,
     BYTE,
     COUNT,
+    FILTER,
     FLAG,
+    MEMBER,
+    MILLISECONDS,
+    MOMENT,
+    MOST_RING,
+    MOST_TALLY,
     NODE,
     NUMBER,
-    REAL,
+    RING_ID,
+    RING_SIZE,
     SHORT,
+    TALLY,
     TEXT,
     FrameError,
     Kind,
     enum_of,
     many,
+    number,
     perhaps,
     record_of,
     together,
@@ -91,12 +101,16 @@ def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message
     if flags & _KEPT:
         one.kept = True
         one.attempt, one.floor = _CUSTODY.unpack_from(data, at)
+        count = max(count, one.floor)
         at += 10
     if form == 1:
         one.way, at = _WAY.read(data, at)
     elif form == 2:
         one.low, one.high = _RANGE.unpack_from(data, at)
+        if max(one.low, one.high) > MOST_RING:
+            raise FrameError("A message is for a part of the ring that there is not.")
         at += 16
+    _require_count(count)
     if flags & _GROUP:
         one.group, at = TEXT.read(data, at)
     if flags & _TRACED:
@@ -112,28 +126,50 @@ def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message
     return one, content, at
 
 
+def _require_count(count: int) -> None:
+    if count > MOST_TALLY:
+        raise FrameError(f"A message has the number {count}.")
+
+
 def message_of(passing: w.Passing) -> w.Message:
     """A message that came alone, as others are."""
     rest, form = passing.rest, w.Form.ENTERING if passing.enters else w.Form.WOVEN
     if len(rest) < PLACE.size:
         raise FrameError("A frame ends within a message.")
     topic, issuer, incarnation, count = PLACE.unpack_from(rest)
+    _require_count(count)
     return w.Message(form, topic, issuer, incarnation, count, passing.hops, content_of(rest, PLACE.size))
 
 
+def _read_options(data: bytes, at: int) -> tuple[int, int]:
+    """The byte of SUBSCRIBE: QoS, no local, as published, retain handling."""
+    value, at = BYTE.read(data, at)
+    if value & 3 > 2 or value >> 4 > 2:
+        raise FrameError(f"A subscription has the options 0x{value:02X}.")
+    return value, at
+
+
 _FORMS = list(w.Form)
-_WAY = many(COUNT)
+_WAY = many(MEMBER)
 MESSAGES = Kind(_read_messages, _write_messages)
 
-HELD = record_of(w.Held, TEXT, COUNT, FLAG)
-SUBSCRIBED = record_of(w.Subscribed, TEXT, BYTE, COUNT)
-OWNED = record_of(w.Owned, TEXT, COUNT, BYTE, many(SUBSCRIBED), NUMBER)
-PEER = record_of(w.Peer, COUNT, TEXT, TEXT, NUMBER, FLAG, FLAG)
-TABLE = record_of(w.Table, NUMBER, perhaps(many(COUNT)), FLAG)
-HOLDER = record_of(w.Holder, COUNT, NUMBER, COUNT)
-LISTED = record_of(w.Listed, TEXT, many(HOLDER))
-TROUBLE = record_of(w.Trouble, NUMBER, many(COUNT), FLAG, FLAG)
-RETAINED = together(COUNT, NUMBER, NUMBER, BLOB)
+# Ranges of one field each
+MEMBERS = number(">I", 1, 2**31)  # who holds a filter is somebody
+OPTIONS = Kind(_read_options, BYTE.write)
+IDENTIFIER = number(">I", 0, 268_435_455)  # as MQTT has it; 0 is none
+MQTT_VERSION = number(">B", 3, 5)
+PART = number(">I", 0, 2**20)  # of what is too long for one frame
+
+HELD = record_of(w.Held, FILTER, MEMBERS, FLAG)
+SUBSCRIBED = record_of(w.Subscribed, FILTER, OPTIONS, IDENTIFIER)
+OWNED = record_of(w.Owned, TEXT, COUNT, MQTT_VERSION, many(SUBSCRIBED), TALLY)
+PEER = record_of(w.Peer, MEMBER, TEXT, TEXT, RING_ID, FLAG, FLAG)
+TABLE = record_of(w.Table, NUMBER, perhaps(many(MEMBER)), FLAG)
+HOLDER = record_of(w.Holder, MEMBER, RING_ID, MEMBERS)
+LISTED = record_of(w.Listed, FILTER, many(HOLDER))
+TROUBLE = record_of(w.Trouble, TALLY, many(MEMBER), FLAG, FLAG)
+ORIGIN = together(COUNT, NUMBER, TALLY)  # issuer, which is none where sessions alone have it, incarnation, count
+RETAINED = together(COUNT, NUMBER, TALLY, BLOB)
 
 
 def _frame(made: type[w.Frame], *kinds: Kind) -> tuple[type[w.Frame], Kind]:
@@ -143,60 +179,61 @@ def _frame(made: type[w.Frame], *kinds: Kind) -> tuple[type[w.Frame], Kind]:
 KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     1: _frame(w.Hello, SHORT, TEXT, enum_of(w.Role), TEXT, NODE, NUMBER, TEXT),
     2: _frame(w.Refused, TEXT),
-    3: _frame(w.Ping, NUMBER),
-    4: _frame(w.Pong, NUMBER),
-    10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), NUMBER, many(HELD), many(OWNED), many(COUNT), NUMBER),
-    11: _frame(w.Interest, NUMBER, many(HELD), many(TEXT)),
-    12: _frame(w.SessionOwned, OWNED, FLAG, many(TEXT)),
-    13: _frame(w.SessionEnded, TEXT, NUMBER),
-    14: _frame(w.FindWay, TEXT),
+    3: _frame(w.Ping, TALLY),
+    4: _frame(w.Pong, TALLY),
+    10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), TALLY, many(HELD), many(OWNED), many(MEMBER), TALLY),
+    11: _frame(w.Interest, TALLY, many(HELD), many(FILTER)),
+    12: _frame(w.SessionOwned, OWNED, FLAG, many(FILTER)),
+    13: _frame(w.SessionEnded, TEXT, TALLY),
+    14: _frame(w.FindWay, FILTER),
     15: _frame(w.FindSession, TEXT, NUMBER, FLAG, FLAG),
-    16: _frame(w.LinkLost, COUNT),
-    17: _frame(w.LinkMade, COUNT, REAL),
+    16: _frame(w.LinkLost, MEMBER),
+    17: _frame(w.LinkMade, MEMBER, MILLISECONDS),
     18: _frame(
         w.Measured,
-        many(together(TEXT, NUMBER, NUMBER)),
-        many(together(COUNT, REAL)),
-        many(together(TEXT, NUMBER)),
+        many(together(TEXT, AMOUNT, AMOUNT)),
+        many(together(MEMBER, MILLISECONDS)),
+        many(together(TEXT, TALLY)),
     ),
     19: _frame(w.Leaving),
-    20: _frame(w.Traced, NUMBER, NODE, BYTE, REAL, COUNT),
-    21: _frame(w.Applied, NUMBER),
+    20: _frame(w.Traced, NUMBER, NODE, BYTE, MOMENT, COUNT),
+    21: _frame(w.Applied, TALLY),
     22: _frame(w.Confirm, NUMBER),
-    23: _frame(w.SessionGathered, TEXT, COUNT),
-    24: _frame(w.ForgetWays, many(TEXT)),
-    30: _frame(w.Welcome, COUNT, NUMBER, NUMBER, TEXT),
-    31: _frame(w.Peers, NUMBER, NUMBER, NUMBER, many(PEER)),
-    32: _frame(w.Tables, NUMBER, many(TABLE), FLAG),
-    33: _frame(w.Way, NUMBER, TEXT, FLAG, many(COUNT)),
-    34: _frame(w.Filters, NUMBER, many(LISTED), many(TEXT), FLAG),
-    35: _frame(w.NeighbourInterests, COUNT, many(NUMBER), many(NUMBER), FLAG),
-    36: _frame(w.Down, COUNT, NUMBER, many(TEXT), many(TEXT)),
-    37: _frame(w.Back, COUNT, NUMBER),
-    38: _frame(w.Removed, COUNT),
-    39: _frame(w.SessionAt, NUMBER, NUMBER, NODE, many(together(COUNT, NUMBER, FLAG)), perhaps(OWNED)),
+    23: _frame(w.SessionGathered, TEXT, MEMBER),
+    24: _frame(w.ForgetWays, many(FILTER)),
+    30: _frame(w.Welcome, MEMBER, RING_ID, RING_SIZE, TEXT),
+    31: _frame(w.Peers, TALLY, RING_ID, RING_SIZE, many(PEER)),
+    32: _frame(w.Tables, TALLY, many(TABLE), FLAG),
+    33: _frame(w.Way, TALLY, FILTER, FLAG, many(MEMBER)),
+    34: _frame(w.Filters, TALLY, many(LISTED), many(FILTER), FLAG),
+    35: _frame(w.NeighbourInterests, MEMBER, many(NUMBER), many(NUMBER), FLAG),
+    36: _frame(w.Down, MEMBER, RING_ID, many(FILTER), many(FILTER)),
+    37: _frame(w.Back, MEMBER, RING_ID),
+    38: _frame(w.Removed, MEMBER),
+    39: _frame(w.SessionAt, NUMBER, TALLY, NODE, many(together(MEMBER, RING_ID, FLAG)), perhaps(OWNED)),
     40: _frame(w.Leave),
     41: _frame(w.Trace, NUMBER, TEXT),
-    42: _frame(w.InPlace, NUMBER),
+    42: _frame(w.InPlace, TALLY),
     43: _frame(w.Confirmed, NUMBER),
     44: _frame(w.Parted),
-    45: _frame(w.Places, many(together(COUNT, NUMBER)), FLAG),
+    45: _frame(w.Places, many(together(MEMBER, RING_ID)), FLAG),
     46: _frame(w.SessionClaimed, TEXT, FLAG),
     47: _frame(w.EndOfTurn),
+    48: _frame(w.Revoked, many(together(TEXT, MOMENT))),
     50: _frame(w.Carry, MESSAGES),
-    51: _frame(w.Acked, many(together(NUMBER, NUMBER)), many(TROUBLE)),
-    52: _frame(w.Routed, COUNT, NUMBER, COUNT, NUMBER, BYTE, BLOB),
-    53: _frame(w.FetchSession, TEXT, NUMBER, NUMBER, FLAG, FLAG),
+    51: _frame(w.Acked, many(together(TALLY, TALLY)), many(TROUBLE)),
+    52: _frame(w.Routed, MEMBER, RING_ID, MEMBER, RING_ID, BYTE, BLOB),
+    53: _frame(w.FetchSession, TEXT, NUMBER, TALLY, FLAG, FLAG),
     54: _frame(
         w.SessionMoved,
         TEXT,
         NUMBER,
-        COUNT,
+        PART,
         FLAG,
         many(BLOB),
-        many(together(COUNT, NUMBER, NUMBER)),
-        many(together(COUNT, NUMBER, many(TEXT))),
-        NUMBER,
+        many(ORIGIN),
+        many(together(MEMBER, RING_ID, many(TEXT))),  # of filters, or all
+        TALLY,
     ),
     55: _frame(w.SessionTaken, TEXT, NUMBER),
     56: _frame(w.RetainedDigest, many(NUMBER)),
@@ -205,9 +242,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     59: _frame(w.Graft, NUMBER, FLAG),
     60: _frame(w.Grafted, NUMBER, FLAG),
     61: _frame(w.Ungrafted, NUMBER),
-    62: _frame(
-        w.SessionComing, TEXT, NUMBER, many(together(SHORT, NUMBER)), FLAG, many(together(COUNT, NUMBER, NUMBER))
-    ),
+    62: _frame(w.SessionComing, TEXT, NUMBER, many(together(SHORT, NUMBER)), FLAG, many(ORIGIN)),
 }
 PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}

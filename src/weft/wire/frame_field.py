@@ -2,21 +2,30 @@
 
 Readers raise `FrameError` where the bytes are not what they should be. Integers are big-endian; lengths and counts are
 four bytes, so that what is large needs no second form.
+
+Every number has a range, which is looked at where it is read: behind that it may be counted on from, added to others
+and written again without another look. Numbers of eight bytes are of two kinds. A NUMBER is a name (of a topic, an
+incarnation, a content), all 64 bits of it, and is compared and never counted on from. A TALLY counts something, one
+after the other, and no count of ours gets beyond the range in the life of a network.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from math import inf
 from operator import attrgetter
 from struct import Struct
 from typing import Any
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
+from weft.wire.mqtt.topic import is_filter
+
+TEXT_BYTES = 2**17  # a client's name is that of its user and its own, each of 65,535 bytes at most; others are shorter
 
 
 class FrameError(WeftError):
     """The other end does not speak as agreed."""
 
-    exit_code = 1
+    exit_code = Exit.SURROUNDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +34,37 @@ class Kind:
     write: Callable[[Any], bytes]
 
 
-def _fixed(layout: str) -> Kind:
+def number(layout: str, least: float = -inf, most: float = inf) -> Kind:
+    """A number that is from `least` to `most`, both included; without these, whatever its bytes can say."""
     struct = Struct(layout)
     size = struct.size
 
     def read(data: bytes, at: int) -> tuple[Any, int]:
         if at + size > len(data):
             raise FrameError("A frame ends within a number.")
-        return struct.unpack_from(data, at)[0], at + size
+        value = struct.unpack_from(data, at)[0]
+        if not least <= value <= most:  # nor is it NaN
+            raise FrameError(f"A frame has the number {value:g}, which is not from {least:g} to {most:g}.")
+        return value, at + size
 
     return Kind(read, struct.pack)
 
 
-FLAG = _fixed(">?")
-BYTE = _fixed(">B")
-SHORT = _fixed(">H")
-COUNT = _fixed(">I")
-NODE = _fixed(">i")  # -1 is nobody
-NUMBER = _fixed(">Q")
-REAL = _fixed(">d")
+FLAG = number(">?")
+BYTE = number(">B")
+SHORT = number(">H")
+COUNT = number(">I")
+NUMBER = number(">Q")
+MOST_TALLY = 2**62
+TALLY = number(">Q", 0, MOST_TALLY)
+AMOUNT = number(">Q", 0, 2**40)  # of publications or bytes in some seconds
+MOST_RING = 2**63
+RING_ID = number(">Q", 0, MOST_RING)  # a place on the ring, or the end of a part of it
+RING_SIZE = number(">Q", 1, MOST_RING)
+MEMBER = number(">I", 0, 2**31 - 1)  # a node
+NODE = number(">i", -1)  # the same; -1 is nobody
+MILLISECONDS = number(">d", 0, 86_400_000.0)  # until an answer
+MOMENT = number(">d", 0, 2.0**40)  # seconds since 1970
 
 
 def _read_blob(data: bytes, at: int) -> tuple[bytes, int]:
@@ -55,6 +76,8 @@ def _read_blob(data: bytes, at: int) -> tuple[bytes, int]:
 
 def _read_text(data: bytes, at: int) -> tuple[str, int]:
     raw, at = _read_blob(data, at)
+    if len(raw) > TEXT_BYTES:
+        raise FrameError(f"A frame has a string of {len(raw):,} bytes.")
     try:
         return raw.decode(), at
     except UnicodeDecodeError as error:
@@ -67,6 +90,16 @@ def _write_blob(value: bytes) -> bytes:
 
 BLOB = Kind(_read_blob, _write_blob)
 TEXT = Kind(_read_text, lambda value: _write_blob(value.encode()))
+
+
+def _read_filter(data: bytes, at: int) -> tuple[str, int]:
+    text, at = _read_text(data, at)
+    if not is_filter(text):
+        raise FrameError(f"A frame has {text[:64]!r} for a filter.")
+    return text, at
+
+
+FILTER = Kind(_read_filter, TEXT.write)
 
 
 def many(kind: Kind) -> Kind:

@@ -23,7 +23,7 @@ SQLite cuts at the first bad frame, whatever follows. What cannot be told from a
 all, for nothing is behind it; closing a journal in order writes an end, which is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate, pairwise
@@ -42,6 +42,7 @@ _FRAME = Struct("<4sIIIQQ")
 _CHECKED = Struct("<IIQQ")  # of a frame's head, what its CRC covers
 HEADER_BYTES = _HEADER.size + _CRC.size
 FRAME_BYTES = _FRAME.size  # of a frame without records
+OVERLAP = 4  # times the bytes of a tail that are looked at, at most
 
 
 class Kind(IntEnum):
@@ -61,6 +62,10 @@ class Frame:
     position: int  # of its first record
     synced: int  # bytes of the file that were on the disk when it was written
     records: list[bytes]
+
+    @property
+    def size(self) -> int:
+        return FRAME_BYTES + sum(4 + len(record) for record in self.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +164,53 @@ class Reader:
         return taken
 
     def _is_promised(self, salt: bytes) -> bool:
-        """Whether a readable frame further on says that what cannot be read here had been synced."""
+        """Whether a readable frame further on says that what cannot be read here had been synced.
+
+        Frames do not overlap, so that all together are no longer than the file: where what begins like frames is longer
+        by far, it was not a crash that left it, and somebody must be told.
+        """
+        left = OVERLAP * len(self._rest)
         with memoryview(self._rest) as view:
             at = self._rest.find(salt, 1)
-            while at >= 0:
+            while at >= 0 and left > 0:
                 frame = _frame_at(view, at)
                 if frame is not None and frame.synced > self.offset:
                     return True
+                left -= _length_at(view, at)
                 at = self._rest.find(salt, at + 1)
-        return False
+        return left <= 0
+
+
+def _length_at(view: memoryview, at: int) -> int:
+    """How many bytes are looked at to tell whether there is a frame."""
+    if at + FRAME_BYTES > len(view):
+        return 0
+    length: int = _FRAME.unpack_from(view, at)[2]
+    return FRAME_BYTES + length if at + FRAME_BYTES + length <= len(view) else 0
+
+
+def frames_in(data: bytes) -> Iterator[tuple[int, Frame]]:
+    """All frames of a whole file that can be read, whatever is between them, and where they begin."""
+    salt, at = _salt_of(data), HEADER_BYTES
+    with memoryview(data) as view:
+        while 0 <= at < len(data):
+            frame = _frame_at(view, at) if data.startswith(salt, at) else None
+            if frame is None:
+                at = data.find(salt, at + 1)
+            else:
+                yield at, frame
+                at += frame.size
+
+
+def _salt_of(data: bytes) -> bytes:
+    """The salt of all frames: by the header, or, where that is damaged, by the first frame, which follows it."""
+    is_whole = len(data) >= HEADER_BYTES and crc32(data[: _HEADER.size]) == _CRC.unpack_from(data, _HEADER.size)[0]
+    if not is_whole:
+        return data[HEADER_BYTES : HEADER_BYTES + SALT_BYTES]
+    _, version, _, salt, _ = _HEADER.unpack_from(data)
+    if version > VERSION:
+        raise NewerFormatError(version)
+    return salt  # type: ignore[no-any-return]
 
 
 def _frame_at(view: memoryview, at: int) -> Frame | None:

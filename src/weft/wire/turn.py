@@ -24,7 +24,8 @@ class TurnReader:
                 whole += self._begun
                 self._begun = []
             elif type(frame) is Refused:
-                whole, self._begun = [*whole, frame], []
+                whole.append(frame)
+                self._begun = []
             else:
                 self._begun.append(frame)
         return whole

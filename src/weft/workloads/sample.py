@@ -23,6 +23,7 @@ from scipy import sparse
 from weft.arrays import Bools, Int64s, distinct
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names, instance_from_pairs
+from weft.model.node_filter import NodeFilters
 from weft.model.priority import priority
 from weft.model.publisher import Publishers
 
@@ -144,7 +145,15 @@ def _induced(instance: Instance, chosen: Bools, sampling: Sampling) -> Instance:
         social=instance.is_social,
         **sample_meta(sampling),
     )
-    return replace(made, given_publishers=_kept_publishers(instance.given_publishers, chosen, kept_topics))
+    publishers = _kept_publishers(instance.given_publishers, chosen, kept_topics)
+    return replace(made, given_publishers=publishers, filters=_kept_filters(instance.filters, chosen))
+
+
+def _kept_filters(filters: NodeFilters | None, nodes: Bools) -> NodeFilters | None:
+    if filters is None:
+        return None
+    kept = nodes[filters.nodes]
+    return NodeFilters((np.cumsum(nodes) - 1)[filters.nodes[kept]].astype(np.int32), filters.texts[kept])
 
 
 def _kept_publishers(publishers: Publishers | None, nodes: Bools, topics: Bools) -> Publishers | None:

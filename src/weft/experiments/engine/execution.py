@@ -80,7 +80,7 @@ def _ingested(session: Session, given: Source, folder: Path, progress: Progress)
 
 
 def _run(folder: Path, stages: Sequence[Stage]) -> None:
-    for _ in run_stages(folder, stages):
+    for _ in run_stages(folder, stages, force=True):  # what is kept for experiments goes by their options
         pass
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.errors import SurroundingsError, WeftError
+from weft.errors import StoppedError, SurroundingsError, WeftError
 from weft.live.bench.histogram import Histogram
 from weft.live.bench.load import Load, Manner
 from weft.live.bench.message import Begin, Failed, Finish, Outcome, Part, Progress, Ready, Stop
@@ -115,8 +115,8 @@ class _Crew:
 
 
 @contextmanager
-def _interrupted() -> Iterator[Callable[[], bool]]:
-    """Whether a signal asked for the end; a second one ends it at once."""
+def _interrupted() -> Iterator[Callable[[], int]]:
+    """The signal that has asked for the end, or 0; a second one ends it at once."""
     came: list[int] = []
 
     def note(number: int, _: object) -> None:
@@ -126,14 +126,14 @@ def _interrupted() -> Iterator[Callable[[], bool]]:
 
     before = {number: signal.signal(number, note) for number in SIGNALS}
     try:
-        yield lambda: bool(came)
+        yield lambda: came[0] if came else 0
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 class _Run:
-    def __init__(self, crew: _Crew, manner: Manner, interrupted: Callable[[], bool], show: Show | None) -> None:
+    def __init__(self, crew: _Crew, manner: Manner, interrupted: Callable[[], int], show: Show | None) -> None:
         self._crew = crew
         self._manner = manner
         self.interrupted = interrupted
@@ -161,7 +161,9 @@ class _Run:
     def publish(self) -> None:
         """Publish for the time that was asked for, and wait for what is under way."""
         if self.interrupted():
-            raise WeftError("Interrupted before the clients were connected: there is nothing to tell.")
+            raise StoppedError(
+                "Interrupted before the clients were connected: there is nothing to tell.", self.interrupted()
+            )
         nanoseconds = int(self._manner.seconds * 1e9)
         self.start = time.monotonic_ns() + int(AHEAD * 1e9)
         begin = Begin(self.start, self.start + _warming(nanoseconds), self.start + nanoseconds)
@@ -260,7 +262,8 @@ def _figures(load: Load, manner: Manner, run: _Run) -> dict[str, Any]:
         "payload_bytes": manner.payload,
         "rate": manner.rate,
         "seconds": round(seconds, 3),
-        "interrupted": run.interrupted(),
+        "interrupted": run.interrupted() > 0,
+        "signal": run.interrupted(),
         "published": published,
         "published_per_second": round(published / seconds, 1),
         "deliveries": sum(one.distinct + one.duplicates for one in run.outcomes),

@@ -7,7 +7,7 @@ other, out of the overlay. A publication's topic is the number of the advertisem
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 from weft.model.content import Advertisement, Content, Subscription
 from weft.protocol import router
 from weft.protocol.router import Deliver, Event, Packet
@@ -74,7 +74,7 @@ class Notify(Deliver):
 class MessageError(WeftError):
     """Another broker sent what is no message of these."""
 
-    exit_code = 1
+    exit_code = Exit.SURROUNDINGS
 
 
 class Switch(StrEnum):

@@ -11,11 +11,12 @@ from weft.sim.cluster.agenda import Agenda
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.direction import Direction
 from weft.sim.cluster.process import NodeProcess
-from weft.sim.cluster.wire import Weather, Wire, Wires
+from weft.sim.cluster.stranger import Stranger
+from weft.sim.cluster.wire import End, Weather, Wire, Wires
 from weft.wire import frame as w
 from weft.wire.mqtt.packet import Version
 
-START = 1_000_000.0  # seconds since 1970
+START = 1_800_000_000.0  # seconds since 1970, about today: where a float is coarse
 BROKER = BrokerParameters(sys_interval=0, linked=True)
 MASTER = MasterParameters(automatic=False)
 NETWORK = Parameters()
@@ -42,7 +43,9 @@ class Cluster:
         self.wires = Wires(self.agenda, self.random, Random(f"parts of {seed}"), weather)
         self.direction = Direction(self, master)
         self.nodes: list[NodeProcess] = []
+        self.strangers: dict[str, Stranger] = {}
         self.clients: list[Client] = []
+        self.defects: list[str] = []  # errors over frames, which nodes and master outlive
         self.story: list[tuple[float, str, str]] = []  # when, who, what
         self.tracer: Callable[[NodeProcess, int, list[w.Frame]], None] | None = None
         self._settings = broker, network, sync_seconds, durable
@@ -86,6 +89,17 @@ class Cluster:
 
     def process(self, name: str) -> NodeProcess:
         return self.nodes[int(name[1:])]
+
+    def link_taker(self, name: str) -> Callable[[Wire], End | None]:
+        """What takes links at a node."""
+        return self.strangers[name].take_link if name in self.strangers else self.process(name).take_link
+
+    def invite(self, boasts: bool, random: Random) -> Stranger:
+        """A node that does not do as others do, from now on."""
+        made = Stranger(self, f"x{len(self.strangers)}", boasts, random)
+        self.strangers[made.name] = made
+        made.start()
+        return made
 
     # Clients
 
@@ -136,6 +150,8 @@ class Cluster:
             for client in self.clients:
                 if client.name == note.client and client.process is process:
                     (client.be_let_in if note.event == "connected" else client.be_taken_over)()
+        if note.event == "defect":
+            self.defects.append(f"{process.name}: {note.detail}")
         self.story.append((self.agenda.now, process.name, f"{note.event} {note.client} {note.detail}".strip()))
 
     def leave_alone(self, wire: Wire) -> None:
@@ -147,6 +163,7 @@ class Cluster:
             self.tracer(process, peer, frames)
 
     def check_invariants(self) -> None:
+        assert not self.defects, self.defects
         for one in self.nodes:
             if one.node is not None:
                 one.node.check_invariants()

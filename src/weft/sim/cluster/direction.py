@@ -11,7 +11,8 @@ from weft.master.parameters import Parameters
 from weft.master.record import Record
 from weft.sim.cluster.wire import End, Wire
 from weft.wire import frame as w
-from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.frame_codec import TO_MASTER, FrameReader, encode
+from weft.wire.frame_field import FrameError
 
 if TYPE_CHECKING:
     from weft.sim.cluster.cluster import Cluster
@@ -24,11 +25,17 @@ class NodeEnd:
         self.direction = direction
         self.wire = wire
         self.number = number
-        self._reader = FrameReader()
+        self._reader = FrameReader(kinds=TO_MASTER)
 
     def received(self, wire: Wire, data: bytes) -> None:
-        for frame in self._reader.feed(data):
-            self.direction.happen(m.Heard(self.number, frame))
+        try:
+            frames = self._reader.feed(data)
+        except FrameError:
+            wire.lose(None, 0.0)
+            return
+        for frame in frames:
+            if self.number in self.direction.ends:  # else it has been sent away
+                self.direction.happen(m.Heard(self.number, frame))
 
     def broken(self, wire: Wire) -> None:
         if self.direction.ends.pop(self.number, None) is not None:
@@ -93,6 +100,8 @@ class Direction:
                     self._design(number, job)
                 case m.Answer(ticket, reply):
                     self.replies[ticket] = reply
+                case m.Note("defect", _, detail):
+                    self.cluster.defects.append(f"{self.name}: {detail}")
         for connection, frames in told.items():
             if connection in self.ends:
                 self.ends[connection].wire.send(self.ends[connection], b"".join(map(encode, frames)))

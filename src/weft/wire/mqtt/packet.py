@@ -4,6 +4,7 @@ What a version does not have is empty: properties before MQTT 5, reason codes in
 numbers are those that CONNECT carries.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -40,6 +41,7 @@ class Connect(Packet):
     username: str | None = None
     password: bytes | None = None
     properties: Properties = field(default_factory=dict)
+    bridge: bool = False  # before MQTT 5: it wants no local and retain as published for all that it subscribes to
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Subscribe(Packet):
     packet_id: int
-    requests: tuple[Request, ...]
+    requests: Iterable[Request]  # a tuple, or read as they are taken (parser.py)
     properties: Properties = field(default_factory=dict)
 
 
@@ -117,7 +119,7 @@ class Suback(Packet):
 @dataclass(frozen=True, slots=True)
 class Unsubscribe(Packet):
     packet_id: int
-    filters: tuple[str, ...]
+    filters: Iterable[str]
     properties: Properties = field(default_factory=dict)
 
 

@@ -1,7 +1,8 @@
 """Properties of MQTT 5: one table says of each its type, the packets that it may be in, and what values it may have.
 
 Properties of a packet are a dictionary by identifier. The two that may come more than once have tuples of all their
-values, in order. Values are checked as they are read, so that nobody behind the parser asks again.
+values, in order. Values are checked as they are read, so that nobody behind the parser asks again. The reader says how
+many there may be of what may come more than once, and nothing behind one more is read.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from weft.wire.mqtt import field as f
-from weft.wire.mqtt.reason import malformed, protocol_error
+from weft.wire.mqtt.reason import malformed, protocol_error, quota_exceeded
 
 
 class Property(IntEnum):
@@ -110,35 +111,42 @@ RULES: dict[Property, Rule] = {
     P.SHARED_SUBSCRIPTION_AVAILABLE: Rule(BYTE, _in(CONNACK), most=1),
 }
 _BY_IDENTIFIER = {int(identifier): (identifier, rule) for identifier, rule in RULES.items()}
-_MANY = frozenset({P.USER_PROPERTY, P.SUBSCRIPTION_IDENTIFIER})
+_MANY = (P.USER_PROPERTY, P.SUBSCRIPTION_IDENTIFIER)
+ANY = 2**32  # of what may come more than once
 
 
-def read_properties(data: bytes, at: int, end: int, place: int) -> tuple[Properties, int]:
-    """The properties at a place, their length before them."""
+def read_properties(data: bytes, at: int, end: int, place: int, most: int = ANY) -> tuple[Properties, int]:
+    """The properties at a place, their length before them; so many, at most, of each that may come more than once."""
     length, at = f.read_varint(data, at, end)
     stop = at + length
     if stop > end:
         raise malformed("Properties are longer than their packet.")
     found: Properties = {}
     while at < stop:
-        at = _read_one(data, at, stop, place, found)
+        at = _read_one(data, at, stop, place, most, found)
+    for known in _MANY:
+        if known in found:
+            found[known] = tuple(found[known])
     return found, stop
 
 
-def _read_one(data: bytes, at: int, stop: int, place: int, found: Properties) -> int:
+def _read_one(data: bytes, at: int, stop: int, place: int, most: int, found: Properties) -> int:
+    """Read one; values of those that may come more than once are in lists until all are read."""
     identifier, at = f.read_varint(data, at, stop)
     known, rule = _BY_IDENTIFIER.get(identifier, (None, None))
     if known is None or rule is None or place not in rule.places:
         raise malformed(f"Property 0x{identifier:02X} does not belong into this packet.")
+    if known in found and place not in rule.repeats:
+        raise protocol_error(f"{known.name} comes twice.")
+    if known in _MANY and len(found.setdefault(known, [])) >= most:
+        raise quota_exceeded(f"{known.name} comes more than {most:,} times.")
     value, at = rule.kind.read(data, at, stop)
     if value is not None and isinstance(value, int):
         _check_range(known, rule, value)
-    if place in rule.repeats:
-        found[known] = (*found.get(known, ()), value)
-    elif known in found:
-        raise protocol_error(f"{known.name} comes twice.")
+    if known in _MANY:
+        found[known].append(value)
     else:
-        found[known] = (value,) if known in _MANY else value
+        found[known] = value
     return at
 
 

@@ -83,9 +83,20 @@ class PacketError(Exception):
         self.text = text
 
 
+class UnreadableError(PacketError):
+    """A packet could not be read for a defect of ours, which is the cause of this. Nothing was changed by then."""
+
+    def __init__(self) -> None:
+        super().__init__(Reason.IMPLEMENTATION_SPECIFIC_ERROR, "The packet cannot be read here.")
+
+
 def malformed(text: str) -> PacketError:
     return PacketError(Reason.MALFORMED_PACKET, text)
 
 
 def protocol_error(text: str) -> PacketError:
     return PacketError(Reason.PROTOCOL_ERROR, text)
+
+
+def quota_exceeded(text: str) -> PacketError:
+    return PacketError(Reason.QUOTA_EXCEEDED, text)

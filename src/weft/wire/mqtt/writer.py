@@ -1,19 +1,31 @@
 """Packets to bytes, in the shortest form that the version has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.wire.mqtt import field as f
 from weft.wire.mqtt import packet as p
-from weft.wire.mqtt.property import Properties, write_properties
+from weft.wire.mqtt.property import Properties, Property, write_properties
 from weft.wire.mqtt.reason import Reason
 
+FOR_PEOPLE = (Property.REASON_STRING, Property.USER_PROPERTY)
 _ACKNOWLEDGEMENT_HEADS = {p.Puback: 0x40, p.Pubrec: 0x50, p.Pubrel: 0x62, p.Pubcomp: 0x70}
 
 
 def encode(packet: p.Packet, version: p.Version) -> bytes:
     head, body = _WRITERS[type(packet)](packet, version)
     return f.u8(head) + f.varint(len(body)) + body
+
+
+def encode_within(packet: p.Connack | p.Disconnect, version: p.Version, most: int) -> bytes | None:
+    """The packet in so many bytes: without words for people, if it is too large with them; None if it still is."""
+    data = encode(packet, version)
+    if len(data) <= most:
+        return data
+    terms = {one: value for one, value in packet.properties.items() if one not in FOR_PEOPLE}
+    data = encode(replace(packet, properties=terms), version)
+    return data if len(data) <= most else None
 
 
 def _publish_body(topic: bytes, packet_id: int, properties: bytes, payload: bytes) -> bytes:
@@ -36,8 +48,9 @@ def _connect(packet: p.Connect, version: p.Version) -> tuple[int, bytes]:
     flags = packet.clean << 1 | (packet.username is not None) << 7 | (packet.password is not None) << 6
     if will is not None:
         flags |= 4 | will.qos << 3 | will.retain << 5
-    parts = [f.string("MQIsdp" if version is p.Version.V31 else "MQTT"), f.u8(version), f.u8(flags)]
-    parts += [f.u16(packet.keep_alive), _properties(packet.properties, version), f.string(packet.client)]
+    name, level = "MQIsdp" if version is p.Version.V31 else "MQTT", version | packet.bridge << 7
+    parts = [f.string(name), f.u8(level), f.u8(flags), f.u16(packet.keep_alive)]
+    parts += [_properties(packet.properties, version), f.string(packet.client)]
     if will is not None:
         parts += [_properties(will.properties, version), f.string(will.topic), f.binary(will.payload)]
     if packet.username is not None:
