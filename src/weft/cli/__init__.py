@@ -44,6 +44,7 @@ from weft.cli import (
     warm,
     weave,
 )
+from weft.cli.line import say
 from weft.cli.output import sentence_of
 from weft.errors import WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
@@ -100,7 +101,7 @@ app.add_typer(ca.app, name="ca")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"weft {weft.__version__}")
+        say(f"weft {weft.__version__}")
         raise typer.Exit
 
 
@@ -119,18 +120,18 @@ def main() -> None:
         require_memory()
         app()
     except WeftError as error:
-        typer.echo(f"weft: {sentence_of(error)}", err=True)
+        say(f"weft: {sentence_of(error)}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         if is_shortage(error):
-            typer.echo(f"weft: {SHORTAGE}", err=True)
+            say(f"weft: {SHORTAGE}", err=True)
             sys.exit(1)
-        typer.echo(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        say(f"weft: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
         sys.exit(1)
     except (MemoryError, ImportError, RuntimeError, SystemError) as error:
         if not is_shortage(error):
             raise
-        typer.echo(f"weft: {SHORTAGE}", err=True)
+        say(f"weft: {SHORTAGE}", err=True)
         sys.exit(1)
     finally:
         ending.stand_still_if_stopping()

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.cli.line import say
+
 EXAMPLE = "weft master --listen 127.0.0.1:7883 --data master-data"
 
 
@@ -78,4 +80,4 @@ def master(
     settings = read_master_settings(config, given)
     engine = Engine(settings.spark_above, settings.spark_master)
     ending.release()  # a master ends in order, by its event loop
-    run(settings, engine, lambda address: typer.echo(f"ready {address}"))
+    run(settings, engine, lambda address: say(f"ready {address}"))

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from weft.cli.line import say
+
 EXAMPLE = "weft node --listen 127.0.0.1:1883 --data node-data"
 
 
@@ -194,4 +196,4 @@ def node(
 
     settings = read_settings(config, given)
     ending.release()  # a node ends in order, by its event loop
-    run(settings, lambda addresses: typer.echo(f"ready {' '.join(map(str, addresses))}"), __version__)
+    run(settings, lambda addresses: say(f"ready {' '.join(map(str, addresses))}"), __version__)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -20,6 +19,7 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 
 from weft.cli.bars import print_bars
+from weft.cli.line import say, visible
 from weft.errors import WeftError
 from weft.first_use import COMPILATION
 from weft.report.words import TERMS
@@ -44,14 +44,14 @@ def sentence_of(error: WeftError) -> str:
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(result))
+        say(json.dumps(result))
         return
     rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
     width = max(map(len, rows), default=0)
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
         shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
+        say(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
     for key in filter(_is_histogram, result):
         print_bars(key.replace("_", " "), result[key])
 
@@ -147,7 +147,7 @@ class ConsoleProgress:
         self._print(f"{title}: {time.perf_counter() - start:.1f} s{share}")
 
     def _print(self, line: str) -> None:
-        self.console.print(line, highlight=False)
+        self.console.print(visible(line), highlight=False, markup=False)
 
 
 def _reason() -> str:

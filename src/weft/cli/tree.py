@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 
 EXAMPLE = "weft tree clients clients-sl sensors/hall/temperature"
@@ -41,8 +42,5 @@ def tree(
         about = {"topic": given.topic_name(number), "issuer": given.node_name(told.issuer), "router": router}
         print_result({**about, "messages": told.rows()}, json)
         return
-    typer.echo(
-        f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}\n"
-    )
-    for line in told.lines():
-        typer.echo(line)
+    say(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}", "")
+    say(*told.lines())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 
 if TYPE_CHECKING:
     from weft.live.fleet import Row
@@ -64,13 +65,13 @@ def start_node(given: dict[str, Any], ready: Callable[[str], None]) -> None:
 def _print_table(rows: "list[Row]") -> None:
     width, wide = max(len(row.name) for row in rows), max(len(row.address) for row in rows)
     for row in rows:
-        typer.echo(f"{row.name:<{width}}  {row.address:<{wide}}  process {row.pid}")
-    typer.echo(f"ready {len(rows) - 1} nodes; try: weft status --master {rows[-1].address}")
+        say(f"{row.name:<{width}}  {row.address:<{wide}}  process {row.pid}")
+    say(f"ready {len(rows) - 1} nodes; try: weft status --master {rows[-1].address}")
 
 
 def _print_json(rows: "list[Row]") -> None:
     """One object, behind the line that scripts wait for."""
     from json import dumps
 
-    typer.echo(dumps([{"name": row.name, "address": row.address, "pid": row.pid} for row in rows]))
-    typer.echo("ready")
+    say(dumps([{"name": row.name, "address": row.address, "pid": row.pid} for row in rows]))
+    say("ready")
