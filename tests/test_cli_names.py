@@ -177,7 +177,7 @@ def test_what_files_have_is_shown_as_it_is(named: tuple[str, str], words: Callab
 
 
 def test_commands_print_by_one_function_alone() -> None:
-    """But for two lines that change on a terminal, which have figures only, and rich's bars."""
+    """Exceptions are two lines that change on a terminal, which have figures only, and rich's bars."""
     printing = ("typer.echo", "typer.secho", "print", "rprint")
     found = {
         (path.name, any(keyword.arg == "nl" for keyword in call.keywords))
