@@ -47,6 +47,7 @@ from weft.cli import (
     warm,
     weave,
 )
+from weft.cli.line import say
 from weft.cli.output import sentence_of
 from weft.errors import DeliveryError, Exit, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
@@ -104,7 +105,7 @@ app.add_typer(ca.app, name="ca")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"weft {weft.__version__}")
+        say(f"weft {weft.__version__}")
         raise typer.Exit
 
 
@@ -159,5 +160,5 @@ def _code_of(end: SystemExit) -> int:
 
 
 def _said(sentence: str, code: int) -> int:
-    typer.echo(f"weft: {sentence}", err=True)
+    say(f"weft: {sentence}", err=True)
     return code
