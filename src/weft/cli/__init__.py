@@ -1,9 +1,11 @@
 """The command line: one file a command. A command parses its options, calls the library, and prints the result."""
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import weft
 from weft import ending
@@ -113,13 +115,23 @@ def _root(
     pass
 
 
+def _command_at_hand(words: Sequence[str]) -> Any:
+    """The command that these words of the command line call; None where they call none."""
+    found: Any = typer.main.get_command(app)
+    for word in words:
+        if not isinstance(found, TyperGroup):
+            break
+        found = found.commands.get(word, found)
+    return None if isinstance(found, TyperGroup) else found
+
+
 def main() -> None:
     ending.watch()
     try:
         require_memory()
         app()
     except WeftError as error:
-        typer.echo(f"weft: {sentence_of(error)}", err=True)
+        typer.echo(f"weft: {sentence_of(error, _command_at_hand(sys.argv[1:]))}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
         if is_shortage(error):
