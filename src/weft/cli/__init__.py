@@ -3,9 +3,11 @@
 import signal
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import weft
 from weft import ending
@@ -118,6 +120,16 @@ def _root(
     pass
 
 
+def _command_at_hand(words: Sequence[str]) -> Any:
+    """The command that these words of the command line call; None where they call none."""
+    found: Any = typer.main.get_command(app)
+    for word in words:
+        if not isinstance(found, TyperGroup):
+            break
+        found = found.commands.get(word, found)
+    return None if isinstance(found, TyperGroup) else found
+
+
 def main() -> None:
     ending.watch()
     try:
@@ -135,7 +147,7 @@ def _code() -> int:
     except SystemExit as end:
         return _code_of(end)
     except WeftError as error:
-        return _said(sentence_of(error), error.exit_code)
+        return _said(sentence_of(error, _command_at_hand(sys.argv[1:])), error.exit_code)
     except DeliveryError as error:
         return _said(f"The proof does not hold, by a defect of Weft: {error}. Report it.", Exit.NOT_HELD)
     except Exception as error:

@@ -16,7 +16,8 @@ EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
 def warn_of_unmatched(result: Mapping[str, Any]) -> None:
     if result["unmatched"]:
         say(
-            f"\n{result['unmatched']:,} filters match no known topic and bring no subscription: "
+            "",
+            f"{result['unmatched']:,} filters match no known topic and bring no subscription: "
             f"{', '.join(result['unmatched_filters'])}. Is the list of --topics complete?",
             err=True,
         )

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as RichProgress
+from typer.core import TyperOption
 
 from weft.cli.bars import print_bars
 from weft.cli.line import say, visible
@@ -33,15 +34,23 @@ FIRST_USE = "compiling, first use"
 LONG = 1.0  # seconds of compiling that are worth a word
 
 
-NAMES = {"path": "out"}  # options that commands call otherwise
+OTHER_NAMES = {"path": "out", "count": "publications"}  # options that some commands call otherwise
 
 
-def sentence_of(error: WeftError) -> str:
-    """What the error says, with options as flags."""
+def sentence_of(error: WeftError, command: Any) -> str:
+    """What the error says, with options as flags of the command, if it has them, and else in plain words."""
     sentence = str(error)
     for option in error.options:
-        sentence = sentence.replace(f"`{option}`", f"--{NAMES.get(option, option).replace('_', '-')}")
+        sentence = sentence.replace(f"`{option}`", _flag(option, command))
     return sentence
+
+
+def _flag(option: str, command: Any) -> str:
+    known = {param.name: param for param in ([] if command is None else command.params)}
+    param = known.get(option) or known.get(OTHER_NAMES.get(option, option))
+    if param is None:
+        return option.replace("_", " ")
+    return max(param.opts, key=len) if isinstance(param, TyperOption) else str(param.metavar or param.name).upper()
 
 
 def announce(line: str) -> None:
