@@ -45,7 +45,6 @@ ALIAS = b"\x23"
 WILL_DELAY = b"\x18"
 OF_NO_VERSION = b"\x10\x0c\0\x04MQTT\x63\x02\0\0\0\0"  # a CONNECT
 
-
 Item = TypeVar("Item")
 
 
@@ -72,12 +71,12 @@ class Site:
         return max(least, int(count * self.scale))
 
     def join(self, version: int = V311, **options: object) -> Stranger:
-        return self.kept(joined(self.port, version, **options))  # type: ignore[arg-type]
+        return self.opened(joined(self.port, version, **options))  # type: ignore[arg-type]
 
     def dial(self, port: int | None = None, **options: object) -> Stranger:
-        return self.kept(Stranger(port or self.port, **options))  # type: ignore[arg-type]
+        return self.opened(Stranger(port or self.port, **options))  # type: ignore[arg-type]
 
-    def kept(self, one: Stranger) -> Stranger:
+    def opened(self, one: Stranger) -> Stranger:
         self.strangers.append(one)
         return one
 
