@@ -90,6 +90,7 @@ class Cluster:
         self._running[name] = process
         self.lives[name] = self.lives.get(name, 0) + 1
         impatience = Timer(STARTING, process.kill)
+        impatience.daemon = True
         impatience.start()
         assert process.stdout is not None
         while not (line := process.stdout.readline()).startswith("ready"):
