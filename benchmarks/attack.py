@@ -63,6 +63,7 @@ class Site:
     websocket: int
     second: int  # a node's --http; a second listener of Mosquitto
     link: int  # a node's --link; the same second listener of Mosquitto
+    master: int  # of the node's network; again that listener
     begin: Callable[[], None]
     scale: float = 1.0
     strangers: list[Stranger] = field(default_factory=list)
@@ -338,8 +339,21 @@ def idle_at_link(site: Site) -> None:
     _idle(site, site.link, b"")
 
 
+def idle_at_master(site: Site) -> None:
+    _idle(site, site.master, b"")
+
+
 def idle_at_mqtt(site: Site) -> None:
     _idle(site, site.port, b"")
+
+
+def begun_connects(site: Site) -> None:
+    """CONNECTs that are never complete, as large as they may be."""
+    said = connect(said=USER_PROPERTY * 70_000, version=V5)[:480_000]
+    site.begin()
+    for _ in range(site.many(1000)):
+        site.dial().say(said)
+    time.sleep(max(0.5, 3.0 * min(1.0, site.scale)))
 
 
 def refused_and_staying(site: Site) -> None:
@@ -628,7 +642,14 @@ ATTACKS: dict[str, Attack] = {
         network=True,
         descriptors=1024,
     ),
+    "master": Attack(
+        "1,100 connections to the master, of 1,024 descriptors (Mosquitto: a second listener)",
+        idle_at_master,
+        network=True,
+        descriptors=1024,
+    ),
     "mqtt": Attack("1,100 connections that say nothing, of 1,024 descriptors", idle_at_mqtt, descriptors=1024),
+    "begun-connects": Attack("1,000 CONNECTs of 490 kB that are never complete", begun_connects),
     "refused": Attack("2,000 connections that are refused and stay", refused_and_staying),
     "come-and-go": Attack("5,000 connections that go without a word", comes_and_goes),
     "long-names": Attack("500 connections with client ids of 64,900 bytes", long_names),

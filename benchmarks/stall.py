@@ -81,7 +81,7 @@ def weft(attack: Attack, folder: Path, port: int) -> Iterator[subprocess.Popen[b
         yield from started([*WEFT, "node", *options], attack, folder, port)
         return
     master = [*WEFT, "master", "--listen", f"127.0.0.1:{port + 4}", "--data", str(folder / "master"), "--quiet"]
-    with ended(subprocess.Popen(master, stdout=subprocess.DEVNULL)):
+    with ended(subprocess.Popen(master, stdout=subprocess.DEVNULL, preexec_fn=limit_of(attack))):
         await_port(port + 4)
         options += ["--master", f"127.0.0.1:{port + 4}", "--link", f"127.0.0.1:{port + 3}"]
         yield from started([*WEFT, "node", *options], attack, folder, port)
@@ -111,8 +111,7 @@ def started(command: list[str], attack: Attack, folder: Path, port: int) -> Iter
         reading, log = os.pipe()
     else:
         log = os.open("/dev/full" if attack.log == "full" else folder / "log", os.O_WRONLY | os.O_CREAT, 0o600)
-    limit = partial(limit_files, attack.descriptors) if attack.descriptors else None
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=limit)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=limit_of(attack))
     os.close(log)
     with ended(process):
         await_port(port)
@@ -121,8 +120,11 @@ def started(command: list[str], attack: Attack, folder: Path, port: int) -> Iter
         yield process
 
 
-def limit_files(count: int) -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+def limit_of(attack: Attack) -> Callable[[], None] | None:
+    """What sets the limit of open files in a process that is about to start."""
+    if attack.descriptors is None:
+        return None
+    return partial(resource.setrlimit, resource.RLIMIT_NOFILE, (attack.descriptors, attack.descriptors))
 
 
 @contextmanager
@@ -169,6 +171,10 @@ def measured(broker: subprocess.Popen[bytes], prober: Prober, attack: Attack, si
         prober.begin()
         mine.send("begun")
         attacker.join(LONGEST * min(1.0, size.scale * 10))
+        if attacker.exitcode is None:
+            print(f"Not all of it was done in the time that there is: {attack.sentence}.", file=sys.stderr)
+        elif attacker.exitcode:
+            sys.exit(f"This was not done for an error of its own: {attack.sentence}.")
     finally:
         attacker.kill()  # what it has open is closed
         attacker.join()
@@ -190,8 +196,8 @@ def attack_from_outside(attack: Attack, size: argparse.Namespace, main: Connecti
         main.recv()
 
     second = size.port + 2
-    link = size.port + 3 if size.of_weft else second
-    attack.run(Site(size.port, size.port + 1, second, link, begin, size.scale))
+    link, master = (size.port + 3, size.port + 4) if size.of_weft else (second, second)
+    attack.run(Site(size.port, size.port + 1, second, link, master, begin, size.scale))
 
 
 def resident_from_now(pid: int) -> int:

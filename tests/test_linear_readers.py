@@ -7,11 +7,15 @@ one test that looks at a clock, of this process's own time, since a copy in C is
 
 import gc
 import json
+import sqlite3
 import time
 from base64 import urlsafe_b64encode
+from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jwt
 import pytest
@@ -25,7 +29,7 @@ from weft.access.rights import read_rights
 from weft.access.user import read_users
 from weft.broker import effect as e
 from weft.broker import record as r
-from weft.broker.broker import Broker
+from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.errors import WeftError
@@ -42,6 +46,7 @@ from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.topic import is_filter, matches
 from weft.wire.mqtt.writer import encode
+from weft.wire.sqlite import pages_of, read_log, rows
 from weft.wire.turn import TurnReader
 
 NOW = 1_000_000.0
@@ -80,6 +85,8 @@ def by_broker(pieces: list[bytes]) -> None:
     broker.handle(e.Opened(1), NOW)
     for piece in pieces:
         broker.handle(e.Received(1, piece), NOW)
+        while broker.next_deadline() == AT_ONCE:
+            broker.on_timer(NOW)
 
 
 HELLO = encode(p.Connect("client", V5), V5)
@@ -137,7 +144,7 @@ def framed(make: Callable[[int], w.Frame]) -> Reader:
 PASSING = encode_frame(w.Passing(1, False, bytes(28) + b"\0\6client" + encode(p.Publish("a/b", b"x"), V3)))
 FRAMES: dict[str, Reader] = {
     "messages": framed(lambda count: w.Carry((MESSAGE,) * count)),
-    "contents": framed(lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(30)) for _ in range(n)))),
+    "contents": framed(lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, CONTENT) for _ in range(n)))),
     "interest": framed(lambda count: w.Interest(1, (w.Held("a", 1, True),) * count, ("b",) * count)),
     "join": framed(lambda n: w.Join("b", 1, 2, "", ("",) * n, 0, (w.Held("a", 1, True),) * n, (OWNED,) * n, (1,) * n)),
     "owned": framed(lambda n: w.SessionOwned(w.Owned("client", 5, 5, (w.Subscribed("a/#", 1, 7),) * n))),
@@ -276,6 +283,25 @@ RECORDS: dict[str, Reader] = {
 }
 
 
+def database(count: int, journal: str) -> bytes:
+    """Rows, each committed alone: the file, or its log."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.sqlite"
+        with closing(sqlite3.connect(path, isolation_level=None)) as made:
+            made.execute(f"PRAGMA journal_mode = {journal}")
+            made.execute("PRAGMA synchronous = OFF")
+            made.execute("PRAGMA wal_autocheckpoint = 0")
+            made.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, value TEXT) WITHOUT ROWID")
+            made.executemany("INSERT INTO rows VALUES (?, ?)", [(number, "value" * 9) for number in range(count)])
+            return Path(f"{path}-wal" if journal == "WAL" else path).read_bytes()
+
+
+DATABASE: dict[str, Reader] = {
+    "rows": (lambda n: database(n, "MEMORY"), lambda pieces: deque(rows(pages_of(pieces[0], read_log(b""))), 0)),
+    "log": (lambda n: database(n, "WAL"), lambda pieces: read_log(pieces[0])),
+}
+
+
 # What proves who somebody is, and what operators write
 
 
@@ -330,6 +356,7 @@ READERS: dict[str, dict[str, Reader]] = {
     "wire.http": HTTP,
     "live.websocket": WEBSOCKET,
     "wire.journal": JOURNAL,
+    "wire.sqlite": DATABASE,
     "broker.record": RECORDS,
     "access.web_token": PROOFS,
     "access.rights": FILES,

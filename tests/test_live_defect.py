@@ -206,7 +206,7 @@ def test_an_event_that_is_half_done_ends_the_process(effects: Callable[[object],
 
 
 def test_what_nobody_has_caught_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a callback of the event loop, a task that nobody waits for, and a thread."""
+    """A callback of the event loop, a task that nobody waits for, and a thread."""
     codes: list[int] = []
     monkeypatch.setattr("weft.live.defect.os._exit", codes.append)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
@@ -263,7 +263,7 @@ def test_a_disk_that_fails_while_an_effect_is_carried_out_is_no_defect(codes: li
         assert log.getvalue() == "weft: There is no room.\n"
 
     asyncio.run(main())
-    assert codes == [1]
+    assert codes == [SurroundingsError.exit_code]
 
 
 DEFECT = """

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from live_node import Node, Paho, http, node, until
 from weft.live import log as logs
 from weft.live.clock import Clock
 from weft.live.log import EVENTS, LEVELS, LONGEST, MOST, Log, Writer
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.writer import encode
 
 SOURCE = Path(__file__).parents[1] / "src" / "weft"
 
@@ -197,3 +200,21 @@ def test_lines_that_were_dropped_are_counted_for_prometheus(tmp_path: Path) -> N
     with node("--http", f"127.0.0.1:{port}") as one:
         assert isinstance(one, Node)
         assert "\nweft_log_dropped_total 0\n" in http(port, "/metrics")
+
+
+def test_whoever_is_gone_is_told_with_where_it_was(tmp_path: Path) -> None:
+    """Clients that reset the connection too: the system has forgotten them by then."""
+    with node() as one:
+        for end in (b"\1\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0"):  # at once, and in order
+            with socket.create_connection(("127.0.0.1", one.port)) as client:
+                client.sendall(encode(p.Connect(f"c{end[0]}", p.Version.V311), p.Version.V311))
+                assert client.recv(100)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, end)
+                port = client.getsockname()[1]
+            until(lambda port=port: logged(one, "disconnected", port), "the end")  # type: ignore[misc]
+        one.stop()
+
+
+def logged(one: Node, event: str, port: int) -> bool:
+    one._log.seek(0)
+    return any(f" {event} " in line and f"peer=127.0.0.1:{port} " in line for line in one._log)

@@ -11,7 +11,7 @@ from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
 from weft.live.log import Log
-from weft.live.peering import EARLY_BYTES, Bond, Peering
+from weft.live.peering import EARLY_BYTES, SAID, Bond, Peering
 from weft.node.effect import MASTER, Heard, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.wire import frame as w
@@ -60,6 +60,16 @@ class End:
                 self.changed.clear()
                 await self.changed.wait()
         return found[-1]
+
+
+def test_what_was_said_once_is_not_remembered_without_bound() -> None:
+    async def main() -> None:
+        end = End(1)
+        for number in range(3 * SAID):
+            end.peering.say_once("stranger", f"{number}")
+        assert len(end.peering._said) <= SAID
+
+    asyncio.run(main())
 
 
 async def two() -> tuple[End, End]:
@@ -303,7 +313,7 @@ def test_nobody_is_read_from_beyond_hello_before_the_link_counts() -> None:
 
 
 def test_a_name_has_one_connection_that_waits() -> None:
-    """By whatever number: else each number would be another connection to keep, and the end of another's."""
+    """Numbers do not matter: else each would be another connection to keep, and the end of another's."""
 
     async def main() -> None:
         other = End(2)

@@ -50,7 +50,7 @@ def test_what_several_clients_say_at_once_is_gathered_and_what_one_says_is_not()
     async def main() -> None:
         ear = Ear()
         poller = Poller(ear, lambda *_, **__: None)  # type: ignore[arg-type]
-        port = await poller.listen("127.0.0.1", 0, 8, True)
+        port = await poller.listen("127.0.0.1", 0, True)
         one, two = (socket.create_connection(("127.0.0.1", port)) for _ in range(2))
         await heard(ear, 2)
         assert [type(event) for event, _ in ear.told] == [Opened, Opened]

@@ -539,6 +539,11 @@ def test_who_subscribes_elsewhere_gets_what_went_to_clients_of_one_node_before(w
 # What cannot keep up
 
 
+def waiting(process):
+    """How many clients of a node are not heard."""
+    return sum(one.holds > 0 for one in process.node.broker._connections.values())
+
+
 def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     world = Cluster(2, seed=1, network=Parameters(window=20))
     world.start()
@@ -549,12 +554,11 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     for number in range(100):
         said.append(writer.publish("t", b"%d" % number, 1))
         world.wait(0.005)
-    (end,) = world.nodes[1].clients.values()
-    assert end.held
+    assert waiting(world.nodes[1])
     assert sum(one.acknowledged is not None for one in said) == 20
     mend()
     world.wait(3.0)
-    assert not end.held
+    assert not waiting(world.nodes[1])
     assert list(map(int, payloads(reader))) == list(range(100))
     assert all(one.acknowledged for one in said)
 
@@ -564,15 +568,15 @@ def test_a_link_that_cannot_keep_up_slows_publishers_down_and_then_loses_qos_0_o
     world.subscribe(reader, "t", 1)
     writer.publish("t", b"first")
     world.wait(0.5)
-    node, (end,) = world.nodes[3], world.nodes[3].clients.values()
+    node = world.nodes[3]
     peers = [peer for peer in node.links if peer >= 0]
     for peer in peers:
         node.happen(LinkCongested(peer))
     writer.publish("t", b"second")
     world.wait(0.1)
-    assert end.held
+    assert waiting(node)
     world.wait(0.2)
-    assert not end.held
+    assert not waiting(node)
     writer.publish("t", b"lost")
     writer.publish("t", b"third", 1)
     world.wait(0.5)
@@ -683,3 +687,22 @@ def test_a_node_that_remembers_few_names_reaches_who_subscribes_to_one_that_it_f
         assert all(len(one.ways) <= 5 for one in asked.values())
     world.wait(1.0)
     assert sorted(payloads(reader)) == sorted(due)
+
+
+def test_a_session_that_there_is_no_room_for_stays_where_it_is():
+    world = Cluster(2, seed=5, broker=BrokerParameters(sys_interval=0, linked=True, sessions=1))
+    world.start()
+    moving, other = (world.client(name, node, clean=False) for node, name in enumerate(("moving", "other")))
+    world.subscribe(moving, "t", 1)
+    moving.disconnect()
+    other.publish("t", b"first", 1)
+    moving.connect(world.nodes[1])
+    world.wait(1.0)
+    assert not moving.is_connected
+    other.publish("t", b"second", 1)
+    world.wait(1.0)
+    world.connect(moving, 0)
+    world.wait(1.0)
+    assert moving.present[-1]
+    assert payloads(moving) == [b"first", b"second"]
+    assert world.direction.master.network.directory.sessions["moving"].node == world.nodes[0].number

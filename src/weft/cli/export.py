@@ -35,6 +35,7 @@ def export(
         typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
     ] = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     fan_out: o.FanOut = None,
     qos: Annotated[int, typer.Option(min=0, max=2, help="Of bridges, at most; publications keep a lower one.")] = 1,
@@ -81,7 +82,7 @@ def export(
         if brokers is not None:
             require_brokers(names, known, str(brokers))
         with ConsoleProgress().step("Planning bridges"):
-            woven, source = trees_of(trees, overlay, made, built, latency, seed, fan_out)
+            woven, source = trees_of(trees, overlay, made, built, latency, seed, fan_out, draw_hosts=draw_hosts)
             kept = read_kept(old, names) if keep and old is not None else None
             plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards, kept=kept)
         changes = None

@@ -38,6 +38,7 @@ def run(
     load_weight: o.LoadWeight = None,
     rates: o.Rates = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,
@@ -63,7 +64,7 @@ def run(
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
     by_topic = None if rates is None else str(rates)
-    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic, draw_hosts)
     proof.check()
     if isinstance(given, Source):
         check(given)

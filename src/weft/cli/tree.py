@@ -28,6 +28,7 @@ def tree(
         typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
     ] = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     json: o.Json = False,
 ) -> None:
@@ -43,7 +44,7 @@ def tree(
     require_options(router, None, trees is not None)
     woven, source = None, None
     if routing(router).has_trees:
-        woven, source = trees_of(trees, overlay, given, built, latency, seed)
+        woven, source = trees_of(trees, overlay, given, built, latency, seed, draw_hosts=draw_hosts)
     told = journey(given, built, number, start, router=router, trees=woven, seed=seed)
     if json:
         about = {

@@ -26,7 +26,8 @@ from weft.access.badge import Badge
 from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
-from weft.live.tls import cause_of
+from weft.live.listener import nothing
+from weft.live.tls import cause_of, peer_address
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -70,6 +71,7 @@ class Wire(asyncio.Protocol):
         self.number = 0  # the owner's
         self.transport: asyncio.Transport | None = None
         self.badge = badge
+        self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
         self._descriptor = -1  # none where what is sent must be encrypted first
         self._reader = FrameReader(kinds=kinds)
         self._out: list[bytes] = []
@@ -87,8 +89,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def peer(self) -> str:
-        name = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+        return "" if self.transport is None else peer_address(self.transport)
 
     # asyncio
 
@@ -127,6 +128,7 @@ class Wire(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.transport = None
+        self.settled()
         self.owner.closed(self, self._reason or ("the other end closed it" if exc is None else cause_of(exc)))
 
     # What the owner asks

@@ -28,6 +28,8 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
+from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
@@ -35,6 +37,7 @@ from weft.live.defect import Defects, fatal
 from weft.live.disk import cut
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
+from weft.live.listener import Listener, Streams, nothing, raise_descriptor_limit, share_of
 from weft.live.log import Log
 from weft.live.master_certificates import Certificates
 from weft.live.master_http import Requests
@@ -52,8 +55,7 @@ from weft.wire.frame import Frame
 from weft.wire.frame_codec import TO_MASTER
 
 LATE = 0.1  # seconds behind a deadline from which this process has stood still
-PATIENCE = 10.0  # seconds for a handshake, and until it is known whose bytes they are
-BACKLOG = 4096  # connections that wait to be accepted
+PATIENCE = 10.0  # seconds for a handshake, and for a whole request or Hello
 SLICE = 0.02  # seconds of processor for what nodes say, until others get their turn
 ENDING = 4.0  # seconds from SIGTERM until this process has ended in any case
 RETRY = 1.0  # seconds until a store that failed is tried again
@@ -78,23 +80,23 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     log.take_over()
     stop, watch = Stop(ENDING, log), Watch()
     watch.hear(log.write)
+    descriptors = raise_descriptor_limit()
     store = None if settings.data is None else SqliteStore(settings.data)
     if store is not None and store.unread:
         log.write("store_cut", detail=cut(store.unread))
     try:
         driver = MasterDriver(settings, clock, log, store, engine)
         driver.defects.watch()
-        server = await listen(driver, settings.listen, driver.context(watch))
+        listener, address = await listen(driver, settings.listen, driver.context(watch), log, share_of(descriptors, 1))
         watch.start()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
-        port = server.sockets[0].getsockname()[1]
-        ready(replace(settings.listen, port=port))
+        ready(address)
         await stop.heard.wait()
         renewal.cancel()
         watch.stop()
-        server.close()
+        listener.close()
         await driver.stop()
     finally:
         if store is not None:
@@ -102,17 +104,15 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         log.close()
 
 
-async def listen(driver: "MasterDriver", address: Address, context: ssl.SSLContext | None) -> asyncio.Server:
-    loop = asyncio.get_running_loop()
+async def listen(
+    driver: "MasterDriver", address: Address, context: ssl.SSLContext | None, log: Log, most: int = MOST
+) -> tuple[Listener, Address]:
+    """Where it listens, also where port 0 was given."""
+    streams = Streams(lambda: Door(driver), context, PATIENCE)
+    listener = Listener(streams.take, log.write, most, PATIENCE)
     with listening(address):
-        return await loop.create_server(
-            lambda: Door(driver),
-            address.host,
-            address.port,
-            backlog=BACKLOG,
-            ssl=context,
-            ssl_handshake_timeout=None if context is None else PATIENCE,
-        )
+        port = await listener.open(address.host, address.port)
+    return listener, replace(address, port=port)
 
 
 class Door(asyncio.Protocol):
@@ -121,28 +121,28 @@ class Door(asyncio.Protocol):
     def __init__(self, driver: "MasterDriver") -> None:
         self._driver = driver
         self._data = b""
+        self.settled: Callable[[], None] = nothing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
         if len(self._data) < 4:
             return
-        self._timer.cancel()
         badge = self._driver.badge_of(self._transport)
-        behind: asyncio.Protocol = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, badge)
+        behind: HttpCall | Wire = (
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
+        behind.settled = self.settled
         self._transport.set_protocol(behind)
         behind.connection_made(self._transport)
         behind.data_received(self._data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._timer.cancel()
+        self.settled()
 
 
 class MasterDriver:
@@ -152,6 +152,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
         self._log = log
@@ -179,6 +180,7 @@ class MasterDriver:
         self._begin(settings.cluster or os.urandom(4).hex(), records)
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+        self._tell_revoked()
 
     def _begin(self, cluster: str, records: list[Record]) -> None:
         self.master = Master(self._settings.parameters, cluster, self.clock.now(), self._settings.seed)
@@ -218,6 +220,11 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
+        self._tell_revoked()
+
+    def _tell_revoked(self) -> None:
+        if self.certificates is not None:
+            self._handle(e.Revoked(self.certificates.revoked_names()))
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""
@@ -232,10 +239,12 @@ class MasterDriver:
             return
         self._wires[wire.number] = wire
         if wire.badge is not None:
+            wire.settled()
             self._events.append(e.Proved(wire.number, wire.badge.name))
             self._work_soon()
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
+        wire.settled()  # where there are no certificates: it has said Hello
         if self._problem and len(self._events) + len(frames) > WAITING:
             wire.abort(self._problem)
             return
@@ -419,6 +428,8 @@ class MasterDriver:
         else:
             self._handle(e.Designed(number, design))
         finally:
+            for process in list((pool._processes or {}).values()):  # one that designs still would hold up our end
+                process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _arm(self) -> None:

@@ -14,12 +14,13 @@ from weft.live.defect import fatal
 from weft.live.driver import Driver
 from weft.live.identity import read_identity, write_identity
 from weft.live.journal import Journal, open_journal
+from weft.live.listener import share_of
 from weft.live.log import Log
 from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
-from weft.node.effect import Break, Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Break, Left, Link, Named, Revoked, Synced, Tell, Turned, Unlink
 from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
@@ -55,6 +56,7 @@ class NodeDriver(Driver):
             Break: self._break,
             Named: self._name,
             Turned: self._turn,
+            Revoked: self._revoke,
             Left: lambda _: self._left.set(),
         }
 
@@ -66,7 +68,8 @@ class NodeDriver(Driver):
     async def join(self, settings: Settings, listeners: list[Address]) -> None:
         """Call the master, and tell it where this node is."""
         assert settings.master is not None
-        link = await self.peering.listen(settings.link or replace(listeners[0], port=0, scheme="mqtt"))
+        place = settings.link or replace(listeners[0], port=0, scheme="mqtt")
+        link = await self.peering.listen(place, share_of(settings.descriptors, settings.ports))
         told = (
             link
             if settings.advertise is None
@@ -170,6 +173,10 @@ class NodeDriver(Driver):
         self.node.identity = replace(self.node.identity, node=effect.node)
         if self._data is not None:
             write_identity(self._data, self.node.identity)
+
+    def _revoke(self, effect: Effect) -> None:
+        assert isinstance(effect, Revoked)
+        self.peering.revoke(effect.names)
 
     def _turn(self, effect: Effect) -> None:
         """End where this node was never in the network; else go on without the master."""

@@ -13,13 +13,16 @@ from functools import partial
 from importlib.util import find_spec
 
 from weft.access.guard import Guard
+from weft.access.page import Pages
 from weft.broker.broker import Broker
+from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.driver import Driver
 from weft.live.journal import open_journal
+from weft.live.listener import Listener, Streams, raise_descriptor_limit, rest_of, share_of
 from weft.live.log import Log
 from weft.live.monitor import Monitor
 from weft.live.network import NodeDriver, name_of, start_member
@@ -30,7 +33,6 @@ from weft.live.stream import StreamClient
 from weft.live.tls import log_refusals, reload, server_context
 from weft.live.watch import Watch, daily
 
-BACKLOG = 4096  # connections that wait to be accepted
 ENDING = 1.5  # seconds that the rest of an end in order may take; more than what waits in it below
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
 # own 5 ms would be added to every read and write while the journal works through a large batch
@@ -71,6 +73,7 @@ async def _serve(
 ) -> None:
     stop, watch = Stop(settings.leaving + ENDING, log), Watch()
     watch.hear(log.write)
+    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     for warning in settings.warnings():
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
@@ -82,6 +85,9 @@ async def _serve(
     addresses = await listeners.open()
     renewal = _look_after_credentials(settings, driver, watch, log)
     watch.start()
+    clients = settings.parameters.connections
+    if clients < asked != Parameters().connections:
+        log.write("descriptors", detail=f"{settings.descriptors:,} are enough for {clients:,} clients, not {asked:,}")
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
         await _first(stop.heard, driver.peering.joined, *driver.ends, patience=driver.patience)
@@ -98,6 +104,14 @@ async def _serve(
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
     if isinstance(driver, NodeDriver) and driver.reason:
         raise WeftError(driver.reason, "cluster")  # of the master, where it speaks of that
+
+
+def _within_descriptors(settings: Settings) -> Settings:
+    """Settings with no more clients than there are descriptors for, beside those of strangers at any port."""
+    descriptors = raise_descriptor_limit()
+    connections = min(settings.parameters.connections, rest_of(descriptors, settings.ports))
+    parameters = replace(settings.parameters, connections=connections)
+    return replace(settings, parameters=parameters, descriptors=descriptors)
 
 
 def _start(settings: Settings, clock: Clock, log: Log, version: str) -> Driver:
@@ -150,41 +164,41 @@ class Listeners:
         self._log = log
         self._settings = settings
         self._poller = Poller(driver, log.write) if hasattr(select, "epoll") else None
-        self._servers: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
+        self._most = share_of(settings.descriptors, settings.ports)
         self._context = self._tls(watch) if any(one.secure for one in settings.listen) else None
 
     async def open(self) -> list[Address]:
         """The addresses, with the ports that were given for port 0."""
         opened = [replace(address, port=await self._open(address)) for address in self._settings.listen]
         if self._settings.http is not None:
-            await self._serve(partial(Monitor, self._driver), self._settings.http, None)
+            monitor = partial(Monitor, self._driver, self._settings.pages(self._settings.http))
+            await self._serve(monitor, self._settings.http, None)
         return opened
 
     def close(self) -> None:
         if self._poller is not None:
             self._poller.close()
-        for server in self._servers:
-            server.close()
+        for listener in self._listeners:
+            listener.close()
 
     async def _open(self, address: Address) -> int:
         anonymous = self._settings.takes_anonymous(address)
         if address.scheme == "mqtt" and self._poller is not None:
             with listening(address):
-                return await self._poller.listen(address.host, address.port, BACKLOG, anonymous)
-        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, address.websocket, anonymous)
+                return await self._poller.listen(address.host, address.port, anonymous, self._most)
+        pages = self._settings.pages(address) if address.websocket else None
+        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, pages, anonymous)
         return await self._serve(make, address, self._context if address.secure else None)
 
     async def _serve(
         self, make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
     ) -> int:
-        loop = asyncio.get_running_loop()
-        patience = None if context is None else self._settings.parameters.connect_timeout
+        streams = Streams(make, context, self._settings.parameters.connect_timeout)
+        listener = Listener(streams.take, self._log.write, self._most)
         with listening(address):
-            server = await loop.create_server(
-                make, address.host, address.port, backlog=BACKLOG, ssl=context, ssl_handshake_timeout=patience
-            )
-        self._servers.append(server)
-        port: int = server.sockets[0].getsockname()[1]
+            port = await listener.open(address.host, address.port)
+        self._listeners.append(listener)
         return port
 
     def _tls(self, watch: Watch) -> ssl.SSLContext:
@@ -196,9 +210,10 @@ class Listeners:
         return context
 
 
-def _client(driver: Driver, largest: int, websocket: bool, anonymous: bool) -> StreamClient:
-    if not websocket:
+def _client(driver: Driver, largest: int, pages: Pages | None, anonymous: bool) -> StreamClient:
+    """A client, over WebSockets where pages may call."""
+    if pages is None:
         return StreamClient(driver, anonymous)
     from weft.live.websocket import WebSocketClient
 
-    return WebSocketClient(driver, largest, anonymous)
+    return WebSocketClient(driver, largest, pages, anonymous)

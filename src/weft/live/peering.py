@@ -7,20 +7,23 @@ it is known how far the other is, which it asks with its Hello.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from weft.access.badge import Role as Badges
 from weft.access.badge import stranger
+from weft.access.unproved import MOST
 from weft.broker.effect import Event
 from weft.errors import WeftError
 from weft.live.address import Address, listening, read_address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
+from weft.live.listener import Listener, Streams
 from weft.live.log import Log
+from weft.live.revoked_file import RevokedFile
 from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
@@ -30,10 +33,11 @@ from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, T
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
 from weft.wire.turn import TurnReader
 
-HANDSHAKE = 10.0  # seconds that who calls has to show its certificate, and then to say Hello
+HANDSHAKE = 10.0  # seconds that who calls has until it is linked
 EARLY_BYTES = 1 << 20  # before a link counts: Hello, and what one read or two have brought with it
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
+SAID = 1000  # sentences of the log that are not said again; strangers may make any number of them
 ANY = ("0.0.0.0", "::")
 MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
@@ -97,7 +101,8 @@ class Peering:
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
         self._waiting: dict[str, Bond] = {}  # by name, peers that said Hello before the master told us of them
-        self._server: asyncio.Server | None = None
+        self._revoked = RevokedFile(credentials)
+        self._listener: Listener | None = None
         self._said: set[str] = set()  # what the log has said already
         self._told: dict[int, Bond] = {}  # since the last flush
         self._frame: Frame | None = None  # the last that was told: several peers may be told the same
@@ -111,6 +116,17 @@ class Peering:
             if context is not None and self._credentials is not None:
                 watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
 
+    def revoke(self, names: Iterable[tuple[str, float]]) -> None:
+        """Take none of these certificates any more, and end what was made with them."""
+        try:
+            self._revoked.add(names, self._clock.now())
+        except OSError as error:
+            self.say_once("revocations_not_kept", f"{self._revoked.path}: {error.strerror}")
+        for bond in [*self._bonds.values(), *self._waiting.values()]:
+            if bond.badge is not None and self._revoked.known.holds(bond.badge):
+                self._lose(bond)
+                bond.abort("its certificate was revoked")
+
     @property
     def identity(self) -> Identity:
         return self._node.identity
@@ -120,17 +136,13 @@ class Peering:
         told = tuple(map(str, listeners))
         self._node.identity = replace(self.identity, address=str(address), listeners=told)
 
-    async def listen(self, address: Address) -> Address:
-        loop = asyncio.get_running_loop()
+    async def listen(self, address: Address, most: int = MOST) -> Address:
+        """Where it listens, also where port 0 was given; at most so many peers may wait to be linked."""
+        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE)
+        self._listener = Listener(streams.take, self._log.write, most, HANDSHAKE)
         with listening(address):
-            self._server = await loop.create_server(
-                lambda: Bond(self, self._clock),
-                address.host,
-                address.port,
-                ssl=self._takes,
-                ssl_handshake_timeout=None if self._takes is None else HANDSHAKE,
-            )
-        return replace(address, port=self._server.sockets[0].getsockname()[1])
+            port = await self._listener.open(address.host, address.port)
+        return replace(address, port=port)
 
     def dial_master(self, address: Address) -> None:
         self._is_own_fault()
@@ -201,8 +213,8 @@ class Peering:
             bond.flush()
 
     def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        if self._listener is not None:
+            self._listener.close()
         for dialer in self._dialers.values():
             dialer.stop()
         for bond in list(self._bonds.values()):
@@ -367,6 +379,8 @@ class Peering:
         if bond.opens and bond.peer_number in self._wanted:
             wanted = self._wanted[bond.peer_number].name
         problem = stranger(bond.badge, Badges.MASTER if bond.peer_number == MASTER else Badges.NODE, wanted)
+        if self._revoked.known.holds(bond.badge):
+            problem = f"The certificate of {bond.badge.name} was revoked."
         if problem:
             self._send_off(bond, problem)
         return bool(problem)
@@ -396,6 +410,7 @@ class Peering:
             self._lose(old)
             old.abort("there is a newer one")
         bond.linked = True
+        bond.settled()
         self._bonds[number] = bond
         if number in self._dialers:
             self._dialers[number].succeeded()
@@ -445,12 +460,14 @@ class Peering:
     def say_once(self, event: str, detail: str) -> None:
         """Log what would be said again and again."""
         if detail not in self._said:
+            if len(self._said) == SAID:
+                self._said.clear()
             self._said.add(detail)
             self._log.write(event, detail=detail)
 
 
 def _name_of(bond: Bond) -> str:
-    """Who calls: by its certificate, or as it says where there are none."""
+    """The name of who calls: by its certificate, or as it says where there are none."""
     return bond.badge.name if bond.badge is not None else bond.hello.name if bond.hello is not None else ""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
 from weft.access.name import NODE_CHARACTERS, node_problem
+from weft.access.page import Pages
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
@@ -23,6 +24,7 @@ LEAVING = DEFAULT.leaving
 CREDENTIALS = "credentials"  # folder within that of the data
 ANONYMOUS = ("never", "loopback", "anywhere")
 SWITCHES = ("allow_plaintext", "json_logs", "quiet")
+LISTS = ("listen", "http_host", "websocket_origin")
 WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 PATHS = ("data", "certificate", "key", "client_authority", "users", "rights", "token_key", "credentials")
 
@@ -34,6 +36,8 @@ class Settings:
     sync: Sync = Sync.DISK
     acknowledge: str = "disk"  # in a network: when a publisher hears, by node/parameters.py
     http: Address | None = None  # metrics and health
+    http_host: tuple[str, ...] = ()  # names that web pages and others may call this host by, besides its addresses
+    websocket_origin: tuple[str, ...] = ()  # of web pages that may be clients; `*` is any
     master: Address | None = None  # of the network that the node is part of; none is a broker alone
     name: str = ""  # in the network; by host and port where none is given
     link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
@@ -55,10 +59,16 @@ class Settings:
     leaving: float = LEAVING  # in a network: seconds that a node which ends waits until others have what it owes them
     parameters: Parameters = field(default_factory=Parameters)
     limits: Limits = field(default_factory=Limits)
+    descriptors: int = 65_536  # that the process may have; no option, but the system's
 
     @property
     def access(self) -> AccessFiles:
         return AccessFiles(self.users, self.rights, self.token_key, self.token_audience)
+
+    @property
+    def ports(self) -> int:
+        """How many are listened on."""
+        return len(self.listen) + (self.http is not None) + (self.master is not None)
 
     @property
     def knows_users(self) -> bool:
@@ -87,6 +97,10 @@ class Settings:
     def takes_anonymous(self, address: Address) -> bool:
         return self.anonymous == "anywhere" or (self.anonymous == "loopback" and is_loopback(address.host))
 
+    def pages(self, address: Address) -> Pages:
+        """What web pages may ask of a port."""
+        return Pages(address.host, self.http_host, self.websocket_origin)
+
     def warnings(self) -> list[str]:
         """What is not protected by the operator's word."""
         far = [one for one in self.listen if not is_loopback(one.host)]
@@ -100,7 +114,7 @@ class Settings:
 
 def read_settings(path: Path | None, given: dict[str, Any]) -> Settings:
     """Settings out of a file and of options; options that are None were not given."""
-    known = {one.name for one in fields(Settings)} - {"parameters", "limits"} | {"allow_anonymous"}
+    known = {one.name for one in fields(Settings)} - {"parameters", "limits", "descriptors"} | {"allow_anonymous"}
     merged = _with_anonymous(options_of(path, given, known | NAMES | LIMITS))
     parameters = Parameters(**taken(merged, NAMES, Parameters))
     limits = Limits(**taken(merged, LIMITS, Limits))
@@ -163,14 +177,20 @@ def require_kind(name: str, value: Any, wanted: type) -> None:
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
 
 
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Texts of an option that may be given more than once, or once."""
+    many = value if isinstance(value, list | tuple) else [value]
+    for one in many:
+        require_kind(name, one, str)
+    return tuple(many)
+
+
 def _read(name: str, value: Any) -> Any:
-    if name == "listen":
-        many = value if isinstance(value, list | tuple) else [value]
-        if not many:
+    if name in LISTS:
+        many = read_texts(name, value)
+        if name == "listen" and not many:
             raise WeftError("listen is []: give one address or more.")
-        for one in many:
-            require_kind(name, one, str)
-        return tuple(map(read_address, many))
+        return tuple(map(read_address, many)) if name == "listen" else many
     require_kind(name, value, float if name == "leaving" else bool if name in SWITCHES else str)
     if name == "leaving" and value < 0:
         raise WeftError(f"leaving is {value}: give 0 or more.")

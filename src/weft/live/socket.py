@@ -9,21 +9,22 @@ with bytes unread would make the kernel drop what we said last.
 """
 
 import asyncio
-import errno
 import os
 import select
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
-from weft.live.client import HIGH, LINGER, LOW, Client
+from weft.access.unproved import MOST
+from weft.live.client import HIGH, LOW, Client
 from weft.live.driver import Driver
+from weft.live.listener import LINGER, Guest, Listener
 from weft.live.visitor import visitor_of
 
 READ_BYTES = 1 << 18
 EVENTS = 512  # taken from the kernel at once
-ACCEPTS = 256  # connections accepted at once
-PAUSE = 0.5  # seconds without accepting, when there are no descriptors left
 PIECES = 64  # given to the kernel at once
 EPOLLIN, EPOLLOUT, BROKEN = 1, 4, 8 | 16  # as in <sys/epoll.h>, EPOLLERR and EPOLLHUP
 
@@ -37,24 +38,19 @@ class Poller:
         self._log = log
         self._epoll = select.epoll()
         self._clients: dict[int, SocketClient] = {}
-        self._listeners: dict[socket.socket, bool] = {}  # whether they take anonymous clients
+        self._listeners: list[Listener] = []
         self.loop.add_reader(self._epoll.fileno(), self._poll)
 
-    async def listen(self, host: str, port: int, backlog: int, anonymous: bool) -> int:
-        """The port, also where 0 was given."""
-        found = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, _, _, _, address in dict.fromkeys(found):
-            one = socket.create_server(address[:2], family=family, backlog=backlog)
-            port = one.getsockname()[1]
-            one.setblocking(False)
-            self._listeners[one] = anonymous
-            self.loop.add_reader(one.fileno(), self._accept, one)
+    async def listen(self, host: str, port: int, anonymous: bool, most: int = MOST) -> int:
+        """The port, also where 0 was given; whether it takes anonymous clients, and how many unproved ones."""
+        listener = Listener(partial(self._take, anonymous), self._log, most)
+        port = await listener.open(host, port)
+        self._listeners.append(listener)
         return port
 
     def close(self) -> None:
         """Listen no more."""
         for one in self._listeners:
-            self.loop.remove_reader(one.fileno())
             one.close()
         self._listeners.clear()
 
@@ -65,29 +61,12 @@ class Poller:
         self._epoll.unregister(descriptor)
         del self._clients[descriptor]
 
-    def _accept(self, listener: socket.socket) -> None:
-        for _ in range(ACCEPTS):
-            try:
-                one, address = listener.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-                    self._log("not_accepted", detail=str(error.strerror))
-                    self.loop.remove_reader(listener.fileno())
-                    self.loop.call_later(PAUSE, self._listen_again, listener)
-                    return
-                continue  # the client has gone meanwhile
-            one.setblocking(False)
-            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            descriptor = one.detach()
-            self._clients[descriptor] = client = SocketClient(self, descriptor)
-            self._epoll.register(descriptor, EPOLLIN)
-            client.opened(visitor_of(address[0], None, self._listeners[listener]))
-
-    def _listen_again(self, listener: socket.socket) -> None:
-        if listener in self._listeners:
-            self.loop.add_reader(listener.fileno(), self._accept, listener)
+    def _take(self, anonymous: bool, one: socket.socket, host: str, guest: Guest) -> None:
+        descriptor = one.detach()
+        self._clients[descriptor] = client = SocketClient(self, descriptor)
+        guest.abort, client.settled = client.abort, guest.settle
+        self._epoll.register(descriptor, EPOLLIN)
+        client.opened(visitor_of(host, None, anonymous))
 
     def _poll(self) -> None:
         ready = self._epoll.poll(0, EVENTS)
@@ -102,12 +81,13 @@ class Poller:
 
 
 class SocketClient(Client):
-    __slots__ = ("_descriptor", "_finishing", "_pending", "_poller", "_reading", "_size")
+    __slots__ = ("_descriptor", "_finishing", "_host", "_pending", "_poller", "_port", "_reading", "_size")
 
     def __init__(self, poller: Poller, descriptor: int) -> None:
         super().__init__(poller.driver)
         self._poller = poller
         self._descriptor = descriptor  # -1 when it is closed
+        self._host, self._port = _peer(descriptor)  # the system forgets them with the connection
         self._reading = True
         self._finishing = False
         self._pending: deque[bytes | memoryview] | None = None  # what the kernel has not taken
@@ -161,16 +141,7 @@ class SocketClient(Client):
         self._shut()
 
     def peer(self) -> str:
-        if self._descriptor < 0:
-            return ""
-        one = socket.socket(fileno=self._descriptor)
-        try:
-            host, port = one.getpeername()[:2]
-            return f"{host}:{port}"
-        except OSError:
-            return ""
-        finally:
-            one.detach()
+        return f"{self._host}:{self._port}"
 
     def _read(self) -> None:
         poller = self._poller
@@ -234,3 +205,15 @@ class SocketClient(Client):
         os.close(self._descriptor)
         self._descriptor, self._pending = -1, None
         self.lost()
+
+
+def _peer(descriptor: int) -> tuple[str, int]:
+    """Address and port of the other end; connections from one address share the text."""
+    one = socket.socket(fileno=descriptor)
+    try:
+        host, port = one.getpeername()[:2]
+    except OSError:  # it has gone already
+        return "", 0
+    finally:
+        one.detach()
+    return sys.intern(host), port

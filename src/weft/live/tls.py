@@ -123,6 +123,11 @@ def peer_badge(transport: BaseTransport) -> Badge:
     return badge_of(peer_certificate(transport) or {})
 
 
+def peer_address(transport: BaseTransport) -> str:
+    peer = transport.get_extra_info("peername")
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+
+
 def peer_host(transport: BaseTransport) -> str:
     peer = transport.get_extra_info("peername")
     return str(peer[0]) if isinstance(peer, tuple) else ""

@@ -183,7 +183,7 @@ class Assembly:
             reliance,
             issuing,
             groups,
-            outbox,
+            broker.holds,
             deadlines,
             figures,
             network,
@@ -215,7 +215,9 @@ class Assembly:
 
         # Links and the master
         self.grafting = grafting = Grafting(atlas, carrier, outbox, deadlines, network.patience, forget_routes)
-        self.links = Links(atlas, carrier, custody, outbox, deadlines, network, attempts, grafting, retention, lane)
+        self.links = Links(
+            atlas, carrier, custody, outbox, broker.holds, deadlines, network, attempts, grafting, retention, lane
+        )
         self.absences = absences = Absences(atlas, deadlines, debts, destinations, attempts, fetches, network.absence)
         self.assignments = assignments = Assignments(
             atlas,

@@ -302,7 +302,8 @@ class Carrier:
         if is_own and is_for_many(message) and not is_for_all(message):
             return False
         if message.kept:
-            return self._seen.take(origin_of(message), message.floor, now)
+            issuer = message.issuer, message.incarnation
+            return self._seen.take(origin_of(message), message.floor, now, issuer)
         return self._seen.is_first(ORIGIN.pack(*origin_of(message)), now)
 
 

@@ -91,6 +91,13 @@ class Named(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Revoked(Effect):
+    """Take none of these certificates any more, and remember that across a restart."""
+
+    names: tuple[tuple[str, float], ...]  # names, and until when nothing that was issued for them is taken
+
+
+@dataclass(frozen=True, slots=True)
 class Left(Effect):
     """End now: after `Stopping`, everybody has what this node's clients published, or has had time for it."""
 

@@ -396,6 +396,13 @@ class SessionClaimed(Frame):
 
 
 @dataclass(frozen=True, slots=True)
+class Revoked(Frame):
+    """Certificates that no node takes any more: all of a name that were issued until a time."""
+
+    names: tuple[tuple[str, float], ...]  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
 class Leave(Frame):
     """The node is to leave the network in order."""
 

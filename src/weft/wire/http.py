@@ -1,6 +1,6 @@
 """Requests of HTTP/1.1 as far as operators and Prometheus need them: one a connection. Incremental, no I/O."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HEAD_BYTES = 8192
 LENGTH_DIGITS = 12  # of a body; more is too many
@@ -13,6 +13,7 @@ class Request:
     method: str
     path: str  # without what follows ?
     body: bytes
+    headers: dict[str, str] = field(default_factory=dict, compare=False)  # by name in small letters
 
 
 class HttpError(Exception):
@@ -40,9 +41,9 @@ class RequestReader:
         body = None if self._body < 0 else self._content()
         if body is None:
             return None
-        line = bytes(self._data[: self._body]).split(b"\r\n", 1)[0].decode("latin-1")
+        line, *lines = bytes(self._data[: self._body]).decode("latin-1").split("\r\n")
         method, _, rest = line.partition(" ")
-        return Request(method, rest.split(" ")[0].split("?")[0], body)
+        return Request(method, rest.split(" ")[0].split("?")[0], body, _headers(lines))
 
     def _content(self) -> bytes | None:
         """The body, when all of it is there."""
@@ -121,6 +122,17 @@ def _is_chunked(head: bytes) -> bool:
     if _values(head, b"content-length"):
         raise HttpError("400 Bad Request", text="A body in chunks has no Content-Length.\n")
     return True
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    """What the headers say; of one that comes twice all of it, which then is nothing that is looked for."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if colon:
+            found[name] = f"{found[name]}, {value.strip()}" if name in found else value.strip()
+    return found
 
 
 def _length(head: bytes) -> int:

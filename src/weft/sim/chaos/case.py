@@ -33,7 +33,9 @@ FAULTS = {
     "skew": 2,  # a node's clock jumps
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
-TROUBLES = frozenset({*FAULTS, "home", "split", "renew", "fail_disk"})  # with those of coincidence.py and variety.py
+STRANGE = ("hang", "mute", "boast")  # a node that stands still for a while; others, that say nothing, or too much
+# With those of coincidence.py and variety.py.
+TROUBLES = frozenset({*FAULTS, *STRANGE, "home", "split", "renew", "fail_disk"})
 OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home", "renew"})
 QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home", "renew"})  # nothing fails by these
 

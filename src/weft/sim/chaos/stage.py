@@ -26,6 +26,7 @@ from weft.wire.mqtt.packet import Version, Will
 
 LOOK = 0.25  # seconds between looks whether clients are to come back
 SUPERVISION = 1.0  # seconds until a process that has given up is started again, as systemd does (deploy/)
+GRACE = 2.0  # seconds until the master has missed a node
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
@@ -276,6 +277,30 @@ class Stage:
     def _skew(self, act: Act) -> None:
         self._node(act.who).clock += Random(act.other).uniform(0.0, 600.0)
         self._later(act, lambda: None)
+
+    def _hang(self, act: Act) -> None:
+        self._node(act.who).hang(act.seconds)
+        self._later(act, lambda: None)
+
+    def _mute(self, act: Act) -> None:
+        self._invite(act, boasts=False)
+
+    def _boast(self, act: Act) -> None:
+        self._invite(act, boasts=True)
+
+    def _invite(self, act: Act, boasts: bool) -> None:
+        """A strange node joins, until its certificate is revoked; it is forgotten then, and nothing is owed to it."""
+        world = self.world
+        strange = world.invite(boasts, Random(act.other))
+
+        def forget() -> None:
+            world.direction.ask("leave", node=strange.name, forget=True)
+
+        def put_out() -> None:
+            strange.stop()
+            world.agenda.after(GRACE, forget)
+
+        self._later(act, put_out)
 
     def _leave(self, act: Act) -> None:
         node = self._node(act.who)
