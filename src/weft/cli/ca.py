@@ -98,7 +98,8 @@ def list_(ca: Folder = DEFAULT) -> None:
     for serial, role, at, name in folder.issued():
         end = end_by(at)
         until = f"{'expired' if end <= now else 'until'} {datetime.fromtimestamp(end, UTC):%Y-%m-%d}"
-        say(f"{name:<24} {role:<9} {at}  {until:<18}  {'revoked' if serial in revoked else serial[:16]}")
+        state = "revoked" if serial in revoked else serial[:16]
+        say(f"{name:<24} {role:<9} {at}  {state:<16}  {until}")
 
 
 def _issue(role: "Role", name: str, hosts: tuple[str, ...], ca: Path, out: Path | None) -> None:
