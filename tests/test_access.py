@@ -2,14 +2,16 @@
 
 import hmac
 import json
-from base64 import urlsafe_b64encode
+from base64 import encodebytes, urlsafe_b64encode
 from itertools import product
+from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 
 from weft.access.badge import Badge
 from weft.access.filter import covers, overlaps
@@ -194,6 +196,7 @@ def test_a_password_is_remembered_until_it_changes() -> None:
 
 
 SECRET = b"0123456789abcdef0123456789abcdef"
+SAID = b"secret:" + SECRET + b"\n"  # as the file has it
 NOW = 1_000.0
 
 
@@ -202,7 +205,7 @@ def claims(**more: object) -> dict[str, object]:
 
 
 def test_a_token_says_who_and_until_when() -> None:
-    key = read_token_key(SECRET)
+    key = read_token_key(SAID)
     assert key.verify(jwt.encode(claims(), SECRET, "HS256").encode(), NOW) == ("alice", NOW + 60)
 
 
@@ -215,6 +218,9 @@ def test_a_token_says_who_and_until_when() -> None:
         ({"exp": NOW + 60}, SECRET, "HS256"),
         (claims(exp="soon"), SECRET, "HS256"),
         (claims(exp=float("nan")), SECRET, "HS256"),
+        (claims(exp=float("inf")), SECRET, "HS256"),
+        (claims(exp="inf"), SECRET, "HS256"),
+        (claims(exp=10**400), SECRET, "HS256"),
         (claims(sub="#"), SECRET, "HS256"),
         (claims(sub="$SYS"), SECRET, "HS256"),
         (claims(), SECRET[::-1], "HS256"),
@@ -223,7 +229,7 @@ def test_a_token_says_who_and_until_when() -> None:
     ],
 )
 def test_a_token_that_says_less_is_refused(said: dict[str, object], secret: bytes, algorithm: str) -> None:
-    key = read_token_key(SECRET, audience="us" if "aud" in said else "")
+    key = read_token_key(SAID, audience="us" if "aud" in said else "")
     with pytest.raises(PacketError):
         key.verify(jwt.encode(said, secret, algorithm).encode(), NOW)
 
@@ -242,11 +248,59 @@ def test_a_public_key_is_no_secret_to_sign_with() -> None:
 
 def test_keys_of_tokens_are_public_or_long() -> None:
     with pytest.raises(WeftError, match="32"):
-        read_token_key(b"short")
+        read_token_key(b"secret:short")
     with pytest.raises(WeftError, match="PEM"):
         read_token_key(b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
     curve = ec.generate_private_key(ec.SECP256R1()).public_key()
     assert "ES256" in read_token_key(curve.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)).algorithms
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["", "secret:"])
+@pytest.mark.parametrize("form", ["base64", "base64 of one line", "DER", "SSH", "JWK", "JWKS", "PEM"])
+def test_a_public_key_is_taken_for_no_secret_in_whatever_form_it_comes(form: str, marked: bool) -> None:
+    """Whoever knows it could sign with it, and everybody may know it."""
+    public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    jwk = json.loads(RSAAlgorithm.to_jwk(public))
+    forms = {
+        "base64": encodebytes(der),  # as Keycloak and others show it
+        "base64 of one line": urlsafe_b64encode(der).rstrip(b"="),
+        "DER": der,
+        "SSH": public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH),
+        "JWK": json.dumps(jwk).encode(),
+        "JWKS": json.dumps({"keys": [jwk]}).encode(),
+        "PEM": public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+    }
+    if form == "PEM" and not marked:
+        assert "RS256" in read_token_key(forms[form]).algorithms
+        return
+    with pytest.raises(WeftError, match="give a public key in PEM"):
+        read_token_key(b"secret:" * marked + forms[form])
+
+
+def test_a_secret_says_that_it_is_one() -> None:
+    with pytest.raises(WeftError, match="put secret: in front"):
+        read_token_key(SECRET)
+    assert read_token_key(SAID).key == SECRET
+
+
+def test_a_key_that_can_verify_nothing_is_refused() -> None:
+    weak: list[Any] = [ec.generate_private_key(ec.SECP224R1()), dsa.generate_private_key(2048)]
+    weak.append(rsa.generate_private_key(public_exponent=65537, key_size=1024))
+    for one in weak:
+        pem = one.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        with pytest.raises(WeftError, match="give RSA of 2,048 bits or more, EC "):
+            read_token_key(pem)
+
+
+@pytest.mark.parametrize(
+    ("curve", "algorithm"), [(ec.SECP256R1, "ES256"), (ec.SECP384R1, "ES384"), (ec.SECP521R1, "ES512")]
+)
+def test_every_curve_that_is_taken_verifies(curve: type[ec.EllipticCurve], algorithm: str) -> None:
+    private = ec.generate_private_key(curve())
+    key = read_token_key(private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    assert key.algorithms == (algorithm,)
+    assert key.verify(jwt.encode(claims(), private, algorithm).encode(), NOW)[0] == "alice"
 
 
 def test_attempts_are_let_through_at_their_rate() -> None:

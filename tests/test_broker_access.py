@@ -6,18 +6,18 @@ import jwt
 import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
-from weft.access.guard import Access, Guard, Visitor
+from weft.access.guard import Access, Guard, Question, Visitor
 from weft.access.limit import Limits
 from weft.access.password import keep
 from weft.access.rights import Rights, read_rights
 from weft.access.user import Users
-from weft.access.web_token import read_token_key
+from weft.access.web_token import TokenKey, read_token_key
 from weft.broker import effect as e
 from weft.broker.parameters import Parameters
 from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.reason import PacketError, Reason
 from weft.wire.mqtt.writer import encode
 
 RIGHTS = """
@@ -41,7 +41,7 @@ def cheap(password: str) -> Users:
     return {"alice": kept, "bob": kept}
 
 
-ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(SECRET))
+ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(b"secret:" + SECRET))
 
 
 def house(limits: Limits | None = None, parameters: Parameters = QUIET) -> House:
@@ -474,6 +474,70 @@ def test_a_user_that_is_gone_or_has_another_password_is_disconnected() -> None:
     assert (alice.closed, bob.closed) == (True, False)
     assert enter(one)[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
     assert enter(one, password=b"other")[1].code == 0
+
+
+def test_a_password_may_look_like_a_token() -> None:
+    words = ["a.b.c-long-password", token(exp=999_999).decode(), "eyJhbGciOiJub25lIn0.e30.", "eyJ.eyJ.eyJ", ".."]
+    for word in words:
+        kept = keep(word.encode(), b"salt", log_n=4, blocks=1, times=1)
+        one = House(guard=Guard(replace(ACCESS, users={"alice": kept}), None, b"key"))
+        assert enter(one, password=word.encode())[1].code == 0, word
+        assert enter(one, password=word.encode() + b"x")[1].code == Reason.BAD_USER_NAME_OR_PASSWORD, word
+
+
+def test_where_there_are_only_tokens_the_log_says_what_is_wrong_with_one() -> None:
+    one = House(guard=Guard(replace(ACCESS, users=None), None, b"key"))
+    assert enter(one, password=token(exp=999_999))[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+    assert [note.detail for note in notes(one, "refused")] == ["The token is not valid at this time."]
+
+
+# Proofs that are gone
+
+
+def test_another_key_of_tokens_ends_what_the_old_one_had_proved() -> None:
+    one = house()
+    by_token, by_password = entered(one, password=token()), entered(one, client="d")
+    by_certificate = entered(one, "bob", password=None, visitor=Visitor("192.0.2.1", "bob"))
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(RIGHTS))))
+    assert not by_token.closed  # the key is the same
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=read_token_key(b"secret:" + SECRET[::-1]))))
+    (told,) = by_token.take()
+    assert isinstance(told, p.Disconnect)
+    assert (told.reason, by_token.closed) == (Reason.NOT_AUTHORIZED, True)
+    assert (by_password.closed, by_certificate.closed) == (False, False)
+    assert enter(one, password=token())[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+
+
+@pytest.mark.parametrize("tokens", [None, read_token_key(b"secret:" + SECRET, "an audience")])
+def test_so_does_another_audience_or_no_key_at_all(tokens: TokenKey | None) -> None:
+    one = house()
+    by_token = entered(one, password=token())
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=tokens)))
+    assert by_token.closed
+
+
+def test_a_password_that_changed_while_it_was_checked_lets_nobody_in() -> None:
+    one = house()
+    guard = one.guard
+    assert guard is not None
+    packet = p.Connect("c", V5, username="alice", password=b"secret")
+    question = guard.identify(FAR, packet, one.now)
+    assert isinstance(question, Question)
+    guard.renew(replace(ACCESS, users={"alice": keep(b"other", b"salt", log_n=4, blocks=1, times=1)}))
+    with pytest.raises(PacketError):
+        guard.answer(question, True, FAR, one.now)
+
+
+def test_who_waits_for_the_network_is_sent_away_when_its_proof_is_gone() -> None:
+    one = House(replace(QUIET, linked=True), guard=Guard(ACCESS, None, b"key"))
+    for proof in (token(), b"secret"):
+        one.tell(e.AccessChanged(ACCESS))
+        made = one.open(V5, FAR)
+        assert made.say(p.Connect("c", V5, username="alice", password=proof)) == []
+        one.tell(e.AccessChanged(replace(ACCESS, users={}, tokens=None)))
+        assert made.closed
+        one.tell(e.Admitted(made.number))
+        assert made.take() == []
 
 
 # Floods

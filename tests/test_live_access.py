@@ -22,6 +22,7 @@ from weft.access import authority as issuing
 from weft.access.badge import Badge, Role, badge_of
 from weft.access.guard import Guard
 from weft.access.join_token import digest
+from weft.access.page import Pages
 from weft.access.password import keep
 from weft.access.user import write_users
 from weft.broker.broker import Broker
@@ -282,12 +283,35 @@ def test_a_websocket_compresses_nothing() -> None:
     wanted += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: mqtt"]
     head = "\r\n".join([*wanted, "Sec-WebSocket-Extensions: permessage-deflate", "", ""])
     sent: list[bytes] = []
-    client = WebSocketClient(Someone(), 1000)  # type: ignore[arg-type]
+    client = WebSocketClient(Someone(), 1000, Pages())  # type: ignore[arg-type]
     client.transport = Line(sent)  # type: ignore[assignment]
     client.data_received(head.encode())
     answer = b"".join(sent).decode()
     assert answer.startswith("HTTP/1.1 101")
     assert "Extensions" not in answer
+
+
+@pytest.mark.parametrize(
+    ("origin", "pages", "status"),
+    [
+        ("", Pages(), 101),
+        ("Origin: http://127.0.0.1:8080", Pages(), 101),
+        ("Origin: https://evil.example", Pages(), 403),
+        ("Origin: null", Pages(), 403),
+        ("Origin: https://app.example", Pages(origins=("https://app.example",)), 101),
+        ("Origin: https://evil.example", Pages(origins=("https://app.example",)), 403),
+        ("Origin: https://evil.example", Pages(origins=("*",)), 101),
+    ],
+)
+def test_a_page_of_others_is_no_client(origin: str, pages: Pages, status: int) -> None:
+    wanted = ["GET /mqtt HTTP/1.1", "Host: 127.0.0.1:8080", "Upgrade: websocket", "Connection: Upgrade"]
+    wanted += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: mqtt"]
+    wanted += ["Sec-WebSocket-Version: 13", *([origin] if origin else [])]
+    sent: list[bytes] = []
+    client = WebSocketClient(Someone(), 1000, pages)  # type: ignore[arg-type]
+    client.transport = Line(sent)  # type: ignore[assignment]
+    client.data_received("\r\n".join([*wanted, "", ""]).encode())
+    assert int(b"".join(sent).split()[1]) == status
 
 
 class Someone:
@@ -299,6 +323,8 @@ class Line:
 
     def __init__(self, sent: list[bytes]) -> None:
         self.write = sent.append
+
+    def close(self) -> None: ...
 
     def is_closing(self) -> bool:
         return False
@@ -407,7 +433,7 @@ def test_a_revoked_certificate_is_taken_no_more(ca: AuthorityFolder, tmp_path: P
 
 async def http(one: MasterHouse, context: ssl.SSLContext, method: str, path: str, body: object = None) -> str:
     text = json.dumps(body)
-    head = f"{method} {path} HTTP/1.1\r\nContent-Length: {len(text)}\r\n\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
     return (await said(one.address.port, context, (head + text).encode())).decode()
 
 
@@ -599,7 +625,7 @@ def test_a_revoked_certificate_buys_no_other_one(ca: AuthorityFolder, monkeypatc
             assert isinstance((await answered(one, context_of(ca, "bought"), hello("thief")))[0], w.Hello)
             assert ca.revoke("thief") == 2
             for who in ("thief", "bought"):
-                assert "no certificate of a node" in await http(one, context_of(ca, who), "POST", "/renew", renewal())
+                assert "thief was revoked" in await http(one, context_of(ca, who), "POST", "/renew", renewal())
                 assert isinstance((await answered(one, context_of(ca, who), hello("thief")))[0], w.Refused)
             with pytest.raises(WeftError, match="not known"):
                 ca.accept(token.secret, "thief", issuing.request(key, "thief"), "x")

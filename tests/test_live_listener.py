@@ -182,7 +182,8 @@ def test_a_handshake_that_is_not_made_takes_nobodys_place(clients: Connect, tmp_
 
 async def link_port() -> tuple[int, Callable[[], None]]:
     clock = Clock()
-    log, someone = Log(clock, quiet=True), SimpleNamespace(identity=Identity("n1", "c", 1, node=1))
+    log = Log(clock, quiet=True)
+    someone = SimpleNamespace(identity=Identity("n1", "c", 1, node=1))
     peering = Peering(
         *(someone, clock, log, Defects(log)),  # type: ignore[arg-type]
         *(lambda _: None, lambda *_: False),  # type: ignore[arg-type]

@@ -360,7 +360,7 @@ def read_record(data: bytes) -> None:
 
 
 SECRET = b"0123456789abcdef0123456789abcdef"
-KEY = read_token_key(SECRET)
+KEY = read_token_key(b"secret:" + SECRET)
 TOKENS = [jwt.encode({"sub": "alice", "exp": NOW + 60, "nbf": 5}, SECRET, "HS256").encode()]
 AUTHORITY = issuing.new_authority("fuzz", 1e9)
 ASKED = b"""-----BEGIN CERTIFICATE REQUEST-----

@@ -405,10 +405,12 @@ class Broker:
         self._entrance.hear_password(event.connection, event.right, now)
 
     def _renew_access(self, event: e.AccessChanged, now: float) -> None:
-        changed = self._guard.renew(event.access)
-        for connection in self._connections.values():
+        self._guard.renew(event.access)
+        for connection in list(self._connections.values()):
             connection.allowed = None if self._guard.is_open else set()
-        self._enforcement.enforce(self._sessions, now, changed)
+            if not connection.closing and not self._guard.holds(connection.known):
+                self._parting.dismiss(connection, Reason.NOT_AUTHORIZED, "What proved who it is holds no more.", now)
+        self._enforcement.enforce(self._sessions, now)
 
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True

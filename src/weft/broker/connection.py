@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from weft.access.guard import HERE, Question, Visitor
+from weft.access.guard import HERE, Known, Question, Visitor
 from weft.broker.alias import InboundAliases, OutboundAliases
 from weft.broker.publication import Publication
 from weft.broker.session import Session
@@ -13,6 +13,7 @@ from weft.wire.mqtt.packet import Connect, Version
 Given = tuple[Subscription, Iterator[Publication | None]]
 
 NO_LIMIT = 2**32
+NOBODY = Known()
 
 
 class Connection:
@@ -31,6 +32,7 @@ class Connection:
         "holds",
         "is_due",
         "keep_alive",
+        "known",
         "largest",
         "made",
         "number",
@@ -61,6 +63,7 @@ class Connection:
         self.session: Session | None = None
         self.waiting: Connect | None = None  # until the password is checked, and the network asked for the session
         self.question: Question | None = None  # that the password is the answer to
+        self.known = NOBODY  # who the client is, and what has proved it
         self.allowed: set[bytes] | None = None  # names that it may publish on, as far as that is known; None is any
         self.refusals = 0  # kinds of what it was refused, which the log has
         self.unread: Unread | None = None  # what has come and is not handled

@@ -115,6 +115,7 @@ class Entrance:
         """The client has said who it is; in a network its session may be another node's."""
         self._guard.check(known, packet)
         self._outbox.add(LetIn(connection.number))
+        connection.known = known
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
         self._admission.check_room(packet)
         if known.until is not None:

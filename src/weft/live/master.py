@@ -28,6 +28,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
 from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
@@ -78,9 +79,9 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
     log.take_over()
+    descriptors = raise_descriptor_limit()
     stop, watch = Stop(ENDING, log), Watch()
     watch.hear(log.write)
-    descriptors = raise_descriptor_limit()
     store = None if settings.data is None else SqliteStore(settings.data)
     if store is not None and store.unread:
         log.write("store_cut", detail=cut(store.unread))
@@ -132,7 +133,7 @@ class Door(asyncio.Protocol):
             return
         badge = self._driver.badge_of(self._transport)
         behind: HttpCall | Wire = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -152,6 +153,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
         self._log = log

@@ -13,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from weft.access.guard import Guard
+from weft.access.page import Pages
 from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
@@ -70,9 +71,9 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
 async def _serve(
     settings: Settings, ready: Callable[[list[Address]], None], version: str, clock: Clock, log: Log
 ) -> None:
+    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     stop, watch = Stop(settings.leaving + ENDING, log), Watch()
     watch.hear(log.write)
-    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     for warning in settings.warnings():
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
@@ -172,7 +173,8 @@ class Listeners:
         """The addresses, with the ports that were given for port 0."""
         opened = [replace(address, port=await self._open(address)) for address in self._settings.listen]
         if self._settings.http is not None:
-            await self._serve(partial(Monitor, self._driver), self._settings.http, None)
+            monitor = partial(Monitor, self._driver, self._settings.pages(self._settings.http))
+            await self._serve(monitor, self._settings.http, None)
         return opened
 
     def close(self) -> None:
@@ -186,7 +188,8 @@ class Listeners:
         if address.scheme == "mqtt" and self._poller is not None:
             with listening(address):
                 return await self._poller.listen(address.host, address.port, anonymous, self._most)
-        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, address.websocket, anonymous)
+        pages = self._settings.pages(address) if address.websocket else None
+        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, pages, anonymous)
         return await self._serve(make, address, self._context if address.secure else None)
 
     async def _serve(
@@ -207,9 +210,10 @@ class Listeners:
         return context
 
 
-def _client(driver: Driver, largest: int, websocket: bool, anonymous: bool) -> StreamClient:
-    if not websocket:
+def _client(driver: Driver, largest: int, pages: Pages | None, anonymous: bool) -> StreamClient:
+    """A client, over WebSockets where pages may call."""
+    if pages is None:
         return StreamClient(driver, anonymous)
     from weft.live.websocket import WebSocketClient
 
-    return WebSocketClient(driver, largest, anonymous)
+    return WebSocketClient(driver, largest, pages, anonymous)

@@ -231,12 +231,6 @@ class Peering:
             mine = self.identity
             bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
             bond.ping()
-        else:
-            asyncio.get_running_loop().call_later(HANDSHAKE, self._require_hello, bond)
-
-    def _require_hello(self, bond: Bond) -> None:
-        if bond.hello is None and bond.is_open:
-            bond.abort("it has not said Hello")
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         assert isinstance(wire, Bond)

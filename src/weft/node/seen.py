@@ -46,8 +46,7 @@ class Seen:
 
     def is_first(self, origin: bytes, now: float) -> bool:
         """Whether it is the first time, by the bytes of its number; QoS 0, and this node's own."""
-        if now - self._turned > self._memory / 2:
-            self._old, self._new, self._turned = self._new, set(), now
+        self._turn(now)
         if origin in self._new or origin in self._old:
             return False
         self._new.add(origin)
@@ -77,11 +76,16 @@ class Seen:
 
     def prune(self, now: float) -> None:
         """Forget what nothing has come for lately, and may not come again."""
+        self._turn(now)
         for key, taken in list(self._taken.items()):
             if now - taken.pruned > self._memory / 2:
                 taken.prune(self._floors[taken.issuer], now)
                 if not taken.counts:
                     del self._taken[key]
+
+    def _turn(self, now: float) -> None:
+        if now - self._turned > self._memory / 2:
+            self._old, self._new, self._turned = self._new, set(), now
 
     def left_of(self, had: dict[Origin, float], now: float) -> dict[Origin, float]:
         """What of a session's publications may still come again, and since when others may not."""

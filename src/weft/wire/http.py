@@ -1,6 +1,6 @@
 """Requests of HTTP/1.1 as far as operators and Prometheus need them: one a connection. Incremental, no I/O."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HEAD_BYTES = 8192
 LENGTH_DIGITS = 12  # of a body; more is too many
@@ -13,6 +13,7 @@ class Request:
     method: str
     path: str  # without what follows ?
     body: bytes
+    headers: dict[str, str] = field(default_factory=dict, compare=False)  # by name in small letters
 
 
 class HttpError(Exception):
@@ -40,9 +41,9 @@ class RequestReader:
         body = None if self._body < 0 else self._content()
         if body is None:
             return None
-        line = bytes(self._data[: self._body]).split(b"\r\n", 1)[0].decode("latin-1")
+        line, *lines = bytes(self._data[: self._body]).decode("latin-1").split("\r\n")
         method, _, rest = line.partition(" ")
-        return Request(method, rest.split(" ")[0].split("?")[0], body)
+        return Request(method, rest.split(" ")[0].split("?")[0], body, _headers(lines))
 
     def _content(self) -> bytes | None:
         """The body, when all of it is there."""
@@ -88,7 +89,7 @@ class _Chunks:
                 self._size -= size
                 break
             if size and data[end + 2 + size : end + 4 + size] != b"\r\n":
-                raise HttpError("400 Bad Request", "A chunk is longer than it says.\n")
+                raise HttpError("400 Bad Request", text="A chunk is longer than it says.\n")
             self._parts.append(bytes(data[end + 2 : end + 2 + size]))
             at = end + 2 + size + (2 if size else 0)
             self._is_over = not size
@@ -106,7 +107,7 @@ class _Chunks:
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
     if not digits or not HEX.issuperset(digits) or len(digits) > LENGTH_DIGITS:
-        raise HttpError("400 Bad Request", "A chunk does not begin with its size.\n")
+        raise HttpError("400 Bad Request", text="A chunk does not begin with its size.\n")
     return int(digits, 16)
 
 
@@ -117,10 +118,21 @@ def _is_chunked(head: bytes) -> bool:
     if not codings:
         return False
     if codings != [b"chunked"]:
-        raise HttpError("501 Not Implemented", "The only transfer coding is chunked.\n")
+        raise HttpError("501 Not Implemented", text="The only transfer coding is chunked.\n")
     if _values(head, b"content-length"):
-        raise HttpError("400 Bad Request", "A body in chunks has no Content-Length.\n")
+        raise HttpError("400 Bad Request", text="A body in chunks has no Content-Length.\n")
     return True
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    """What the headers say; of one that comes twice all of it, which then is nothing that is looked for."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        name = name.strip().lower()
+        if colon:
+            found[name] = f"{found[name]}, {value.strip()}" if name in found else value.strip()
+    return found
 
 
 def _length(head: bytes) -> int:
