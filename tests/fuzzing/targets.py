@@ -41,7 +41,7 @@ from weft.wire.http import HttpError, RequestReader
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import PacketError
+from weft.wire.mqtt.reason import PacketError, UnreadableError
 from weft.wire.mqtt.writer import encode
 
 NOW = 1_000_000.0
@@ -105,8 +105,11 @@ LARGE5 = [
 def read_mqtt(data: bytes) -> None:
     """One of the versions, or before it is known, in pieces."""
     parser, cut = Parser(1 << 20, (None, V3, V5)[crc32(data) % 3]), len(data) // 2
-    list(parser.feed(data[:cut]))
-    list(parser.feed(data[cut:]))
+    try:
+        list(parser.feed(data[:cut]))
+        list(parser.feed(data[cut:]))
+    except UnreadableError as error:  # which is a `PacketError`, and none of these that are allowed
+        raise AssertionError("A packet has met a defect.") from error.__cause__
 
 
 RIGHTS = read_rights("topic readwrite a/#\ntopic deny a/safe")
@@ -122,7 +125,7 @@ def read_by_broker(data: bytes) -> None:
     broker.handle(e.Received(2, encode(p.Subscribe(1, (p.Request("a/#", 2),)), version)), NOW)
     cut = len(data) // 2
     for part in (data[:cut], data[cut:], b""):
-        broker.handle(e.Received(1, part), NOW)
+        _require_no_defect(broker.handle(e.Received(1, part), NOW))
     broker.check_invariants()
 
 
