@@ -202,12 +202,12 @@ def read_by_node(data: bytes) -> None:
     reader = FrameReader(kinds=BETWEEN_NODES)
     reader.feed(encode_frame(HELLO))
     frames = reader.feed(len(data).to_bytes(4) + data)
-    node = _member()
+    node = member()
     node.handle(n.Heard(2, tuple(frames)), NOW)
     node.check_invariants()
 
 
-def _member() -> Node:
+def member() -> Node:
     node = Node(Identity("a", "c", 1, node=1), Parameters(sys_interval=0, linked=True), NOW)
     node.restore(Recovery(1), NOW)
     node.handle(n.Linked(n.MASTER), NOW)
