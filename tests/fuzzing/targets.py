@@ -221,14 +221,14 @@ def read_by_node(data: bytes) -> None:
     reader = FrameReader(kinds=BETWEEN_NODES)
     reader.feed(encode_frame(HELLO))
     frames = reader.feed(len(data).to_bytes(4) + data)
-    node = _member()
+    node = member()
     node.handle(n.Heard(2, tuple(frames)), NOW)
     node.check_invariants()
 
 
 def read_by_whole_node(data: bytes) -> None:
     """A peer, or the master, says several things, whatever they are; the node outlives that, and serves its client."""
-    node = _member()
+    node = member()
     for peer, kinds in ((2, BETWEEN_NODES), (n.MASTER, FROM_MASTER)):
         frames = _frames_in(data, kinds)
         if frames:
@@ -300,7 +300,7 @@ def _with_extremes(frames: Sequence[w.Frame]) -> list[bytes]:
     return [*examples, b"".join(encode_frame(one) for one in frames)]
 
 
-def _member() -> Node:
+def member() -> Node:
     node = Node(Identity("a", "c", 1, node=1), Parameters(sys_interval=0, linked=True), NOW)
     node.restore(Recovery(1), NOW)
     node.handle(n.Linked(n.MASTER), NOW)
