@@ -164,6 +164,18 @@ def test_who_applies_a_part_of_it_in_time_has_as_long_for_the_rest_and_no_longer
     assert slow.refused
 
 
+def test_a_master_that_was_busy_gives_nodes_as_long_again_once() -> None:
+    world = network(3)
+    slow = world.nodes["n2"]
+    world.deaf.add("n2")
+    world.subscribe(world.nodes["n0"], "a/#")
+    for _ in range(2):
+        assert not slow.refused
+        world.now += PATIENCE + 3.0
+        world.run(0.0)
+    assert slow.refused
+
+
 def test_a_node_that_is_told_to_leave_and_stays_is_put_out() -> None:
     world = network(3)
     evil = world.nodes["n2"]
