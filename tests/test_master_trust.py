@@ -191,6 +191,21 @@ def test_a_node_that_is_told_to_leave_and_stays_is_put_out() -> None:
     assert world.master.network.roster.named("n2").state is State.JOINING
 
 
+def test_a_session_that_its_owner_does_not_fetch_is_a_problem_to_look_at() -> None:
+    """Which of the two does not do what it should, the master cannot tell."""
+    world = network(3)
+    sentence = "n1 has not fetched for a minute what n0 has of 1 sessions: see the logs of both."
+    world.say(world.nodes["n0"], w.FindSession("c", 1))
+    world.say(world.nodes["n0"], w.SessionOwned(w.Owned("c", 500, 5, (), claim=1)))
+    world.say(world.nodes["n1"], w.FindSession("c", 1))
+    world.run(59.0)
+    assert world.ask("status")["problems"] == []
+    world.run(2.0)
+    assert world.ask("status")["problems"] == [sentence]
+    world.say(world.nodes["n1"], w.SessionGathered("c", 0))
+    assert world.ask("status")["problems"] == []
+
+
 # One end alone
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.master.designing import Designing
 
 
-def status(network: Network, membership: Membership, designing: "Designing") -> dict[str, Any]:
+def status(network: Network, membership: Membership, designing: "Designing", now: float) -> dict[str, Any]:
     quality, designed = network.judgement.quality(), designing.designed
     over = network.plan.over_bound()
     busiest = quality.busiest_node
@@ -47,7 +47,7 @@ def status(network: Network, membership: Membership, designing: "Designing") -> 
         "parted_topics": network.parted(),
         "redesign": str(designing.redesign.stage),
         "counters": _totals(network),
-        "problems": _problems(network, membership),
+        "problems": _problems(network, membership, now),
     }
 
 
@@ -87,12 +87,18 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _problems(network: Network, membership: Membership) -> list[str]:
+def _problems(network: Network, membership: Membership, now: float) -> list[str]:
     """What an operator should look at, a sentence each."""
     down = [f"{member.name} is down." for member in network.roster if member.state is State.DOWN]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *membership.broken, *membership.unreachable.values(), *clocks, *parted]
+    late = network.gathering.late(now, network.woven, network.changed_at)
+    apart = [
+        f"{_name(network, owner)} has not fetched for a minute what {_name(network, other)} has of {count} sessions: "
+        "see the logs of both."
+        for (owner, other), count in sorted(late.items())
+    ]
+    return [*down, *membership.broken, *membership.unreachable.values(), *clocks, *apart, *parted]
 
 
 def explained(network: Network, topic: str) -> dict[str, Any]:

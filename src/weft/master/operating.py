@@ -62,7 +62,7 @@ class Operating:
             self._traces[frame.token].steps.append((node, frame))
 
     def _status(self, ticket: int, options: Options) -> None:
-        self._turn.answer(ticket, status(self._network, self._membership, self._designing))
+        self._turn.answer(ticket, status(self._network, self._membership, self._designing, self._turn.now))
 
     def _explain(self, ticket: int, options: Options) -> None:
         self._turn.answer(ticket, explained(self._network, _given(options, "topic")))
