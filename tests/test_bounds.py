@@ -42,7 +42,7 @@ def row(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def rows() -> list[list[str]]:
-    part = PAGE[PAGE.index("What clients can make a node remember") : PAGE.index("## How it is tested")]
+    part = PAGE[PAGE.index("What clients can make a node remember") : PAGE.index("Of clients that are gone nothing else stays")]
     found = [[cell.strip() for cell in line[1:-1].split("|")] for line in re.findall(r"^\|.*\|$", part, re.MULTILINE)]
     return [cells for cells in found if cells[0] != "what" and not cells[0].startswith("---")]
 
