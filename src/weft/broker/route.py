@@ -249,7 +249,8 @@ class Routes:
         for topic in topics:
             if len(self._forgotten) >= self._ahead:
                 return
-            self._forgotten[topic, arrive] = None
+            if len(topic) <= SHORT:
+                self._forgotten[topic, arrive] = None
 
     def _found(self, topic: bytes, known: _Known, lead: Lead) -> Route:
         name = topic.decode()
