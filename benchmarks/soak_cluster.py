@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Timer
 
 from bridged import WEFT
 from weft.live.address import Address
@@ -74,7 +75,7 @@ class Cluster:
 
     def end(self) -> None:
         for process in self._running.values():
-            process.terminate()
+            process.terminate()  # all at once
         for process in self._running.values():
             with suppress(subprocess.TimeoutExpired):
                 process.wait(ENDING)
@@ -88,16 +89,27 @@ class Cluster:
             process = subprocess.Popen([*WEFT, *command], stdout=subprocess.PIPE, stderr=log, text=True)
         self._running[name] = process
         self.lives[name] = self.lives.get(name, 0) + 1
+        impatience = Timer(STARTING, process.kill)
+        impatience.daemon = True
+        impatience.start()
         assert process.stdout is not None
         while not (line := process.stdout.readline()).startswith("ready"):
             if not line:
-                raise SystemExit(f"{name} does not start: see {self.folder / name}.log.")
+                raise SystemExit(f"{name} does not start: {self.last_words(name)}")
+        impatience.cancel()
 
     def restart(self, name: str, number: signal.Signals) -> None:
         process = self._running[name]
         process.send_signal(number)
-        process.wait()
+        try:
+            process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"{name} does not end by {number.name} in {ENDING:.0f} s.") from None
         self.start(name)
+
+    def last_words(self, name: str) -> str:
+        """The end of a log, which goes with the folder."""
+        return (self.folder / f"{name}.log").read_text()[-2000:]
 
     def redesign(self) -> None:
         with suppress(subprocess.CalledProcessError):  # there may be nothing to gain

@@ -77,6 +77,10 @@ def weft(attack: Attack, folder: Path, port: int) -> Iterator[subprocess.Popen[b
         (folder / "users").write_text("".join(f"user-{n}:{kept}\n" for n in range(USERS)))
         (folder / "rights").write_text("pattern readwrite probe/#\n")
         options += ["--users", str(folder / "users"), "--rights", str(folder / "rights")]
+    if attack.tls:
+        own = credentials(folder)
+        options += ["--listen", f"mqtts://127.0.0.1:{port + 5}"]
+        options += ["--certificate", str(own / "certificate.pem"), "--key", str(own / "key.pem")]
     if not attack.network:
         yield from started([*WEFT, "node", *options], attack, folder, port)
         return
@@ -95,8 +99,20 @@ def mosquitto(attack: Attack, folder: Path, port: int) -> Iterator[subprocess.Po
         users.write_text("".join(f"user-{n}:{PASSWORD}\n" for n in range(USERS)))
         subprocess.run(["mosquitto_passwd", "-U", str(users)], check=True)
         text += f"password_file {users}\n"
+    if attack.tls:
+        own = credentials(folder)
+        text += f"listener {port + 5} 127.0.0.1\ncertfile {own / 'certificate.pem'}\nkeyfile {own / 'key.pem'}\n"
     (folder / "mosquitto.conf").write_text(text)
     yield from started([path_of_mosquitto(), "-c", str(folder / "mosquitto.conf")], attack, folder, port)
+
+
+def credentials(folder: Path) -> Path:
+    """A certificate for TLS, and its key."""
+    own = folder / "credentials"
+    for command in (("init",), ("node", "broker", "--out", str(own))):
+        where = ("--ca", str(folder / "ca"), "--host", "127.0.0.1")
+        subprocess.run([*WEFT, "ca", *command, *where], check=True, stdout=subprocess.DEVNULL)
+    return own
 
 
 def path_of_mosquitto() -> str:
@@ -197,7 +213,7 @@ def attack_from_outside(attack: Attack, size: argparse.Namespace, main: Connecti
 
     second = size.port + 2
     link, master = (size.port + 3, size.port + 4) if size.of_weft else (second, second)
-    attack.run(Site(size.port, size.port + 1, second, link, master, begin, size.scale))
+    attack.run(Site(size.port, size.port + 1, second, link, master, size.port + 5, begin, size.scale))
 
 
 def resident_from_now(pid: int) -> int:
@@ -226,7 +242,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--small", action="store_true", help="a hundredth of everything, once: a toy")
     parser.add_argument("--scale", type=float, default=1.0, help="share of everything")
-    parser.add_argument("--port", type=int, default=21_700, help="the first of five that are used")
+    parser.add_argument("--port", type=int, default=21_700, help="the first of six that are used")
     parser.add_argument("--folder", type=Path, help="on the disk to use; a temporary one if not given")
     size = parser.parse_args()
     if size.small:

@@ -153,3 +153,8 @@ class House:
                     self._carry_out(self.broker.handle(checked, self.now))
                 case _:
                     self.effects.append(effect)
+
+
+def subscribe(client: Client, *filters: str, qos: int = 0, **options: object) -> list[p.Packet]:
+    requests = tuple(p.Request(one, qos, **options) for one in filters)  # type: ignore[arg-type]
+    return client.say(p.Subscribe(1, requests))

@@ -4,7 +4,7 @@ from dataclasses import astuple, fields
 
 import pytest
 
-from broker_client import QUIET, V3, V5, Client, House
+from broker_client import QUIET, V3, V5, Client, House, subscribe
 from weft.broker import effect as e
 from weft.broker.broker import Broker
 from weft.broker.figure import Figures, Loads, topics
@@ -17,11 +17,6 @@ from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
 
 VERSIONS = [V3, V5]
-
-
-def subscribe(client: Client, *filters: str, qos: int = 0, **options: object) -> list[p.Packet]:
-    requests = tuple(p.Request(one, qos, **options) for one in filters)  # type: ignore[arg-type]
-    return client.say(p.Subscribe(1, requests))
 
 
 def said(client: Client) -> list[tuple[str, bytes]]:

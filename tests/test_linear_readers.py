@@ -9,6 +9,7 @@ import gc
 import json
 import sqlite3
 import time
+import tracemalloc
 from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -438,3 +439,16 @@ def test_a_reader_that_copies_for_every_piece_is_noticed(monkeypatch: pytest.Mon
 
     with pytest.raises(AssertionError, match="took"):
         require_linear(bytes, copying, PIECE)
+
+
+def test_what_is_not_complete_takes_no_more_memory_than_its_bytes() -> None:
+    """Bytes that come one at a time are not kept one at a time."""
+    raw, broker = encode(p.Connect("client", V5, will=p.Will("w", bytes(50_000))), V5), Broker(QUIET, NOW)
+    broker.handle(e.Opened(1), NOW)
+    tracemalloc.start()
+    try:
+        for at in range(len(raw) - 1):
+            broker.handle(e.Received(1, raw[at : at + 1]), NOW)
+        assert tracemalloc.get_traced_memory()[0] < 4 * len(raw)
+    finally:
+        tracemalloc.stop()

@@ -208,6 +208,7 @@ def test_plain_text_is_no_tls(ca: AuthorityFolder, rights: Path) -> None:
             heard = await said(one.port, None, encode(p.Connect("c"), p.Version.V311))
             assert heard[:1] in (b"", b"\x15")  # nothing, or an alert of TLS
             assert one.logged("tls_refused") == 1
+            assert "tls_refused peer=127.0.0.1:" in one.log.getvalue()
 
     asyncio.run(main())
 
@@ -624,7 +625,7 @@ def test_a_revoked_certificate_buys_no_other_one(ca: AuthorityFolder, monkeypatc
             assert isinstance((await answered(one, context_of(ca, "bought"), hello("thief")))[0], w.Hello)
             assert ca.revoke("thief") == 2
             for who in ("thief", "bought"):
-                assert "no certificate of a node" in await http(one, context_of(ca, who), "POST", "/renew", renewal())
+                assert "thief was revoked" in await http(one, context_of(ca, who), "POST", "/renew", renewal())
                 assert isinstance((await answered(one, context_of(ca, who), hello("thief")))[0], w.Refused)
             with pytest.raises(WeftError, match="not known"):
                 ca.accept(token.secret, "thief", issuing.request(key, "thief"), "x")

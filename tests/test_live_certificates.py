@@ -189,8 +189,8 @@ def test_the_list_of_certificates_has_their_ends(ca: AuthorityFolder, tmp_path: 
         assert f"{datetime.fromtimestamp(end, UTC):%Y-%m-%d}" in rows[name]
         (at,) = [at for _, _, at, named in ca.issued() if named == name]
         assert abs(end_by(at) - end) < 2.0
-    assert " expired " in rows["old"]
-    assert rows["berlin"].endswith("revoked")
+    assert "  expired 20" in rows["old"]
+    assert "  revoked " in rows["berlin"]
 
 
 def test_a_certificate_that_ends_within_a_fortnight_is_a_problem(

@@ -16,6 +16,7 @@ from weft.access.badge import Role
 from weft.live.address import Address
 from weft.live.authority import AuthorityFolder
 from weft.live.clock import Clock
+from weft.live.defect import Defects
 from weft.live.listener import LEAST, MOST, Guest, Listener, Streams, rest_of, share_of
 from weft.live.log import Log
 from weft.live.master import MasterDriver, listen
@@ -181,9 +182,10 @@ def test_a_handshake_that_is_not_made_takes_nobodys_place(clients: Connect, tmp_
 
 async def link_port() -> tuple[int, Callable[[], None]]:
     clock = Clock()
+    log = Log(clock, quiet=True)
     someone = SimpleNamespace(identity=Identity("n1", "c", 1, node=1))
     peering = Peering(
-        *(someone, clock, Log(clock, quiet=True)),  # type: ignore[arg-type]
+        *(someone, clock, log, Defects(log)),  # type: ignore[arg-type]
         *(lambda _: None, lambda *_: False),  # type: ignore[arg-type]
     )
     address = await peering.listen(Address("127.0.0.1", 0), 1)

@@ -273,7 +273,6 @@ def test_status_of_a_node_that_is_down_has_no_clients_and_no_rates() -> None:
     assert world.ask("status")["clients"] == 4
     assert world.ask("status")["publications_a_second"] > 0
     world.fail(world.nodes["node-9"])
-    failed = world.now
     world.run(3.0)
     status = world.ask("status")
     (node,) = [one for one in status["nodes"] if one["name"] == "node-9"]
@@ -286,7 +285,6 @@ def test_status_of_a_node_that_is_down_has_no_clients_and_no_rates() -> None:
     world.run(30.0)
     (node,) = [one for one in world.ask("status")["nodes"] if one["name"] == "node-9"]
     assert node["down_since"] == since, "the master's own restart is no reason"
-    assert failed < 1010.0
 
 
 def test_status_names_nodes_whose_disk_is_full() -> None:

@@ -2,12 +2,14 @@
 
 import pytest
 
+from weft.broker.effect import Hold, Resume
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.parameters import Parameters as JournalParameters
 from weft.node.effect import LinkCongested, LinkDrained
 from weft.node.parameters import Parameters
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.wire import Weather
 from weft.wire.frame import Carry
 from weft.wire.mqtt.packet import Publish, Version, Will
 from weft.wire.mqtt.property import Property
@@ -561,6 +563,55 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     assert not waiting(world.nodes[1])
     assert list(map(int, payloads(reader))) == list(range(100))
     assert all(one.acknowledged for one in said)
+
+
+@pytest.mark.parametrize("version", [Version.V311, Version.V5])
+def test_a_publisher_that_has_to_wait_keeps_its_connection(version):
+    """Its requests for a sign of life lie behind its publications."""
+    weather = Weather(silence=20.0)
+    world = Cluster(2, seed=1, network=Parameters(window=2), weather=weather)
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 1, version, keep_alive=1)
+    world.subscribe(reader, "t", 1)
+    mend = world.part(["n0"], ["n1"])
+    said = [writer.publish("t", b"%d" % number, 1) for number in range(2)]
+    world.wait(0.1)
+    said += [writer.publish("t", b"%d" % number, 1) for number in range(2, 9)]
+    world.wait(15.0)
+    assert waiting(world.nodes[1])
+    assert not said[-1].acknowledged
+    mend()
+    world.wait(30.0)
+    assert list(map(int, payloads(reader))) == list(range(9))
+    assert all(one.acknowledged for one in said)
+    assert writer.closes == []
+    assert writer.given_up == []
+
+
+def test_a_client_gives_up_a_node_that_does_not_answer():
+    world = Cluster(1, seed=1, weather=Weather(silence=20.0))
+    world.start()
+    client = world.client("client", 0, keep_alive=2)
+    world.wires.cut("n0", "client")
+    world.wait(8.0)
+    assert len(client.given_up) == 1
+    assert not client.is_connected
+
+
+def test_who_is_held_again_within_an_event_is_not_read(world):
+    """The driver of life carries effects out as they come: the last counts."""
+    client = world.client("client", 0)
+    (end,) = world.nodes[0].clients.values()
+    end.held = True
+    client.publish("t", b"x")
+    world.wait(0.1)
+    assert len(end.unread) == 1
+    world.nodes[0]._carry_out([Resume(end.number), Hold(end.number)])
+    world.wait(0.1)
+    assert len(end.unread) == 1
+    world.nodes[0]._carry_out([Hold(end.number), Resume(end.number)])
+    world.wait(0.1)
+    assert not end.unread
 
 
 def test_a_link_that_cannot_keep_up_slows_publishers_down_and_then_loses_qos_0_only(world):

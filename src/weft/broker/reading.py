@@ -109,7 +109,7 @@ class Reading:
                 unread = connection.unread = Unread()
             unread.add(data)
             if connection.holds or connection.work is not None or not unread.need:
-                self._look_ahead(connection, unread, now)
+                self._look_ahead(connection, unread, data, now)
             elif unread.size >= unread.need:
                 self._hear(connection, unread, now)
         if connection.given is not None:
@@ -143,11 +143,11 @@ class Reading:
             connection.paused, connection.heard = False, now
             self._outbox.add(Resume(connection.number))
 
-    def _look_ahead(self, connection: Connection, unread: Unread, now: float) -> None:
+    def _look_ahead(self, connection: Connection, unread: Unread, data: bytes, now: float) -> None:
         """Answer what cannot wait, unless the client does not take its answers."""
         if connection.session is None:
             return
-        whole, requests = unread.look_ahead()
+        whole, requests = unread.look_ahead(data)
         if whole:
             connection.heard = now
         if requests and not connection.congested:

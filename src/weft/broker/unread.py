@@ -19,7 +19,7 @@ class Unread:
 
     def __init__(self, data: bytes = b"", at: int = 0, need: int = 0) -> None:
         self._data = data
-        self._more: list[bytes] = []
+        self._more = bytearray()
         self.at = at
         self.size = len(data) - at
         self.need = need  # bytes that are worth a look: those of the first packet, as far as that can be told
@@ -30,14 +30,14 @@ class Unread:
         self._head = b""  # of the next packet, too short to tell where it ends
 
     def add(self, data: bytes) -> None:
-        self._more.append(data)
+        self._more += data
         self.size += len(data)
 
     def take(self) -> bytes:
         """All of it, in one piece, which is read from `at` on."""
         if self._more:
-            self._data = b"".join((memoryview(self._data)[self.at :], *self._more))
-            self._more, self.at = [], 0
+            self._data = b"".join((memoryview(self._data)[self.at :], self._more))
+            self._more, self.at = bytearray(), 0
         return self._data
 
     def leave(self, at: int, need: int) -> None:
@@ -47,12 +47,11 @@ class Unread:
         if not self.size:
             self._data, self.at = b"", 0
 
-    def look_ahead(self) -> tuple[int, int]:
-        """Whole packets in what has come since the last look, and requests among them."""
-        pieces = self._more[-1:] if self._ahead else [self._data[self.at :], *self._more]
+    def look_ahead(self, last: bytes) -> tuple[int, int]:
+        """Whole packets in what has come since the last look, and requests among them. `last` was added since."""
+        piece = last if self._ahead else b"".join((memoryview(self._data)[self.at :], self._more))
         self._ahead = True
-        found = [self._look(piece) for piece in pieces]
-        return sum(whole for whole, _ in found), sum(requests for _, requests in found)
+        return self._look(piece)
 
     def _look(self, piece: bytes) -> tuple[int, int]:
         if self._head:

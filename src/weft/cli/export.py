@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 from weft.cli.trees import trees_of
 from weft.errors import WeftError
@@ -94,9 +95,9 @@ def export(
             write_graph(plan, to, out, force=force)
     print_result({"out": str(out), "trees": source, **plan.figures, **_figures(changes)}, json)
     if changes is not None and not json:
-        typer.echo("")
+        say("")
         for number, step in enumerate(changes.steps, 1):
-            typer.echo(f"{number}. {step}")
+            say(f"{number}. {step}")
 
 
 def _figures(changes: "Change | None") -> dict[str, Any]:

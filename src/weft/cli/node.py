@@ -189,6 +189,7 @@ def node(
     topic_aliases: Annotated[int | None, _limit("Topic aliases of a client (MQTT 5).")] = None,
     keep_alive: Annotated[int | None, _limit("Longest keep-alive in seconds (MQTT 5); 0 is any.")] = None,
     session_expiry: Annotated[int | None, _limit("Seconds that a session is kept at most.")] = None,
+    read_ahead: Annotated[int | None, _limit("Bytes read of a client whose publications wait.")] = None,
     patience: Annotated[float | None, _limit("Seconds that publishers wait for a slow receiver.")] = None,
     cached_names: Annotated[int | None, _limit("Topics whose receivers are remembered.")] = None,
     sys_interval: Annotated[float | None, _limit("Seconds between updates of $SYS; 0 is none.")] = None,

@@ -8,6 +8,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.ingest import warn_of_unmatched
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.cli.plan import say_need
 from weft.ending import CONTINUES, remark
@@ -109,8 +110,7 @@ def run_pipeline(
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:
-        typer.echo("\n".join(verdict_lines(instance, out)))
-        typer.echo(f"Report:   {out / 'report.html'}")
+        say(*verdict_lines(instance, out), f"Report:   {out / 'report.html'}")
 
 
 def _print_outcome(outcome: "Outcome") -> None:
@@ -119,7 +119,7 @@ def _print_outcome(outcome: "Outcome") -> None:
     figures = [
         f"{name.replace('_', ' ')} {readable(value)}" for name, value in outcome.result.items() if _is_number(value)
     ]
-    typer.echo(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}", err=True)
+    say(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}", err=True)
 
 
 def _is_number(value: object) -> bool:

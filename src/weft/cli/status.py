@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import typer
-
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.operator import MasterAddress, asked
 from weft.cli.output import print_result
 
@@ -40,10 +39,10 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
         print_result(told, json)
         return
     print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json, WIDTH)
-    typer.echo("")
+    say("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:
-        typer.echo(f"! {problem}")
+        say(f"! {problem}")
 
 
 def _is_known(name: str, value: Any) -> bool:
@@ -72,4 +71,4 @@ def _print_nodes(nodes: list[dict[str, Any]]) -> None:
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
-        typer.echo("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())

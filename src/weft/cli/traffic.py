@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def traffic(
         figures["bytes_of_a_publication"] = mean
     print_result(figures, json)
     for warning in _warnings(told, given, str(file)):
-        typer.echo(f"\n{warning}", err=True)
+        say("", warning, err=True)
 
 
 def _warnings(told: "Traffic", instance: "Instance", file: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 from weft.cli.trees import trees_of
 
@@ -55,12 +56,12 @@ def tree(
         }
         print_result({**about, "messages": told.rows()}, json)
         return
-    typer.echo(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}")
+    say(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}")
     if source is not None:
-        typer.echo(f"Trees: {source}")
+        say(f"Trees: {source}")
     known = given.known_publishers
     if issuer is None and known is not None and known.first_of(number) is None:
-        typer.echo("Nobody is known to publish on it.")
-    typer.echo("")
+        say("Nobody is known to publish on it.")
+    say("")
     for line in told.lines():
-        typer.echo(line)
+        say(line)

@@ -66,4 +66,4 @@ def allotted(groups: Groups, limits: Limits) -> Allotment:
 
 def require_clients(fleet: Fleet) -> None:
     if not fleet.clients.num_rows:
-        raise WeftError("The fleet has no clients to place: import it with `clients`.", "clients")
+        raise WeftError("The fleet has no clients to place: import it again, with its clients.")

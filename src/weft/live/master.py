@@ -45,6 +45,7 @@ from weft.live.master_settings import MasterSettings
 from weft.live.process_metrics import process_metrics
 from weft.live.stop import Stop
 from weft.live.store import SqliteStore
+from weft.live.tls import Refusals
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
@@ -78,9 +79,9 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
     clock = Clock()
     log = Log(clock, settings.json_logs, settings.quiet, settings.log_level)
     log.take_over()
+    descriptors = raise_descriptor_limit()
     stop, watch = Stop(ENDING, log), Watch()
     watch.hear(log.write)
-    descriptors = raise_descriptor_limit()
     store = None if settings.data is None else SqliteStore(settings.data)
     if store is not None and store.unread:
         log.write("store_cut", detail=cut(store.unread))
@@ -108,7 +109,7 @@ async def listen(
     driver: "MasterDriver", address: Address, context: ssl.SSLContext | None, log: Log, most: int = MOST
 ) -> tuple[Listener, Address]:
     """Where it listens, also where port 0 was given."""
-    streams = Streams(lambda: Door(driver), context, PATIENCE)
+    streams = Streams(lambda: Door(driver), context, PATIENCE, Refusals(log.write, driver.clock.now).add)
     listener = Listener(streams.take, log.write, most, PATIENCE)
     with listening(address):
         port = await listener.open(address.host, address.port)

@@ -16,7 +16,7 @@ from weft.live.clock import Clock
 from weft.live.http import Call
 from weft.live.log import Log
 from weft.live.revoked_file import KEPT
-from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
+from weft.live.tls import credentials_in, peer_badge, peer_host, reload, server_context
 from weft.live.watch import Stamp, Watch, stamp_of
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ class Certificates:
         when there are others."""
         credentials = credentials_in(self.authority.folder / "master")
         context = server_context(credentials)
-        log_refusals(context, self._log.write, self._clock.now)
-
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
         watch.add([self.authority.revoked], revoked)
         issued = [self.authority.folder / "issued", self.authority.revoked, *credentials.paths]

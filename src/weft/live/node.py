@@ -30,10 +30,10 @@ from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stop import Stop
 from weft.live.stream import StreamClient
-from weft.live.tls import log_refusals, reload, server_context
+from weft.live.tls import Refusals, reload, server_context
 from weft.live.watch import Watch, daily
 
-ENDING = 1.5  # seconds that the rest of an end in order may take; more than what waits in it below
+ENDING = 1.2  # seconds that the rest of an end in order may take; more than what waits in it below
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
 # own 5 ms would be added to every read and write while the journal works through a large batch
 
@@ -71,9 +71,9 @@ async def serve(settings: Settings, ready: Callable[[list[Address]], None], vers
 async def _serve(
     settings: Settings, ready: Callable[[list[Address]], None], version: str, clock: Clock, log: Log
 ) -> None:
+    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     stop, watch = Stop(settings.leaving + ENDING, log), Watch()
     watch.hear(log.write)
-    asked, settings = settings.parameters.connections, _within_descriptors(settings)
     for warning in settings.warnings():
         log.write("unprotected", detail=warning)
     driver = _start(settings, clock, log, version)
@@ -165,6 +165,7 @@ class Listeners:
         self._settings = settings
         self._poller = Poller(driver, log.write) if hasattr(select, "epoll") else None
         self._listeners: list[Listener] = []
+        self._refusals = Refusals(log.write, driver.now)
         self._most = share_of(settings.descriptors, settings.ports)
         self._context = self._tls(watch) if any(one.secure for one in settings.listen) else None
 
@@ -194,7 +195,7 @@ class Listeners:
     async def _serve(
         self, make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
     ) -> int:
-        streams = Streams(make, context, self._settings.parameters.connect_timeout)
+        streams = Streams(make, context, self._settings.parameters.connect_timeout, self._refusals.add)
         listener = Listener(streams.take, self._log.write, self._most)
         with listening(address):
             port = await listener.open(address.host, address.port)
@@ -205,7 +206,6 @@ class Listeners:
         credentials = self._settings.tls()
         self._driver.certificates.add(credentials.certificate)
         context = server_context(credentials)
-        log_refusals(context, self._log.write, self._driver.now)
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
         return context
 

@@ -24,7 +24,7 @@ from weft.live.link import Dialer, Wire
 from weft.live.listener import Listener, Streams
 from weft.live.log import Log
 from weft.live.revoked_file import RevokedFile
-from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.tls import Credentials, Refusals, cause_of, client_context, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
@@ -95,8 +95,6 @@ class Peering:
         self._credentials = credentials
         self._calls = None if credentials is None else client_context(credentials)
         self._takes = None if credentials is None else server_context(credentials, required=True)
-        if self._takes is not None:
-            log_refusals(self._takes, log.write, clock.now)
         self._wanted: dict[int, Peer] = {}
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
@@ -138,7 +136,8 @@ class Peering:
 
     async def listen(self, address: Address, most: int = MOST) -> Address:
         """Where it listens, also where port 0 was given; at most so many peers may wait to be linked."""
-        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE)
+        refusals = Refusals(self._log.write, self._clock.now)
+        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE, refusals.add)
         self._listener = Listener(streams.take, self._log.write, most, HANDSHAKE)
         with listening(address):
             port = await self._listener.open(address.host, address.port)
@@ -232,12 +231,6 @@ class Peering:
             mine = self.identity
             bond.send(Hello(VERSION, mine.cluster, Role.NODE, mine.name, mine.node, mine.incarnation, mine.address))
             bond.ping()
-        else:
-            asyncio.get_running_loop().call_later(HANDSHAKE, self._require_hello, bond)
-
-    def _require_hello(self, bond: Bond) -> None:
-        if bond.hello is None and bond.is_open:
-            bond.abort("it has not said Hello")
 
     def heard(self, wire: Wire, frames: Sequence[Frame]) -> None:
         assert isinstance(wire, Bond)

@@ -89,7 +89,7 @@ class _Chunks:
                 self._size -= size
                 break
             if size and data[end + 2 + size : end + 4 + size] != b"\r\n":
-                raise HttpError("400 Bad Request", "A chunk is longer than it says.\n")
+                raise HttpError("400 Bad Request", text="A chunk is longer than it says.\n")
             self._parts.append(bytes(data[end + 2 : end + 2 + size]))
             at = end + 2 + size + (2 if size else 0)
             self._is_over = not size
@@ -107,7 +107,7 @@ class _Chunks:
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
     if not digits or not HEX.issuperset(digits) or len(digits) > LENGTH_DIGITS:
-        raise HttpError("400 Bad Request", "A chunk does not begin with its size.\n")
+        raise HttpError("400 Bad Request", text="A chunk does not begin with its size.\n")
     return int(digits, 16)
 
 
@@ -118,9 +118,9 @@ def _is_chunked(head: bytes) -> bool:
     if not codings:
         return False
     if codings != [b"chunked"]:
-        raise HttpError("501 Not Implemented", "The only transfer coding is chunked.\n")
+        raise HttpError("501 Not Implemented", text="The only transfer coding is chunked.\n")
     if _values(head, b"content-length"):
-        raise HttpError("400 Bad Request", "A body in chunks has no Content-Length.\n")
+        raise HttpError("400 Bad Request", text="A body in chunks has no Content-Length.\n")
     return True
 
 

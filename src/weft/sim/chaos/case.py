@@ -80,6 +80,7 @@ class Case:
     sync: float  # seconds that disks take to sync
     acts: tuple[Act, ...]
     wills: tuple[tuple[int, str, int], ...] = ()  # clients that have one, its name and QoS
+    keep_alives: tuple[int, ...] = ()  # by client, in seconds; 0 is none
     identifiers: tuple[int | None, ...] = ()  # by client: the packet identifier before its first; None: the lowest free
 
     @property

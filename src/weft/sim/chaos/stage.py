@@ -84,6 +84,7 @@ class Stage:
             f"{node.name} still has grafts." for node in self.world.nodes if node.node and len(node.node.grafting)
         ]
         found += self._differences()
+        found += self._silences()
         found += self.world.defects
         self.world.check_invariants()
         return found
@@ -114,6 +115,7 @@ class Stage:
         client = self.world.client(f"c{number}", version=version, clean=number not in self.case.kept)
         if self.case.identifiers:
             client.last_id = self.case.identifiers[number]
+            client.keep_alive = self.case.keep_alives[number]
         self._connect(client, self.world.nodes[number % len(self.world.nodes)])
 
     def _connect(self, client: Client, node: NodeProcess) -> None:
@@ -385,6 +387,15 @@ class Stage:
         headless = [one for one in self._headless if not any(at <= one[1] for at in nodes)]
         stopped = any(act.kind == "leave" for _, act in self._done)
         return Terms(tuple(self._troubles), headless=tuple(headless), wills=not stopped, apart=any(self.case.ahead))
+
+    def _silences(self) -> list[str]:
+        """Clients that a node has closed for a silence that was its own."""
+        shortest = min((one for one in self.case.keep_alives if one), default=0)
+        return [
+            f"{node} closed {client} for its silence, {seconds:.1f} s after it said something."
+            for node, client, seconds in self.world.silences
+            if seconds < shortest
+        ]
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""

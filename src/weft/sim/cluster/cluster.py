@@ -47,6 +47,9 @@ class Cluster:
         self.clients: list[Client] = []
         self.defects: list[str] = []  # errors over frames, which nodes and master outlive
         self.story: list[tuple[float, str, str]] = []  # when, who, what
+        self.silences: list[
+            tuple[str, str, float]
+        ] = []  # node, client that it closed, seconds since that said something
         self.tracer: Callable[[NodeProcess, int, list[w.Frame]], None] | None = None
         self._settings = broker, network, sync_seconds, durable
         for _ in range(nodes):
@@ -110,9 +113,11 @@ class Cluster:
         version: Version = Version.V311,
         clean: bool = True,
         expiry: int | None = None,
+        keep_alive: int = 0,
     ) -> Client:
         """A client, connected if a node is named."""
         made = Client(name, version, clean, expiry)
+        made.keep_alive = keep_alive
         self.clients.append(made)
         if node is not None:
             self.connect(made, node)

@@ -30,11 +30,13 @@ class ClientEnd:
         self.wire = wire
         self.number = number
         self.waiting: list[e.Send] = []  # for the journal
+        self.heard = process.cluster.agenda.now  # when the last of it came to this node
         self.held = False
         self.unread: list[bytes] = []
         self.closing = False
 
     def received(self, wire: Wire, data: bytes) -> None:
+        self.heard = self.process.cluster.agenda.now
         if self.process.is_hanging:
             self.process.later(lambda: self.received(wire, data))
         elif self.held or self.unread:

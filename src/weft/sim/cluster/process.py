@@ -284,8 +284,11 @@ class NodeProcess:
                 self.refused = reason
                 self.later(self.crash)
             case e.Note(event, number):
-                if event == "subscribed_alone" and number in self.clients:
-                    self.cluster.leave_alone(self.clients[number].wire)
+                client = self.clients.get(number)
+                if client is not None and event == "subscribed_alone":
+                    self.cluster.leave_alone(client.wire)
+                elif client is not None and effect.detail == "keep-alive timeout":
+                    self.cluster.silences.append((self.name, effect.client, self.cluster.agenda.now - client.heard))
                 self.cluster.noted(self, effect)
 
     def _end_in_order(self) -> None:
