@@ -1,6 +1,7 @@
 """What commands print: results on stdout, progress on stderr."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from weft.pipeline.progress import Poll
 
 FIRST_USE = "compiling, first use"
+DECIMAL = re.compile(r"(?<=\d)_(?=\d)")  # as in p99_9, which is at 99.9 %
 LONG = 1.0  # seconds of compiling that are worth a word
 
 
@@ -91,7 +93,7 @@ def readable(value: Any) -> str:
 
 
 def _name(figure: str) -> str:
-    return figure.replace("percentile_", "p").replace("_", " ")
+    return DECIMAL.sub(".", figure.replace("percentile_", "p")).replace("_", " ")
 
 
 class ConsoleProgress:

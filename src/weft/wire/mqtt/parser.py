@@ -54,6 +54,11 @@ class Parser:
         self.version = version
         self._rest = b""
 
+    @property
+    def rest(self) -> bytes:
+        """Bytes of a packet of which more is to come."""
+        return self._rest
+
     def feed(self, data: bytes) -> Iterator[p.Packet]:
         """The packets that are complete now. Iterate to the end; what is left waits for more."""
         data, at = self._rest + data, 0
