@@ -81,7 +81,7 @@ class Parser:
     @property
     def rest(self) -> bytes:
         """Bytes of a packet of which more is to come."""
-        return self._rest
+        return bytes(self._rest)
 
     def feed(self, data: bytes) -> Iterator[p.Packet]:
         """The packets that are complete now. Iterate to the end; what is left waits for more."""
