@@ -5,6 +5,7 @@ Each reader of a table reads n and 8n of what it can have many of, n such that t
 one test that looks at a clock, of this process's own time, since a copy in C is one step whatever its length.
 """
 
+import asyncio
 import gc
 import json
 import sqlite3
@@ -26,6 +27,7 @@ import weft
 from broker_client import QUIET, V3, V5
 from fuzzing.targets import KEY, SECRET, member
 from weft.access.join_token import read_invitation, read_token
+from weft.access.page import Pages
 from weft.access.rights import read_rights
 from weft.access.user import read_users
 from weft.broker import effect as e
@@ -225,11 +227,15 @@ class Nobody:
 
 
 def by_websocket(pieces: list[bytes]) -> None:
-    client = WebSocketClient(Nobody(), 1 << 26)  # type: ignore[arg-type]
-    client.transport = Nobody()  # type: ignore[assignment]
-    client.data_received(UPGRADE)
-    for piece in pieces:
-        client.data_received(piece)
+    async def main() -> None:
+        client = WebSocketClient(Nobody(), 1 << 26, Pages())  # type: ignore[arg-type]
+        client.transport = Nobody()  # type: ignore[assignment]
+        for piece in (UPGRADE, *pieces):
+            client.data_received(piece)
+            while client.is_behind:
+                await asyncio.sleep(0)
+
+    asyncio.run(main())
 
 
 def masked(opcode: Opcode, data: bytes, is_last: bool = True) -> bytes:
