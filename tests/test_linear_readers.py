@@ -11,8 +11,10 @@ import time
 import tracemalloc
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jwt
 import pytest
@@ -21,6 +23,7 @@ from websockets.frames import Frame, Opcode
 import weft
 from broker_client import QUIET, V3, V5
 from fuzzing.targets import KEY, SECRET, member
+from test_wire_sqlite import table
 from weft.access.join_token import read_invitation, read_token
 from weft.access.rights import read_rights
 from weft.access.user import read_users
@@ -44,12 +47,13 @@ from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.topic import is_filter, matches
 from weft.wire.mqtt.writer import encode
+from weft.wire.sqlite import pages_of, read_log, rows
 from weft.wire.turn import TurnReader
 
 NOW = 1_000_000.0
 LEAST, TIMES, ALLOWED, TRIES = 0.01, 8, 16, 5  # seconds, as much, times the time, of which the best counts
 PIECE = 64  # bytes
-MOST = 1 << 21  # bytes of the first: a reader that takes no time for these takes none
+MOST = 1 << 19  # bytes of the first: a reader that takes no time for these takes none
 
 Read = Callable[[list[bytes]], object]
 Reader = tuple[Callable[[int], bytes], Read]  # makes an input with n of what it can have many of, and reads its pieces
@@ -139,7 +143,9 @@ def framed(make: Callable[[int], w.Frame]) -> Reader:
 PASSING = encode_frame(w.Passing(1, False, bytes(28) + b"\0\6client" + encode(p.Publish("a/b", b"x"), V3)))
 FRAMES: dict[str, Reader] = {
     "messages": framed(lambda count: w.Carry((MESSAGE,) * count)),
-    "contents": framed(lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(30)) for _ in range(n)))),
+    "contents": framed(
+        lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(bytearray(CONTENT))) for _ in range(n)))
+    ),
     "interest": framed(lambda count: w.Interest(1, (w.Held("a", 1, True),) * count, ("b",) * count)),
     "join": framed(lambda n: w.Join("b", 1, 2, "", ("",) * n, 0, (w.Held("a", 1, True),) * n, (OWNED,) * n, (1,) * n)),
     "owned": framed(lambda n: w.SessionOwned(w.Owned("client", 5, 5, (w.Subscribed("a/#", 1, 7),) * n))),
@@ -271,6 +277,25 @@ JOURNAL: dict[str, Reader] = {
 }
 
 
+def by_sqlite(pieces: list[bytes]) -> None:
+    log = read_log(pieces[0])
+    assert log.damaged_at is None
+    list(rows(pages_of(b"", log)))
+
+
+def sqlite_log(count: int) -> bytes:
+    with TemporaryDirectory() as folder, closing(table(Path(folder) / "file")) as database:
+        database.execute("PRAGMA wal_autocheckpoint = 0")
+        database.execute("BEGIN")
+        values = ((f"{number}", "x" * (number % 7 * 1_000)) for number in range(count))
+        database.executemany("INSERT INTO record VALUES ('kind', ?, ?, 1)", values)
+        database.execute("COMMIT")
+        return (Path(folder) / "file-wal").read_bytes()
+
+
+SQLITE: dict[str, Reader] = {"log": (sqlite_log, by_sqlite)}
+
+
 def replayed(pieces: list[bytes]) -> None:
     recovery = Recovery(1)
     recovery.replay([OPENED])
@@ -350,6 +375,7 @@ READERS: dict[str, dict[str, Reader]] = {
     "wire.http": HTTP,
     "live.websocket": WEBSOCKET,
     "wire.journal": JOURNAL,
+    "wire.sqlite": SQLITE,
     "broker.record": RECORDS,
     "access.web_token": PROOFS,
     "access.rights": FILES,
