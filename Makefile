@@ -45,10 +45,14 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/weft warm
 	@touch $@
 
-# Exact versions and hashes for every supported Python, without the address of any index. Needs uv.
+# Exact versions and hashes for every supported Python, without the address of any index; of them those that images
+# are built of. Needs uv.
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
 	  --generate-hashes pyproject.toml --extra connect --group dev --output-file requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
+	  --generate-hashes pyproject.toml --group build --constraint requirements.lock \
+	  --output-file deploy/requirements.lock
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -26,6 +26,7 @@ from stranger import (
     V311,
     Stranger,
     aliases_of,
+    client_hello,
     connect,
     joined,
     kept,
@@ -45,7 +46,6 @@ ALIAS = b"\x23"
 WILL_DELAY = b"\x18"
 OF_NO_VERSION = b"\x10\x0c\0\x04MQTT\x63\x02\0\0\0\0"  # a CONNECT
 
-
 Item = TypeVar("Item")
 
 
@@ -63,6 +63,8 @@ class Site:
     websocket: int
     second: int  # a node's --http; a second listener of Mosquitto
     link: int  # a node's --link; the same second listener of Mosquitto
+    master: int  # of the node's network; again that listener
+    tls: int
     begin: Callable[[], None]
     scale: float = 1.0
     strangers: list[Stranger] = field(default_factory=list)
@@ -71,12 +73,12 @@ class Site:
         return max(least, int(count * self.scale))
 
     def join(self, version: int = V311, **options: object) -> Stranger:
-        return self.kept(joined(self.port, version, **options))  # type: ignore[arg-type]
+        return self.opened(joined(self.port, version, **options))  # type: ignore[arg-type]
 
     def dial(self, port: int | None = None, **options: object) -> Stranger:
-        return self.kept(Stranger(port or self.port, **options))  # type: ignore[arg-type]
+        return self.opened(Stranger(port or self.port, **options))  # type: ignore[arg-type]
 
-    def kept(self, one: Stranger) -> Stranger:
+    def opened(self, one: Stranger) -> Stranger:
         self.strangers.append(one)
         return one
 
@@ -338,8 +340,31 @@ def idle_at_link(site: Site) -> None:
     _idle(site, site.link, b"")
 
 
+def idle_at_master(site: Site) -> None:
+    _idle(site, site.master, b"")
+
+
+def begun_handshakes(site: Site) -> None:
+    """Handshakes that are all begun at once, and never finished."""
+    hello = client_hello()
+    ones = [site.dial(site.tls) for _ in range(site.many(1000))]
+    site.begin()
+    for one in ones:
+        one.say(hello)
+    time.sleep(max(0.5, 3.0 * min(1.0, site.scale)))
+
+
 def idle_at_mqtt(site: Site) -> None:
     _idle(site, site.port, b"")
+
+
+def begun_connects(site: Site) -> None:
+    """CONNECTs that are never complete, as large as they may be."""
+    said = connect(said=USER_PROPERTY * 70_000, version=V5)[:480_000]
+    site.begin()
+    for _ in range(site.many(1000)):
+        site.dial().say(said)
+    time.sleep(max(0.5, 3.0 * min(1.0, site.scale)))
 
 
 def refused_and_staying(site: Site) -> None:
@@ -586,6 +611,7 @@ class Attack:
     run: Callable[[Site], None]
     users: bool = False  # clients need a password
     network: bool = False  # the node has a master, and a port for links
+    tls: bool = False  # it listens for TLS too
     descriptors: int | None = None  # limit of open files
     log: str = "file"  # where the log goes: a file, a pipe that is closed, a disk that is full
 
@@ -628,7 +654,15 @@ ATTACKS: dict[str, Attack] = {
         network=True,
         descriptors=1024,
     ),
+    "master": Attack(
+        "1,100 connections to the master, of 1,024 descriptors (Mosquitto: a second listener)",
+        idle_at_master,
+        network=True,
+        descriptors=1024,
+    ),
     "mqtt": Attack("1,100 connections that say nothing, of 1,024 descriptors", idle_at_mqtt, descriptors=1024),
+    "handshakes": Attack("1,000 TLS handshakes that are begun at once", begun_handshakes, tls=True),
+    "begun-connects": Attack("1,000 CONNECTs of 490 kB that are never complete", begun_connects),
     "refused": Attack("2,000 connections that are refused and stay", refused_and_staying),
     "come-and-go": Attack("5,000 connections that go without a word", comes_and_goes),
     "long-names": Attack("500 connections with client ids of 64,900 bytes", long_names),

@@ -7,6 +7,7 @@ is acknowledged, or it is unknown what has become of it; only the former are pro
 
 import asyncio
 import contextlib
+import ssl
 import struct
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -93,8 +94,8 @@ def _itself(client: Client) -> Client:
 class Person:
     """Somebody who connects, and connects again whenever the connection is gone."""
 
-    def __init__(self, name: str, ports: Sequence[int], *, clean: bool) -> None:
-        self._name, self._ports, self._clean = name, ports, clean
+    def __init__(self, name: str, ports: Sequence[int], *, clean: bool, tls: ssl.SSLContext | None = None) -> None:
+        self._name, self._ports, self._clean, self._tls = name, ports, clean, tls
         self._place = 0
         self._answers: asyncio.Queue[Packet] = asyncio.Queue()
         self.client: Client | None = None  # while connected
@@ -110,7 +111,7 @@ class Person:
         while True:
             client = Client(self._take)
             with contextlib.suppress(OSError, TimeoutError):
-                await loop.create_connection(partial(_itself, client), HOST, self._ports[self._place])
+                await loop.create_connection(partial(_itself, client), HOST, self._ports[self._place], ssl=self._tls)
                 async with asyncio.timeout(ANSWER):
                     await self._greet(client)
                 self.client = client

@@ -77,11 +77,15 @@ def weft(attack: Attack, folder: Path, port: int) -> Iterator[subprocess.Popen[b
         (folder / "users").write_text("".join(f"user-{n}:{kept}\n" for n in range(USERS)))
         (folder / "rights").write_text("pattern readwrite probe/#\n")
         options += ["--users", str(folder / "users"), "--rights", str(folder / "rights")]
+    if attack.tls:
+        own = credentials(folder)
+        options += ["--listen", f"mqtts://127.0.0.1:{port + 5}"]
+        options += ["--certificate", str(own / "certificate.pem"), "--key", str(own / "key.pem")]
     if not attack.network:
         yield from started([*WEFT, "node", *options], attack, folder, port)
         return
     master = [*WEFT, "master", "--listen", f"127.0.0.1:{port + 4}", "--data", str(folder / "master"), "--quiet"]
-    with ended(subprocess.Popen(master, stdout=subprocess.DEVNULL)):
+    with ended(subprocess.Popen(master, stdout=subprocess.DEVNULL, preexec_fn=limit_of(attack))):
         await_port(port + 4)
         options += ["--master", f"127.0.0.1:{port + 4}", "--link", f"127.0.0.1:{port + 3}"]
         yield from started([*WEFT, "node", *options], attack, folder, port)
@@ -95,8 +99,20 @@ def mosquitto(attack: Attack, folder: Path, port: int) -> Iterator[subprocess.Po
         users.write_text("".join(f"user-{n}:{PASSWORD}\n" for n in range(USERS)))
         subprocess.run(["mosquitto_passwd", "-U", str(users)], check=True)
         text += f"password_file {users}\n"
+    if attack.tls:
+        own = credentials(folder)
+        text += f"listener {port + 5} 127.0.0.1\ncertfile {own / 'certificate.pem'}\nkeyfile {own / 'key.pem'}\n"
     (folder / "mosquitto.conf").write_text(text)
     yield from started([path_of_mosquitto(), "-c", str(folder / "mosquitto.conf")], attack, folder, port)
+
+
+def credentials(folder: Path) -> Path:
+    """A certificate for TLS, and its key."""
+    own = folder / "credentials"
+    for command in (("init",), ("node", "broker", "--out", str(own))):
+        where = ("--ca", str(folder / "ca"), "--host", "127.0.0.1")
+        subprocess.run([*WEFT, "ca", *command, *where], check=True, stdout=subprocess.DEVNULL)
+    return own
 
 
 def path_of_mosquitto() -> str:
@@ -111,8 +127,7 @@ def started(command: list[str], attack: Attack, folder: Path, port: int) -> Iter
         reading, log = os.pipe()
     else:
         log = os.open("/dev/full" if attack.log == "full" else folder / "log", os.O_WRONLY | os.O_CREAT, 0o600)
-    limit = partial(limit_files, attack.descriptors) if attack.descriptors else None
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=limit)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, preexec_fn=limit_of(attack))
     os.close(log)
     with ended(process):
         await_port(port)
@@ -121,8 +136,11 @@ def started(command: list[str], attack: Attack, folder: Path, port: int) -> Iter
         yield process
 
 
-def limit_files(count: int) -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+def limit_of(attack: Attack) -> Callable[[], None] | None:
+    """What sets the limit of open files in a process that is about to start."""
+    if attack.descriptors is None:
+        return None
+    return partial(resource.setrlimit, resource.RLIMIT_NOFILE, (attack.descriptors, attack.descriptors))
 
 
 @contextmanager
@@ -169,6 +187,10 @@ def measured(broker: subprocess.Popen[bytes], prober: Prober, attack: Attack, si
         prober.begin()
         mine.send("begun")
         attacker.join(LONGEST * min(1.0, size.scale * 10))
+        if attacker.exitcode is None:
+            print(f"Not all of it was done in the time that there is: {attack.sentence}.", file=sys.stderr)
+        elif attacker.exitcode:
+            sys.exit(f"This was not done for an error of its own: {attack.sentence}.")
     finally:
         attacker.kill()  # what it has open is closed
         attacker.join()
@@ -190,8 +212,8 @@ def attack_from_outside(attack: Attack, size: argparse.Namespace, main: Connecti
         main.recv()
 
     second = size.port + 2
-    link = size.port + 3 if size.of_weft else second
-    attack.run(Site(size.port, size.port + 1, second, link, begin, size.scale))
+    link, master = (size.port + 3, size.port + 4) if size.of_weft else (second, second)
+    attack.run(Site(size.port, size.port + 1, second, link, master, size.port + 5, begin, size.scale))
 
 
 def resident_from_now(pid: int) -> int:
@@ -220,7 +242,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--small", action="store_true", help="a hundredth of everything, once: a toy")
     parser.add_argument("--scale", type=float, default=1.0, help="share of everything")
-    parser.add_argument("--port", type=int, default=21_700, help="the first of five that are used")
+    parser.add_argument("--port", type=int, default=21_700, help="the first of six that are used")
     parser.add_argument("--folder", type=Path, help="on the disk to use; a temporary one if not given")
     size = parser.parse_args()
     if size.small:

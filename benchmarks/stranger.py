@@ -1,8 +1,10 @@
 """A client that says what nobody should: packets as bytes, right or not, and sockets that read when they like."""
 
+import contextlib
 import itertools
 import os
 import socket
+import ssl
 import struct
 import time
 from base64 import b64encode
@@ -187,6 +189,16 @@ def aliases_of(port: int) -> int:
     finally:
         one.leave()
     return 0
+
+
+def client_hello() -> bytes:
+    """The first bytes of a TLS handshake, which may be said again and again."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    written = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), written).do_handshake()
+    return written.read()
 
 
 # WebSockets

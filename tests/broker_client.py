@@ -2,9 +2,10 @@
 
 from weft.access.guard import HERE, Guard, Visitor
 from weft.broker import effect as e
-from weft.broker.broker import Broker
+from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.writer import encode
@@ -52,7 +53,7 @@ class House:
         self.parameters = parameters
         self.durable = durable
         self.lazy = lazy
-        self.now = 1_000_000.0
+        self.now = START
         self.records: list[bytes] = []
         self.synced = 0
         self.clients: dict[int, Client] = {}
@@ -85,6 +86,13 @@ class House:
     def tell(self, event: e.Event) -> None:
         self._carry_out(self.broker.handle(event, self.now))
         self.broker.check_invariants()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """All that is left to do at once, a turn after the other."""
+        while self.broker.next_deadline() == AT_ONCE:
+            self._carry_out(self.broker.on_timer(self.now))
+            self.broker.check_invariants()
 
     def wait(self, seconds: float) -> None:
         """Time passes, and what is due happens when it is."""
@@ -145,3 +153,8 @@ class House:
                     self._carry_out(self.broker.handle(checked, self.now))
                 case _:
                     self.effects.append(effect)
+
+
+def subscribe(client: Client, *filters: str, qos: int = 0, **options: object) -> list[p.Packet]:
+    requests = tuple(p.Request(one, qos, **options) for one in filters)  # type: ignore[arg-type]
+    return client.say(p.Subscribe(1, requests))

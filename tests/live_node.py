@@ -111,7 +111,7 @@ class Paho:
 
 def http(port: int, path: str) -> str:
     with socket.create_connection(("127.0.0.1", port)) as one:
-        one.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return b"".join(iter(lambda: one.recv(65536), b"")).decode()
 
 

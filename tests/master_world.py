@@ -14,6 +14,7 @@ from weft.master.network import Network
 from weft.master.parameters import Parameters
 from weft.master.record import Record
 from weft.master.roster import State
+from weft.sim.cluster.cluster import START
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.turn import TurnReader
@@ -89,7 +90,7 @@ class FakeNode:
 class MasterWorld:
     def __init__(self, parameters: Parameters | None = None, delay: float = 0.01) -> None:
         self.parameters = parameters or Parameters(automatic=False)
-        self.now = 1000.0
+        self.now = START
         self.master = Master(self.parameters, CLUSTER, self.now)
         self.nodes: dict[str, FakeNode] = {}
         self.connections: dict[int, FakeNode] = {}
@@ -238,6 +239,15 @@ class MasterWorld:
                 node.name, node.incarnation, node.number, node.address, ("m:1883",), 0, held, (), links, node.sequence
             ),
         )
+
+    @property
+    def connections_open(self) -> set[int]:
+        """Connections that the master has not closed."""
+        return set(range(1, self._next_connection + 1)) - set(self.closed)
+
+    def mute(self, node: FakeNode) -> None:
+        """Have a node do nothing more by itself; its connection stays."""
+        del self.connections[node.connection], self.nodes[node.name]
 
     def handle_closed(self, node: FakeNode) -> None:
         """The connection of a node is gone, and the node is not."""

@@ -2,19 +2,23 @@
 
 import hmac
 import json
-from base64 import urlsafe_b64encode
+from base64 import encodebytes, urlsafe_b64encode
 from itertools import product
+from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 
+from weft.access.badge import Badge
 from weft.access.filter import covers, overlaps
 from weft.access.limit import Callers, Limits, is_loopback
 from weft.access.name import is_client, is_user, node_problem, parted, session_name
 from weft.access.password import Recent, keep, read_kept
+from weft.access.revocation import Revocations, read_revocations, write_revocations
 from weft.access.rights import read_rights
 from weft.access.user import read_users, write_users
 from weft.access.web_token import read_token_key
@@ -192,6 +196,7 @@ def test_a_password_is_remembered_until_it_changes() -> None:
 
 
 SECRET = b"0123456789abcdef0123456789abcdef"
+SAID = b"secret:" + SECRET + b"\n"  # as the file has it
 NOW = 1_000.0
 
 
@@ -200,7 +205,7 @@ def claims(**more: object) -> dict[str, object]:
 
 
 def test_a_token_says_who_and_until_when() -> None:
-    key = read_token_key(SECRET)
+    key = read_token_key(SAID)
     assert key.verify(jwt.encode(claims(), SECRET, "HS256").encode(), NOW) == ("alice", NOW + 60)
 
 
@@ -213,6 +218,9 @@ def test_a_token_says_who_and_until_when() -> None:
         ({"exp": NOW + 60}, SECRET, "HS256"),
         (claims(exp="soon"), SECRET, "HS256"),
         (claims(exp=float("nan")), SECRET, "HS256"),
+        (claims(exp=float("inf")), SECRET, "HS256"),
+        (claims(exp="inf"), SECRET, "HS256"),
+        (claims(exp=10**400), SECRET, "HS256"),
         (claims(sub="#"), SECRET, "HS256"),
         (claims(sub="$SYS"), SECRET, "HS256"),
         (claims(), SECRET[::-1], "HS256"),
@@ -221,7 +229,7 @@ def test_a_token_says_who_and_until_when() -> None:
     ],
 )
 def test_a_token_that_says_less_is_refused(said: dict[str, object], secret: bytes, algorithm: str) -> None:
-    key = read_token_key(SECRET, audience="us" if "aud" in said else "")
+    key = read_token_key(SAID, audience="us" if "aud" in said else "")
     with pytest.raises(PacketError):
         key.verify(jwt.encode(said, secret, algorithm).encode(), NOW)
 
@@ -240,11 +248,59 @@ def test_a_public_key_is_no_secret_to_sign_with() -> None:
 
 def test_keys_of_tokens_are_public_or_long() -> None:
     with pytest.raises(WeftError, match="32"):
-        read_token_key(b"short")
+        read_token_key(b"secret:short")
     with pytest.raises(WeftError, match="PEM"):
         read_token_key(b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
     curve = ec.generate_private_key(ec.SECP256R1()).public_key()
     assert "ES256" in read_token_key(curve.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)).algorithms
+
+
+@pytest.mark.parametrize("marked", [False, True], ids=["", "secret:"])
+@pytest.mark.parametrize("form", ["base64", "base64 of one line", "DER", "SSH", "JWK", "JWKS", "PEM"])
+def test_a_public_key_is_taken_for_no_secret_in_whatever_form_it_comes(form: str, marked: bool) -> None:
+    """Whoever knows it could sign with it, and everybody may know it."""
+    public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    jwk = json.loads(RSAAlgorithm.to_jwk(public))
+    forms = {
+        "base64": encodebytes(der),  # as Keycloak and others show it
+        "base64 of one line": urlsafe_b64encode(der).rstrip(b"="),
+        "DER": der,
+        "SSH": public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH),
+        "JWK": json.dumps(jwk).encode(),
+        "JWKS": json.dumps({"keys": [jwk]}).encode(),
+        "PEM": public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+    }
+    if form == "PEM" and not marked:
+        assert "RS256" in read_token_key(forms[form]).algorithms
+        return
+    with pytest.raises(WeftError, match="give a public key in PEM"):
+        read_token_key(b"secret:" * marked + forms[form])
+
+
+def test_a_secret_says_that_it_is_one() -> None:
+    with pytest.raises(WeftError, match="put secret: in front"):
+        read_token_key(SECRET)
+    assert read_token_key(SAID).key == SECRET
+
+
+def test_a_key_that_can_verify_nothing_is_refused() -> None:
+    weak: list[Any] = [ec.generate_private_key(ec.SECP224R1()), dsa.generate_private_key(2048)]
+    weak.append(rsa.generate_private_key(public_exponent=65537, key_size=1024))
+    for one in weak:
+        pem = one.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        with pytest.raises(WeftError, match="give RSA of 2,048 bits or more, EC "):
+            read_token_key(pem)
+
+
+@pytest.mark.parametrize(
+    ("curve", "algorithm"), [(ec.SECP256R1, "ES256"), (ec.SECP384R1, "ES384"), (ec.SECP521R1, "ES512")]
+)
+def test_every_curve_that_is_taken_verifies(curve: type[ec.EllipticCurve], algorithm: str) -> None:
+    private = ec.generate_private_key(curve())
+    key = read_token_key(private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    assert key.algorithms == (algorithm,)
+    assert key.verify(jwt.encode(claims(), private, algorithm).encode(), NOW)[0] == "alice"
 
 
 def test_attempts_are_let_through_at_their_rate() -> None:
@@ -314,3 +370,20 @@ def test_a_name_that_would_be_another_thing_elsewhere_is_no_name_of_a_node(name:
 @pytest.mark.parametrize("name", ["berlin", "node 1", "n_1.example.org:1883", "Zürich", "x" * 255])
 def test_what_people_call_nodes_is_taken(name: str) -> None:
     assert node_problem(name) == ""
+
+
+# Revocations
+
+
+def test_of_a_revoked_name_nothing_is_taken_that_was_issued_until_then() -> None:
+    known = read_revocations("100 evil\n0A0B\n50 evil\n7 good\n300")
+    assert [known.holds(Badge("evil", issued=at)) for at in (99.0, 100.0, 101.0)] == [True, True, False]
+    assert not known.holds(Badge("good", issued=8.0))
+    assert known.holds(Badge("other", serial="0A0B", issued=500.0))
+    assert known.holds(Badge("evil")), "a certificate that does not say when it was issued"
+
+
+def test_revocations_are_written_as_they_are_read_and_forgotten_when_nothing_is_left_to_refuse() -> None:
+    known = Revocations({"a b": 100.0, "c": 5.0})
+    assert read_revocations(write_revocations(known)) == known
+    assert known.along_with([("a b", 50.0), ("d", 90.0)], 60.0).until == {"a b": 100.0, "d": 90.0}

@@ -157,6 +157,17 @@ def test_a_word_that_lets_nobody_in_or_is_none_is_refused(given: dict[str, Any],
         read_settings(None, given)
 
 
+def test_names_and_pages_may_be_given_once_or_more(tmp_path: Path) -> None:
+    file = tmp_path / "node.toml"
+    file.write_text('http-host = "weft.example"\nwebsocket-origin = ["https://a.example", "https://b.example"]')
+    pages = read_settings(file, {}).pages(Address("127.0.0.1", 8080, "ws"))
+    assert (pages.names, pages.origins) == (("weft.example",), ("https://a.example", "https://b.example"))
+    given = {"http_host": ["one.example", "two.example"]}
+    assert (
+        read_settings(file, given).http_host == read_master_settings(None, given).http_host == tuple(given["http_host"])
+    )
+
+
 def test_a_master_beyond_the_loopback_needs_an_authority(tmp_path: Path) -> None:
     far = {"listen": "192.0.2.1:7883"}
     with pytest.raises(WeftError, match="without certificates"):

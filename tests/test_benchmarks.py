@@ -27,7 +27,7 @@ BENCHMARKS = ROOT / "benchmarks"
 # What benchmarks share
 PARTS = {
     *("attack", "bridged", "hurt", "markdown", "measure", "processor", "prober", "promise", "snap", "standalone"),
-    *("stranger", "textbook"),
+    *("slope", "soak_cluster", "soak_load", "stranger", "textbook"),
 }
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
@@ -94,8 +94,8 @@ RUNS = {
     "weave": ("--toy",),
 }
 IN_TESTS_OF_THEIR_OWN = {
-    *("broker_mqtt", "faults", "fleet", "network", "pipeline", "scale", "social_calibration", "stall"),
-    *("weave_picture",),
+    *("broker_mqtt", "faults", "fleet", "network", "pipeline", "scale", "soak", "social_calibration"),
+    *("stall", "weave_picture"),
 }
 
 
@@ -130,6 +130,42 @@ def test_what_others_wait_is_measured_beside_mosquitto() -> None:
     printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     assert_tables_of_the_docs(printed)
     assert [len(rows) for rows in tables_in(printed).values()] == [len(attacks.split(","))]
+
+
+def test_a_soak_tells_of_all_processes_and_breaks_no_promise(tmp_path: Path) -> None:
+    toy = ["--minutes", "0.1", "--nodes", "3", "--keep", "1", "--stay", "0.5", "--figure", str(tmp_path / "soak.svg")]
+    toy += ["--samples", str(tmp_path / "soak.csv"), "--port", str(12_000 + os.getpid() % 3_000)]
+    command = [sys.executable, str(BENCHMARKS / "soak.py"), *toy]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout
+    assert_tables_of_the_docs(printed)
+    assert [len(rows) for rows in tables_in(printed).values()] == [1, 12]
+    assert "</svg>" in (tmp_path / "soak.svg").read_text()
+    processes = {line.split(",")[1] for line in (tmp_path / "soak.csv").read_text().splitlines()[1:]}
+    assert processes == {"a", "b", "c", "master"}
+
+
+@pytest.mark.parametrize("steepness", [0.0, 0.5])
+def test_a_slope_is_told_with_its_error(bench: Bench, steepness: float) -> None:
+    """Two lives of a process, with levels and noise of their own; growth that is there is seen, and none else."""
+    del bench  # it has made the benchmarks importable
+    slope = importlib.import_module("slope")
+    noise = np.random.default_rng(1)
+    lives = []
+    for begin, level in ((0.0, 50.0), (1.0, 80.0)):
+        hours = np.linspace(begin, begin + 0.5, 100)
+        lives.append((hours, level + steepness * 50 * hours + noise.normal(0, 1, 100)))
+    found = slope.slope(lives)
+    assert found.grows(1.0) is (steepness > 0)
+    assert abs(found.percent * found.mean / 100 - steepness * 50) < found.error * found.mean / 100 * 2
+
+
+def test_a_journal_is_judged_by_its_peaks(bench: Bench) -> None:
+    del bench
+    slope = importlib.import_module("slope")
+    hours = np.arange(60) / 60
+    found = slope.peaks((hours, np.arange(60) % 10 * 6.0 + 1))
+    assert found[1].tolist() == [55.0] * 5
+    assert not slope.slope([found], slope.LEAST_PEAKS).grows(1.0)
 
 
 @needs_mosquitto

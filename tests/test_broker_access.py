@@ -6,17 +6,18 @@ import jwt
 import pytest
 
 from broker_client import QUIET, V3, V5, Client, House
-from weft.access.guard import Access, Guard, Visitor
+from weft.access.guard import Access, Guard, Question, Visitor
 from weft.access.limit import Limits
 from weft.access.password import keep
 from weft.access.rights import Rights, read_rights
 from weft.access.user import Users
-from weft.access.web_token import read_token_key
+from weft.access.web_token import TokenKey, read_token_key
 from weft.broker import effect as e
 from weft.broker.parameters import Parameters
+from weft.sim.cluster.cluster import START
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.reason import PacketError, Reason
 from weft.wire.mqtt.writer import encode
 
 RIGHTS = """
@@ -40,7 +41,7 @@ def cheap(password: str) -> Users:
     return {"alice": kept, "bob": kept}
 
 
-ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(SECRET))
+ACCESS = Access(cheap("secret"), read_rights(RIGHTS), read_token_key(b"secret:" + SECRET))
 
 
 def house(limits: Limits | None = None, parameters: Parameters = QUIET) -> House:
@@ -83,7 +84,7 @@ def topics(heard: list[p.Packet]) -> list[str]:
 
 
 def token(**more: object) -> bytes:
-    return jwt.encode({"sub": "alice", "exp": 1_000_060, **more}, SECRET, "HS256").encode()
+    return jwt.encode({"sub": "alice", "exp": int(START) + 60, **more}, SECRET, "HS256").encode()
 
 
 # Coming in
@@ -97,7 +98,7 @@ def token(**more: object) -> bytes:
         ({"user": "nobody"}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": None, "password": None}, Reason.NOT_AUTHORIZED, 5),
-        ({"password": token(exp=999_999)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
+        ({"password": token(exp=int(START) - 1)}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"user": "bob", "password": token()}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "bob")}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
         ({"visitor": Visitor("192.0.2.1", "#"), "user": None, "password": None}, Reason.BAD_USER_NAME_OR_PASSWORD, 4),
@@ -159,7 +160,7 @@ def test_a_client_that_goes_while_its_password_is_checked_leaves_nothing() -> No
         broker = one.broker
         data = p.Connect("c", V5, username="alice", password=b"wrong")
         asked = broker.handle(e.Received(made.number, encode(data, V5)), one.now)
-        assert [type(effect) for effect in asked] == [e.Hold, e.CheckPassword]
+        assert [type(effect) for effect in asked] == [e.CheckPassword]
         made.vanish()
         broker.handle(e.PasswordChecked(made.number, False), one.now)
     assert enter(one)[1].code == 0
@@ -475,6 +476,70 @@ def test_a_user_that_is_gone_or_has_another_password_is_disconnected() -> None:
     assert enter(one, password=b"other")[1].code == 0
 
 
+def test_a_password_may_look_like_a_token() -> None:
+    words = ["a.b.c-long-password", token(exp=999_999).decode(), "eyJhbGciOiJub25lIn0.e30.", "eyJ.eyJ.eyJ", ".."]
+    for word in words:
+        kept = keep(word.encode(), b"salt", log_n=4, blocks=1, times=1)
+        one = House(guard=Guard(replace(ACCESS, users={"alice": kept}), None, b"key"))
+        assert enter(one, password=word.encode())[1].code == 0, word
+        assert enter(one, password=word.encode() + b"x")[1].code == Reason.BAD_USER_NAME_OR_PASSWORD, word
+
+
+def test_where_there_are_only_tokens_the_log_says_what_is_wrong_with_one() -> None:
+    one = House(guard=Guard(replace(ACCESS, users=None), None, b"key"))
+    assert enter(one, password=token(exp=999_999))[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+    assert [note.detail for note in notes(one, "refused")] == ["The token is not valid at this time."]
+
+
+# Proofs that are gone
+
+
+def test_another_key_of_tokens_ends_what_the_old_one_had_proved() -> None:
+    one = house()
+    by_token, by_password = entered(one, password=token()), entered(one, client="d")
+    by_certificate = entered(one, "bob", password=None, visitor=Visitor("192.0.2.1", "bob"))
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights(RIGHTS))))
+    assert not by_token.closed  # the key is the same
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=read_token_key(b"secret:" + SECRET[::-1]))))
+    (told,) = by_token.take()
+    assert isinstance(told, p.Disconnect)
+    assert (told.reason, by_token.closed) == (Reason.NOT_AUTHORIZED, True)
+    assert (by_password.closed, by_certificate.closed) == (False, False)
+    assert enter(one, password=token())[1].code == Reason.BAD_USER_NAME_OR_PASSWORD
+
+
+@pytest.mark.parametrize("tokens", [None, read_token_key(b"secret:" + SECRET, "an audience")])
+def test_so_does_another_audience_or_no_key_at_all(tokens: TokenKey | None) -> None:
+    one = house()
+    by_token = entered(one, password=token())
+    one.tell(e.AccessChanged(replace(ACCESS, tokens=tokens)))
+    assert by_token.closed
+
+
+def test_a_password_that_changed_while_it_was_checked_lets_nobody_in() -> None:
+    one = house()
+    guard = one.guard
+    assert guard is not None
+    packet = p.Connect("c", V5, username="alice", password=b"secret")
+    question = guard.identify(FAR, packet, one.now)
+    assert isinstance(question, Question)
+    guard.renew(replace(ACCESS, users={"alice": keep(b"other", b"salt", log_n=4, blocks=1, times=1)}))
+    with pytest.raises(PacketError):
+        guard.answer(question, True, FAR, one.now)
+
+
+def test_who_waits_for_the_network_is_sent_away_when_its_proof_is_gone() -> None:
+    one = House(replace(QUIET, linked=True), guard=Guard(ACCESS, None, b"key"))
+    for proof in (token(), b"secret"):
+        one.tell(e.AccessChanged(ACCESS))
+        made = one.open(V5, FAR)
+        assert made.say(p.Connect("c", V5, username="alice", password=proof)) == []
+        one.tell(e.AccessChanged(replace(ACCESS, users={}, tokens=None)))
+        assert made.closed
+        one.tell(e.Admitted(made.number))
+        assert made.take() == []
+
+
 # Floods
 
 
@@ -606,3 +671,89 @@ def test_wills_wait_for_room_in_the_journal_no_more_than_publications_do(qos: in
     one.tell(e.JournalFilled())
     client.vanish()
     assert len(reader.take()) == (qos == 0)
+
+
+def kept(house: House, client: str, version: p.Version = V5, **more: object) -> Client:
+    properties = {Property.SESSION_EXPIRY_INTERVAL: 60} if version is V5 else {}
+    return house.connect(client, version, version is V5, properties=properties, **more)
+
+
+def code(client: Client) -> int:
+    (connack,) = (one for one in client.take() if isinstance(one, p.Connack))
+    return int(connack.code)
+
+
+@pytest.mark.parametrize(("version", "refused"), [(V3, 3), (V5, Reason.QUOTA_EXCEEDED)])
+def test_a_node_keeps_so_many_sessions_and_no_more(version: p.Version, refused: int) -> None:
+    one = House(Parameters(sys_interval=0, sessions=3))
+    for name in "abc":
+        assert code(kept(one, name, version)) == 0
+        one.clients[max(one.clients)].vanish()
+    late = kept(one, "d", version)
+    assert code(late) == refused
+    assert late.closed
+    assert code(one.connect("d", version)) == 0, "one that is not kept"
+    assert code(kept(one, "a", version)) == 0, "one that is kept already"
+    one.restart()
+    assert code(kept(one, "d", version)) == refused
+    assert code(one.connect("b", version)) == 0, "which ends the kept one"
+    assert code(kept(one, "d", version)) == 0
+    assert code(kept(one, "e", version)) == refused
+
+
+def test_a_session_that_has_ended_makes_room_for_another() -> None:
+    one = House(Parameters(sys_interval=0, sessions=1))
+    first = kept(one, "a")
+    first.vanish()
+    one.wait(59.0)
+    assert code(kept(one, "b")) == Reason.QUOTA_EXCEEDED
+    one.wait(2.0)
+    second = kept(one, "b")
+    assert code(second) == 0
+    second.say(p.Disconnect(properties={Property.SESSION_EXPIRY_INTERVAL: 0}))
+    assert code(kept(one, "c")) == 0
+
+
+def test_a_user_has_so_many_sessions_kept_and_no_more() -> None:
+    one = house(parameters=Parameters(sys_interval=0, user_sessions=2, sessions=4))
+    alice = {"username": "alice", "password": b"secret"}
+    bob = {"username": "bob", "password": b"secret"}
+    assert [code(kept(one, name, **alice)) for name in "abc"] == [0, 0, Reason.QUOTA_EXCEEDED]
+    assert [code(kept(one, name, **bob)) for name in "abc"] == [0, 0, Reason.QUOTA_EXCEEDED]
+
+
+def test_clients_without_a_user_are_no_user() -> None:
+    one = House(Parameters(sys_interval=0, user_sessions=1))
+    assert [code(kept(one, name)) for name in "ab"] == [0, 0]
+
+
+def test_a_will_takes_of_the_bytes_that_a_session_may_keep() -> None:
+    one = House(Parameters(sys_interval=0, queue_bytes=1000))
+    assert code(kept(one, "a", will=p.Will("w", b"x" * 1000))) == Reason.QUOTA_EXCEEDED
+    long = {Property.USER_PROPERTY: (("name", "x" * 1000),)}
+    assert code(kept(one, "a", will=p.Will("w", b"", properties=long))) == Reason.QUOTA_EXCEEDED
+    away = kept(one, "a", will=p.Will("w", b"x" * 700, properties={Property.WILL_DELAY_INTERVAL: 50}))
+    assert code(away) == 0
+    away.say(p.Subscribe(1, (p.Request("t", 1),)))
+    away.vanish()
+    other = one.greeted("other")
+    for number in range(5):
+        other.say(p.Publish("t", b"x" * 99, 1, packet_id=number + 1))
+    assert one.broker.figures.waiting == 2, "of 100 bytes each, beside a will of about 700"
+    one.wait(51.0)
+    for number in range(20):
+        other.say(p.Publish("t", b"x" * 99, 1, packet_id=number + 1))
+    assert one.broker.figures.waiting == 10
+
+
+def test_what_waits_is_counted_with_its_properties() -> None:
+    one = House(Parameters(sys_interval=0, queue_bytes=1000))
+    away = kept(one, "a")
+    away.say(p.Subscribe(1, (p.Request("t", 1),)))
+    away.vanish()
+    other = one.greeted("other", V5)
+    for number in range(9):
+        other.say(
+            p.Publish("t", b"", 1, packet_id=number + 1, properties={Property.USER_PROPERTY: (("n", "x" * 400),)})
+        )
+    assert one.broker.figures.waiting == 2

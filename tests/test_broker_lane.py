@@ -69,7 +69,7 @@ class Twin:
                 one.client,
                 [(number, *_owed(delivery)) for number, delivery in one.inflight.items()],
                 [_owed(delivery) for delivery in one.queue],
-                one.connection and (one.connection.outstanding, one.connection.heard, one.connection.held_for),
+                one.connection and (one.connection.outstanding, one.connection.heard, one.connection.holds),
             )
             for one in self.broker.sessions()
         ]

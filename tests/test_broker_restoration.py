@@ -212,7 +212,8 @@ def test_a_subscription_is_told_to_the_network() -> None:
     assert told(house) == [("t", Subscription("t", 1)), ("t", None)]
     assert [each for each in house.effects if type(each) is not e.SessionSubscribed] == [
         e.FilterHeld("t", 1, True),
-        e.FilterAsked("t"),
+        e.FilterAsked(1, "t", True),
+        e.Granted(1),
         e.FilterHeld("t", 0, False),
     ]
 

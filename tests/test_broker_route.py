@@ -88,12 +88,12 @@ def test_a_node_knows_the_receivers_of_its_clients_filters_a_second_later() -> N
     node.handle(e.Received(1, encode(p.Connect("c", V), V)), 0.0)
     node.handle(e.Received(1, encode(p.Subscribe(1, (p.Request("t", 0),)), V)), 0.0)
     node.on_timer(node.network.measuring)  # without a master it goes on alone
-    arriving = node.broker._subscriptions.routes.arriving
-    assert not arriving
+    routes = node.broker._subscriptions.routes
+    assert not routes.arriving
     node.on_timer(node.network.measuring * 2)
-    assert [one.session.client for one in arriving[b"t"].targets] == ["c"]
+    assert [one.session.client for one in routes.arriving[b"t"].targets] == ["c"]
     node.handle(e.Closed(1), 2.5)
-    assert not arriving
+    assert not routes.arriving
     for second in (3, 4, 5):
         node.on_timer(node.network.measuring * second)
-    assert not arriving
+    assert not routes.arriving

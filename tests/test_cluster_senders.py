@@ -12,12 +12,15 @@ from weft.node import effect as n
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire import content
 from weft.wire import frame as w
-from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, TO_MASTER, FrameReader, encode, encode_body
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, PLACE, TO_MASTER, FrameReader, encode, encode_body
 from weft.wire.frame_field import FrameError
+from weft.wire.mqtt.packet import Publish, Version
+from weft.wire.mqtt.writer import encode as encode_packet
 
-NOW = 1_000_000.0
+NOW = START
 HELLO = w.Hello(w.VERSION, "c", w.Role.NODE, "a")
 
 
@@ -242,6 +245,22 @@ def test_who_is_taken_for_whom() -> None:
 )
 def test_who_may_ask_what_of_a_master(role: Role | None, allowed: set[str]) -> None:
     assert {one for one in Master.requests if not ask_refusal(Badge("x", role), one)} == allowed
+
+
+def test_a_number_that_others_would_refuse_is_not_passed_on() -> None:
+    """Else it would be this node whose link they end."""
+    node = member()
+    third = w.Peer(3, "c", "127.0.0.1:2", 20, True, True)
+    tables = w.Tables(2, (w.Table(w.topic_of("news"), (2, 3)),))
+    node.handle(n.Heard(n.MASTER, (w.Peers(2, 5, 64, (PEER, third)), tables)), NOW)
+    node.handle(n.Linked(3), NOW)
+    for count in (1, 2, 2**63):
+        place = PLACE.pack(w.topic_of("news"), 7, 7, count)
+        packet = encode_packet(Publish("news", b"x"), Version.V311)
+        effects = node.handle(n.Heard(2, (w.Passing(1, False, place + b"\0\0" + packet),)), NOW)
+        told = [one for one in effects if isinstance(one, n.Tell) and one.peer == 3]
+        broken = [one.peer for one in effects if isinstance(one, n.Break)]
+        assert (len(told), broken) == ((1, []) if count < 3 else (0, [2]))
 
 
 @pytest.mark.parametrize("sender", [2, n.MASTER])

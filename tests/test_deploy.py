@@ -5,11 +5,13 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from packaging.requirements import Requirement
 
 from weft import cli
 
@@ -96,6 +98,64 @@ def test_the_container_is_built_of_files_that_there_are() -> None:
         for source in line.split()[:-1]:
             assert (root / source).exists()
             assert source in kept
+
+
+IMAGES = sorted(DEPLOY.rglob("Containerfile"))
+LOCK = DEPLOY / "requirements.lock"
+
+
+def commands_of(image: Path) -> list[list[str]]:
+    """Words of all commands that an image is built by."""
+    text = image.read_text().replace("\\\n", " ")
+    runs = [line.removeprefix("RUN ") for line in text.splitlines() if line.startswith("RUN ")]
+    return [shlex.split(command) for run in runs for command in run.split("&&")]
+
+
+def entries(lock: Path) -> dict[str, set[str]]:
+    """Requirements of a lock as they are written, and their hashes."""
+    found: dict[str, set[str]] = {}
+    for line in lock.read_text().replace("\\\n", " ").splitlines():
+        requirement, *hashes = line.split("--hash=")
+        found[requirement.strip()] = {one.strip() for one in hashes}
+    return found
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.parent.name)
+def test_images_stand_on_what_has_a_digest(image: Path) -> None:
+    bases = re.findall(r"^FROM (\S+)", image.read_text(), re.M)
+    assert len(bases) == 2
+    assert len(set(bases)) == 1
+    assert re.fullmatch(r"python:3\.12-slim@sha256:[0-9a-f]{64}", bases[0])
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: image.parent.name)
+def test_images_are_built_of_the_lock_alone(image: Path) -> None:
+    locked, own = [words for words in commands_of(image) if "install" in words and words[0].endswith("/pip")]
+    assert "--require-hashes" in locked
+    assert locked[-2:] == ["--requirement", "/src/deploy/requirements.lock"]
+    assert {"--no-deps", "--no-build-isolation", "--no-index"} <= set(own)
+    assert own[-1] == "/src"
+
+
+def test_the_lock_of_images_is_part_of_the_one_that_is_audited() -> None:
+    whole = entries(DEPLOY.parent / "requirements.lock")
+    part = entries(LOCK)
+    assert {name: hashes for name, hashes in part.items() if whole.get(name) != hashes} == {}
+    assert all(part.values())
+
+
+def test_the_lock_of_images_has_all_that_weft_needs() -> None:
+    there = {re.split(r"[=\[ ]", name)[0] for name in entries(LOCK)}
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    left = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    needed: set[str] = set()
+    while left:
+        one = Requirement(left.pop())
+        name = re.sub(r"[-_.]+", "-", one.name).lower()
+        if name not in needed and (one.marker is None or one.marker.evaluate({"extra": ""})):
+            needed.add(name)
+            left += requires(one.name) or []
+    assert needed - there == set()
 
 
 def test_the_driver_on_kubernetes_runs_a_command_that_there_is() -> None:

@@ -216,6 +216,20 @@ def test_a_shared_subscription_is_to_the_filter_behind_it(text: str, plain: str)
     assert plain_filter(text) == plain
 
 
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_files_of_a_fleet_are_read_whatever_their_case_and_separator(mark: str) -> None:
+    """The same rule for brokers, clients and publishers as for all CSV."""
+    plain = mosquitto(a="")
+    files = {"brokers.csv": BROKERS, "clients.csv": CLIENTS, "publishers.csv": "broker,topic,rate\na,t,2\n"}
+    for name, text in files.items():
+        head, _, rows = text.partition("\n")
+        write({name: f"\ufeff{head.title()}\n{rows}".replace(",", mark)})
+    given = {name: Path(f"{name}.csv") for name in ("brokers", "clients", "publishers")}
+    again = read_running("mosquitto", [Path("conf")], topics=Path("topics.txt"), **given)
+    assert (again.brokers, again.clients) == (plain.brokers, plain.clients)
+    assert again.instance.publishers is not None
+
+
 BRIDGE = "connection x\naddress 10.0.0.2:1884\n"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "two at one address": ({"brokers.csv": BROKERS + "d,10.0.0.1,1883\n"}, "line 5: 'd' and 'a' are both at 10.0.0.1"),
@@ -225,6 +239,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a name with a slash": ({"brokers.csv": "name,host\na/b,h\n"}, "'a/b' cannot name a broker"),
     "no host": ({"brokers.csv": "name,host\na,\n"}, "'' is no host"),
     "no column": ({"brokers.csv": "name,port\na,1\n"}, "has no column 'host'"),
+    "a column twice": ({"brokers.csv": "name,host,Host\na,h,i\n"}, "brokers.csv has the column 'host' twice"),
+    "a column of clients twice": ({"clients.csv": "client,broker,filter,filter\n"}, "has the column 'filter' twice"),
     "a misspelt column": ({"brokers.csv": "name,host,pasword_env\na,h,X\n"}, "has a column 'pasword_env'"),
     "a password": ({"brokers.csv": "name,host,password_env\na,h,s3cret!\n"}, "the name of an environment variable"),
     "half a certificate": ({"brokers.csv": "name,host,certfile\na,h,/x\n"}, "certfile and keyfile go together"),

@@ -1,4 +1,4 @@
-"""Defects that other MQTT brokers had, tried on ours: the table in docs/security.md, and tests that nothing else had."""
+"""Defects that other MQTT brokers had, tried on ours: the table in docs/security.md, and tests of what has no other."""
 
 import asyncio
 import gc
@@ -19,6 +19,9 @@ from weft.broker.connection import Connection
 from weft.broker.parameters import Parameters
 from weft.live.access_file import AccessFiles
 from weft.live.journal import open_journal
+from weft.wire import frame
+from weft.wire.frame_codec import FrameReader
+from weft.wire.frame_codec import encode as encode_frame
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.field import string, u16, varint
 from weft.wire.mqtt.parser import Parser
@@ -29,13 +32,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "security.md").read_text()
 ROW = re.compile(r"^\| (CVE-\d{4}-\d{4,}(?:, CVE-\d{4}-\d{4,})*) \|(.*)\|$", re.M)
 NAMED = re.compile(r"`(test_\w+)::(test_\w+|TestMachine)`")
-# Tests of branches that are not merged yet: nothing stands here when they are.
-TO_COME = {
-    "test_broker::test_before_it_is_known_who_a_client_is_fewer_are_read",
-    "test_broker_access::test_what_is_retained_goes_with_the_right_to_publish_it",
-    "test_linear_readers::test_what_is_read_whole_takes_time_in_proportion",
-    "test_live_defect::test_an_event_that_is_half_done_ends_the_process",
-}
 
 
 # The table
@@ -57,7 +53,7 @@ def test_every_test_that_the_table_names_is_there() -> None:
         text = path.read_text() if path.exists() else ""
         if not re.search(rf"^(?:async )?def {name}\(|^{name} = ", text, re.M):
             missing.add(f"{file}::{name}")
-    assert missing - TO_COME == set()
+    assert missing == set()
 
 
 def test_no_defect_is_told_twice() -> None:
@@ -157,6 +153,32 @@ def test_one_identifier_again_and_again_is_one_publication() -> None:
         assert isinstance(answer, p.Pubrec)
     assert len([one for one in reader.take() if isinstance(one, p.Publish)]) == 1
     assert not writer.closed
+
+
+def test_who_is_not_let_in_ends_no_session() -> None:
+    """NanoMQ looked at Clean Start before it looked at the password (its issue 2333)."""
+    kept = keep(b"secret", b"salt", log_n=4, blocks=1, times=1)
+    house = House(
+        guard=Guard(Access({"alice": kept}, read_rights("user alice\ntopic readwrite #\n")), Limits(), b"key")
+    )
+    for_ever = {Property.SESSION_EXPIRY_INTERVAL: 0xFFFFFFFF}
+
+    def come(password: bytes, clean: bool) -> p.Connack:
+        one = house.open(V5)
+        (answer,) = one.say(p.Connect("c", V5, clean, username="alice", password=password, properties=for_ever))
+        assert isinstance(answer, p.Connack)
+        one.vanish()
+        return answer
+
+    assert come(b"secret", clean=False).code == 0
+    assert come(b"wrong", clean=True).code != 0
+    assert come(b"secret", clean=False).session_present
+
+
+def test_nodes_tell_each_other_any_filter_as_it_is() -> None:
+    """NATS passed on line ends of a filter as commands (CVE-2026-58213)."""
+    said = [frame.FindWay(one) for one in ("a\r\nPUB x 1\r\n", "a\u2028b", "\x7f\x1b[31m", " ", "a\tb")]
+    assert list(FrameReader().feed(b"".join(map(encode_frame, said)))) == said
 
 
 # Rights, passwords, files

@@ -7,9 +7,11 @@ one test that looks at a clock, of this process's own time, since a copy in C is
 
 import gc
 import json
+import sqlite3
 import time
 import tracemalloc
 from base64 import urlsafe_b64encode
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from itertools import chain
@@ -23,13 +25,12 @@ from websockets.frames import Frame, Opcode
 import weft
 from broker_client import QUIET, V3, V5
 from fuzzing.targets import KEY, SECRET, member
-from test_wire_sqlite import table
 from weft.access.join_token import read_invitation, read_token
 from weft.access.rights import read_rights
 from weft.access.user import read_users
 from weft.broker import effect as e
 from weft.broker import record as r
-from weft.broker.broker import Broker
+from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.errors import WeftError
@@ -86,6 +87,8 @@ def by_broker(pieces: list[bytes]) -> None:
     broker.handle(e.Opened(1), NOW)
     for piece in pieces:
         broker.handle(e.Received(1, piece), NOW)
+        while broker.next_deadline() == AT_ONCE:
+            broker.on_timer(NOW)
 
 
 HELLO = encode(p.Connect("client", V5), V5)
@@ -277,25 +280,6 @@ JOURNAL: dict[str, Reader] = {
 }
 
 
-def by_sqlite(pieces: list[bytes]) -> None:
-    log = read_log(pieces[0])
-    assert log.damaged_at is None
-    list(rows(pages_of(b"", log)))
-
-
-def sqlite_log(count: int) -> bytes:
-    with TemporaryDirectory() as folder, closing(table(Path(folder) / "file")) as database:
-        database.execute("PRAGMA wal_autocheckpoint = 0")
-        database.execute("BEGIN")
-        values = ((f"{number}", "x" * (number % 7 * 1_000)) for number in range(count))
-        database.executemany("INSERT INTO record VALUES ('kind', ?, ?, 1)", values)
-        database.execute("COMMIT")
-        return (Path(folder) / "file-wal").read_bytes()
-
-
-SQLITE: dict[str, Reader] = {"log": (sqlite_log, by_sqlite)}
-
-
 def replayed(pieces: list[bytes]) -> None:
     recovery = Recovery(1)
     recovery.replay([OPENED])
@@ -317,6 +301,25 @@ RECORDS: dict[str, Reader] = {
         lambda n: own.encode(own.Given("client", 1, 2, (b"record",) * n, ((1, 2, 3),) * n, (), ("a",) * n)),
         replayed,
     ),
+}
+
+
+def database(count: int, journal: str) -> bytes:
+    """Rows, each committed alone: the file, or its log."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.sqlite"
+        with closing(sqlite3.connect(path, isolation_level=None)) as made:
+            made.execute(f"PRAGMA journal_mode = {journal}")
+            made.execute("PRAGMA synchronous = OFF")
+            made.execute("PRAGMA wal_autocheckpoint = 0")
+            made.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, value TEXT) WITHOUT ROWID")
+            made.executemany("INSERT INTO rows VALUES (?, ?)", [(number, "value" * 9) for number in range(count)])
+            return Path(f"{path}-wal" if journal == "WAL" else path).read_bytes()
+
+
+DATABASE: dict[str, Reader] = {
+    "rows": (lambda n: database(n, "MEMORY"), lambda pieces: deque(rows(pages_of(pieces[0], read_log(b""))), 0)),
+    "log": (lambda n: database(n, "WAL"), lambda pieces: read_log(pieces[0])),
 }
 
 
@@ -375,7 +378,7 @@ READERS: dict[str, dict[str, Reader]] = {
     "wire.http": HTTP,
     "live.websocket": WEBSOCKET,
     "wire.journal": JOURNAL,
-    "wire.sqlite": SQLITE,
+    "wire.sqlite": DATABASE,
     "broker.record": RECORDS,
     "access.web_token": PROOFS,
     "access.rights": FILES,

@@ -19,9 +19,10 @@ import pytest
 from live_network import Master, Process, running
 from live_node import Paho, until
 from weft.access import authority as issuing
-from weft.access.badge import Role
+from weft.access.badge import Badge, Role, badge_of
 from weft.access.guard import Guard
 from weft.access.join_token import digest
+from weft.access.page import Pages
 from weft.access.password import keep
 from weft.access.user import write_users
 from weft.broker.broker import Broker
@@ -45,7 +46,7 @@ from weft.live.tls import client_context, credentials_in, server_context
 from weft.live.watch import Watch
 from weft.live.websocket import WebSocketClient
 from weft.master.engine import design_here
-from weft.node.effect import Linked
+from weft.node.effect import Linked, Unlinked
 from weft.node.identity import Identity
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader
@@ -207,6 +208,7 @@ def test_plain_text_is_no_tls(ca: AuthorityFolder, rights: Path) -> None:
             heard = await said(one.port, None, encode(p.Connect("c"), p.Version.V311))
             assert heard[:1] in (b"", b"\x15")  # nothing, or an alert of TLS
             assert one.logged("tls_refused") == 1
+            assert "tls_refused peer=127.0.0.1:" in one.log.getvalue()
 
     asyncio.run(main())
 
@@ -281,12 +283,35 @@ def test_a_websocket_compresses_nothing() -> None:
     wanted += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: mqtt"]
     head = "\r\n".join([*wanted, "Sec-WebSocket-Extensions: permessage-deflate", "", ""])
     sent: list[bytes] = []
-    client = WebSocketClient(Someone(), 1000)  # type: ignore[arg-type]
+    client = WebSocketClient(Someone(), 1000, Pages())  # type: ignore[arg-type]
     client.transport = Line(sent)  # type: ignore[assignment]
     client.data_received(head.encode())
     answer = b"".join(sent).decode()
     assert answer.startswith("HTTP/1.1 101")
     assert "Extensions" not in answer
+
+
+@pytest.mark.parametrize(
+    ("origin", "pages", "status"),
+    [
+        ("", Pages(), 101),
+        ("Origin: http://127.0.0.1:8080", Pages(), 101),
+        ("Origin: https://evil.example", Pages(), 403),
+        ("Origin: null", Pages(), 403),
+        ("Origin: https://app.example", Pages(origins=("https://app.example",)), 101),
+        ("Origin: https://evil.example", Pages(origins=("https://app.example",)), 403),
+        ("Origin: https://evil.example", Pages(origins=("*",)), 101),
+    ],
+)
+def test_a_page_of_others_is_no_client(origin: str, pages: Pages, status: int) -> None:
+    wanted = ["GET /mqtt HTTP/1.1", "Host: 127.0.0.1:8080", "Upgrade: websocket", "Connection: Upgrade"]
+    wanted += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: mqtt"]
+    wanted += ["Sec-WebSocket-Version: 13", *([origin] if origin else [])]
+    sent: list[bytes] = []
+    client = WebSocketClient(Someone(), 1000, pages)  # type: ignore[arg-type]
+    client.transport = Line(sent)  # type: ignore[assignment]
+    client.data_received("\r\n".join([*wanted, "", ""]).encode())
+    assert int(b"".join(sent).split()[1]) == status
 
 
 class Someone:
@@ -298,6 +323,8 @@ class Line:
 
     def __init__(self, sent: list[bytes]) -> None:
         self.write = sent.append
+
+    def close(self) -> None: ...
 
     def is_closing(self) -> bool:
         return False
@@ -406,7 +433,7 @@ def test_a_revoked_certificate_is_taken_no_more(ca: AuthorityFolder, tmp_path: P
 
 async def http(one: MasterHouse, context: ssl.SSLContext, method: str, path: str, body: object = None) -> str:
     text = json.dumps(body)
-    head = f"{method} {path} HTTP/1.1\r\nContent-Length: {len(text)}\r\n\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
     return (await said(one.address.port, context, (head + text).encode())).decode()
 
 
@@ -532,6 +559,115 @@ def test_a_certificate_is_renewed_when_a_third_of_its_life_is_left(
             assert not one.driver.renew()
 
     asyncio.run(main())
+
+
+@pytest.fixture
+def all_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates have less than a third of their life before them."""
+    monkeypatch.setattr(issuing, "LIFE", issuing.timedelta(days=900))
+
+    def always(ends: float, now: float) -> bool:
+        return True
+
+    monkeypatch.setattr("weft.live.authority.has_little_left", always)
+
+
+def renewal() -> dict[str, str]:
+    return {"request": issuing.request(issuing.new_key(), "x").decode()}
+
+
+def test_a_certificate_is_not_renewed_before_it_is_time(ca: AuthorityFolder, tmp_path: Path) -> None:
+    """Each renewal is a signature in the master's event loop, a sync of its disk and a line for ever."""
+    ca.issue(Role.NODE, "early", (), ca.folder / "early")
+
+    async def main() -> None:
+        async with master_house(ca) as one:
+            assert "not time yet" in await http(one, context_of(ca, "early"), "POST", "/renew", renewal())
+
+    asyncio.run(main())
+    assert sum(name == "early" for _, _, _, name in ca.issued()) == 1
+
+
+@pytest.mark.usefixtures("all_due")
+def test_a_name_gets_one_certificate_a_day(ca: AuthorityFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    ca.issue(Role.NODE, "often", (), ca.folder / "often")
+    now = time.time()
+    monkeypatch.setattr("weft.live.authority.time.time", lambda: now + 100)
+
+    async def main() -> None:
+        async with master_house(ca) as one:
+            context = context_of(ca, "often")
+            assert "BEGIN CERTIFICATE" in await http(one, context, "POST", "/renew", renewal())
+            for _ in range(3):
+                assert "within a day" in await http(one, context, "POST", "/renew", renewal())
+            monkeypatch.setattr("weft.live.authority.time.time", lambda: now + 90_000)
+            assert "BEGIN CERTIFICATE" in await http(one, context, "POST", "/renew", renewal())
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("all_due")
+def test_a_revoked_certificate_buys_no_other_one(ca: AuthorityFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while it is being revoked nor by one that it had got before, nor by a token that was made before."""
+    ca.issue(Role.NODE, "thief", (), ca.folder / "thief")
+    token = ca.invite("thief", (), 1.0)
+    now = time.time()
+    monkeypatch.setattr("weft.live.authority.time.time", lambda: now + 100)
+
+    async def main() -> None:
+        async with master_house(ca) as one:
+            key = issuing.new_key()
+            reply = await http(
+                one, context_of(ca, "thief"), "POST", "/renew", {"request": issuing.request(key, "x").decode()}
+            )
+            bought = json.loads(reply.partition("\r\n\r\n")[2])["certificate"].encode()
+            write_credentials(ca.folder / "bought", key, bought, ca.certificate)
+            assert isinstance((await answered(one, context_of(ca, "bought"), hello("thief")))[0], w.Hello)
+            assert ca.revoke("thief") == 2
+            for who in ("thief", "bought"):
+                assert "thief was revoked" in await http(one, context_of(ca, who), "POST", "/renew", renewal())
+                assert isinstance((await answered(one, context_of(ca, who), hello("thief")))[0], w.Refused)
+            with pytest.raises(WeftError, match="not known"):
+                ca.accept(token.secret, "thief", issuing.request(key, "thief"), "x")
+            new = ca.invite("thief", (), 1.0)
+            again = ca.accept(new.secret, "thief", issuing.request(key, "thief"), "x")
+            write_credentials(ca.folder / "again", key, again, ca.certificate)
+            assert isinstance((await answered(one, context_of(ca, "again"), hello("thief")))[0], w.Hello)
+            assert isinstance((await answered(one, context_of(ca, "bought"), hello("thief")))[0], w.Refused)
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("all_due")
+def test_who_was_revoked_between_the_question_and_the_signature_gets_none(ca: AuthorityFolder) -> None:
+    """The folder is asked when it is signed, whatever the master knew when the connection was made."""
+    ca.issue(Role.NODE, "racer", (), ca.folder / "racer")
+    badge = badge_in(ca.folder / "racer")
+    assert ca.revoke("racer") == 1
+    with pytest.raises(WeftError, match="was revoked"):
+        ca.renew(issuing.request(issuing.new_key(), "x"), badge)
+
+
+def badge_in(folder: Path) -> Badge:
+    """What others read of a certificate."""
+    decoded = ssl._ssl._test_decode_cert(str(folder / "certificate.pem"))  # type: ignore[attr-defined]
+    return badge_of(decoded)
+
+
+def test_a_file_of_numbers_is_read_by_their_names_and_times(ca: AuthorityFolder) -> None:
+    """Older versions have written it so. What was issued later is taken."""
+    ca.issue(Role.NODE, "vienna", (), ca.folder / "vienna")
+    badge = badge_in(ca.folder / "vienna")
+    with ca.revoked.open("a") as file:
+        file.write(f"{badge.serial}\n")
+    assert ca.revocations().until["vienna"] == badge.issued
+    ca.issue(Role.NODE, "vienna", (), ca.folder / "vienna-2")
+    assert not ca.revocations().holds(badge_in(ca.folder / "vienna-2"))
+
+
+def test_the_masters_certificate_is_not_revoked(ca: AuthorityFolder) -> None:
+    with pytest.raises(WeftError, match="another authority"):
+        ca.revoke("master")
 
 
 @pytest.fixture
@@ -684,6 +820,35 @@ def test_a_node_does_not_take_links_of_who_is_not_its_peer(ca: AuthorityFolder, 
         assert one.events == []
         assert one.log.getvalue().count("\n") == 1
         one.peering.close()
+
+    asyncio.run(main())
+
+
+def test_a_link_of_a_revoked_certificate_ends_and_no_other_is_taken(ca: AuthorityFolder) -> None:
+    """No other after a restart either, when the master is not there to say it again."""
+    for name in ("rogue", "madrid"):
+        ca.issue(Role.NODE, name, (), ca.folder / name)
+
+    async def main() -> None:
+        one, other = End(ca, "madrid", 1), End(ca, "rogue", 2)
+        await one.listen()
+        await other.listen()
+        one.want(other, "rogue", opens=False)
+        other.want(one, "madrid", opens=True)
+        await one.linked()
+        await other.linked()
+        one.peering.revoke([("rogue", time.time())])
+        assert isinstance(one.events[-1], Unlinked)
+        await one.logs("The certificate of rogue was revoked.")  # it calls again
+        one.peering.close()
+        again = End(ca, "madrid", 1)
+        await again.listen()
+        again.want(other, "rogue", opens=False)
+        forged = w.Hello(w.VERSION, "c", w.Role.NODE, "rogue", 2, 1)
+        assert await said(again.address.port, context_of(ca, "rogue"), encode_frame(forged)) == b""
+        assert again.events == []
+        other.peering.close()
+        again.peering.close()
 
     asyncio.run(main())
 

@@ -3,7 +3,9 @@
 import asyncio
 import io
 import resource
+import time
 from collections.abc import Iterable
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from live_network import Master, running, weft
 from live_network import Node as LiveNode
-from live_node import Paho, http, until
+from live_node import PATIENCE, Paho, http, until
 from weft.errors import SurroundingsError
 from weft.live.address import Address
 from weft.live.clock import Clock
@@ -19,7 +21,7 @@ from weft.live.log import Log
 from weft.live.master import MasterDriver
 from weft.live.master_metrics import metrics
 from weft.live.master_settings import MasterSettings
-from weft.master.effect import Keep, Tell
+from weft.master.effect import Keep, StartDesign, Tell
 from weft.master.engine import design_here
 from weft.master.record import Record
 from weft.wire import frame as w
@@ -55,6 +57,9 @@ class FakeWire:
         self._gathered = []
 
     def close(self, reason: str = "") -> None:
+        pass
+
+    def settled(self) -> None:
         pass
 
     def abort(self, reason: str) -> None:
@@ -97,6 +102,25 @@ def test_a_master_whose_store_takes_nothing_is_gone_until_it_does(monkeypatch: p
         await driver.stop()
 
     monkeypatch.setattr("weft.live.master.RETRY", 0.01)
+    asyncio.run(main())
+
+
+def test_the_end_of_a_master_is_the_end_of_its_designs() -> None:
+    async def main() -> None:
+        clock, endless = Clock(), 3600
+        settings = MasterSettings(listen=Address("127.0.0.1", 0))
+        engine: Any = time.sleep
+        driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, engine)
+        job: Any = endless
+        driver._carry_out([StartDesign(1, job)])
+        async with asyncio.timeout(PATIENCE):
+            while not active_children():
+                await asyncio.sleep(0.01)
+            (process,) = active_children()
+            await driver.stop()
+            while process.is_alive():
+                await asyncio.sleep(0.01)
+
     asyncio.run(main())
 
 

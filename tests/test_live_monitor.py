@@ -28,7 +28,7 @@ def test_metrics_are_what_prometheus_reads() -> None:
         client.subscribe("t")
         client.publish("t", "four", 1)
         until(lambda: len(client.heard) == 1, "delivery")
-        status, headers, body = answer(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n")
+        status, headers, body = answer(port, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n")
         assert status == "HTTP/1.1 200 OK"
         assert headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
         assert int(headers["Content-Length"]) == len(body)
@@ -72,6 +72,28 @@ def test_requests_are_answered_and_the_connection_is_closed(request_: bytes, sta
         assert headers["Connection"] == "close"
         assert (body == "") == request_.startswith(b"HEAD")
         assert answer(port, *(request_[at : at + 1] for at in range(len(request_))))[0] == told
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ("Host: evil.example", "'evil.example' is no name of this host: its option http-host gives it more."),
+        ("Host: localhost\r\nOrigin: https://evil.example", "The page of 'https://evil.example' is a stranger here."),
+    ],
+)
+def test_a_page_of_others_reads_nothing(headers: str, problem: str) -> None:
+    port = free_port()
+    with node("--http", f"127.0.0.1:{port}"):
+        for path in ("/metrics", "/health"):
+            status, _, body = answer(port, f"GET {path} HTTP/1.1\r\n{headers}\r\n\r\n".encode())
+            assert (status, body) == ("HTTP/1.1 403 Forbidden", f"{problem}\n")
+
+
+def test_a_name_that_was_given_is_one() -> None:
+    port = free_port()
+    with node("--http", f"127.0.0.1:{port}", "--http-host", "weft.example", "--http-host", "other.example"):
+        for name in ("weft.example", f"other.example:{port}"):
+            assert answer(port, f"GET /health HTTP/1.1\r\nHost: {name}\r\n\r\n".encode())[0] == "HTTP/1.1 200 OK"
 
 
 def test_a_request_without_an_end_is_not_kept() -> None:

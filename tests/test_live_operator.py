@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from live_network import weft
+from live_network import Master, Node, running, weft
 from master_world import MasterWorld
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, read_address
@@ -51,6 +51,47 @@ def test_a_defect_of_the_master_is_an_answer(monkeypatch: pytest.MonkeyPatch) ->
     assert said.startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert said.endswith(b"The request has met a defect of Weft: see the log.\n")
     assert codes == [70]
+
+
+LEAVE = json.dumps({"request": "leave", "options": {"node": "a", "forget": True}}).encode()
+KIND = "Content-Type: application/json"
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ("Host: localhost\r\nContent-Type: text/plain", "A POST needs Content-Type: application/json."),
+        ("Host: localhost", "A POST needs Content-Type: application/json."),
+        (
+            f"Host: localhost\r\n{KIND}\r\nOrigin: https://evil.example",
+            "The page of 'https://evil.example' is a stranger",
+        ),
+        (f"Host: localhost\r\n{KIND}\r\nOrigin: null", "The page of 'null' is a stranger here."),
+        (f"Host: evil.example\r\n{KIND}\r\nOrigin: http://evil.example", "'evil.example' is no name of this host"),
+    ],
+)
+def test_a_page_of_others_changes_nothing(headers: str, problem: str) -> None:
+    director = Master()
+    with running(director), running(Node(director, "a")):
+        status, body = asked(director.address.port, headers)
+        assert status == "HTTP/1.1 403 Forbidden"
+        assert problem in json.loads(body)["error"]
+        assert [one["name"] for one in director.ask("status")["nodes"]] == ["a"]
+
+
+def asked(port: int, headers: str) -> tuple[str, str]:
+    with socket.create_connection(("127.0.0.1", port), 20) as one:
+        one.sendall(f"POST /ask HTTP/1.1\r\n{headers}\r\nContent-Length: {len(LEAVE)}\r\n\r\n".encode() + LEAVE)
+        told = b"".join(iter(lambda: one.recv(65536), b"")).decode()
+    return told.partition("\r\n")[0], told.partition("\r\n\r\n")[2]
+
+
+def test_weft_calls_a_master_by_its_address_whatever_its_name_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest: found("127.0.0.1", *rest))
+    director = Master()
+    with running(director):
+        assert ask(Address("weft.example", director.address.port), "status")["nodes"] == []
 
 
 # What answers an operator
@@ -240,4 +281,4 @@ def test_status_tells_since_when_a_node_is_down() -> None:
     world.run(3.0)
     with service(http_answer("200 OK", json.dumps(world.ask("status")))) as one:
         rows = weft("status", "--master", str(one))[1].splitlines()
-    assert any("n1    down since 1970-01-01 00:16:4" in row for row in rows)
+    assert any("n1    down since 2027-01-15 08:00:0" in row for row in rows)

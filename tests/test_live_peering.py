@@ -11,11 +11,11 @@ from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
 from weft.live.log import Log
-from weft.live.peering import EARLY_BYTES, Bond, Peering
+from weft.live.peering import EARLY_BYTES, SAID, Bond, Peering
 from weft.node.effect import MASTER, Heard, Linked, Unlinked
 from weft.node.identity import Identity
 from weft.wire import frame as w
-from weft.wire.frame_codec import encode
+from weft.wire.frame_codec import FrameReader, encode
 
 
 @dataclass
@@ -60,6 +60,16 @@ class End:
                 self.changed.clear()
                 await self.changed.wait()
         return found[-1]
+
+
+def test_what_was_said_once_is_not_remembered_without_bound() -> None:
+    async def main() -> None:
+        end = End(1)
+        for number in range(3 * SAID):
+            end.peering.say_once("stranger", f"{number}")
+        assert len(end.peering._said) <= SAID
+
+    asyncio.run(main())
 
 
 async def two() -> tuple[End, End]:
@@ -227,6 +237,23 @@ def test_what_the_master_tells_at_a_time_is_heard_together_whatever_reads_make_o
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("number", [MASTER, w.NOBODY])
+def test_who_is_no_node_has_no_link_and_is_not_taken_for_the_master(number: int) -> None:
+    async def main() -> None:
+        one = End(1)
+        await one.listen()
+        one.peering.dial_master(one.address)  # so that there is one whom it could be taken for
+        reader, writer = await asyncio.open_connection(one.address.host, one.address.port)
+        writer.write(encode(w.Hello(w.VERSION, "c", w.Role.NODE, "x", number)) + encode(w.Tables(1, (), True)))
+        async with asyncio.timeout(20):
+            frames = FrameReader().feed(await reader.read())
+        assert all(isinstance(frame, w.Refused) for frame in frames)
+        assert [event for event in one.events if isinstance(event, Heard)] == []
+        one.peering.close()
+
+    asyncio.run(main())
+
+
 class Caller:
     """Somebody who says to a node what it likes, over a plain connection."""
 
@@ -286,7 +313,7 @@ def test_nobody_is_read_from_beyond_hello_before_the_link_counts() -> None:
 
 
 def test_a_name_has_one_connection_that_waits() -> None:
-    """By whatever number: else each number would be another connection to keep, and the end of another's."""
+    """Numbers do not matter: else each would be another connection to keep, and the end of another's."""
 
     async def main() -> None:
         other = End(2)

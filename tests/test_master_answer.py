@@ -273,20 +273,18 @@ def test_status_of_a_node_that_is_down_has_no_clients_and_no_rates() -> None:
     assert world.ask("status")["clients"] == 4
     assert world.ask("status")["publications_a_second"] > 0
     world.fail(world.nodes["node-9"])
-    failed = world.now
     world.run(3.0)
     status = world.ask("status")
     (node,) = [one for one in status["nodes"] if one["name"] == "node-9"]
     assert (node["state"], node["clients"], node["publications_a_second"]) == ("down", 0, 0)
     assert (status["clients"], status["publications_a_second"]) == (0, 0)
     since = node["down_since"]
-    assert since.startswith("1970-01-01 00:16:4")
+    assert since.startswith("2027-01-15 08:00:0")
     assert status["problems"] == [f"node-9 is down since {since}."]
     world.restart()
     world.run(30.0)
     (node,) = [one for one in world.ask("status")["nodes"] if one["name"] == "node-9"]
     assert node["down_since"] == since, "the master's own restart is no reason"
-    assert failed < 1010.0
 
 
 def test_status_names_nodes_whose_disk_is_full() -> None:

@@ -3,11 +3,11 @@
 import pytest
 
 from master_world import CLUSTER, FakeNode, MasterWorld
-from weft.master.applying import LEASE
 from weft.master.effect import Asked, ClockRead, Closed, Proved
 from weft.master.parameters import Parameters
 from weft.master.roster import State
 from weft.wire import frame as w
+from weft.wire.lease import LEASE
 
 
 def network(count: int, *filters: str, persistent: bool = False) -> MasterWorld:

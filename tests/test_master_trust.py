@@ -5,6 +5,7 @@ import pytest
 from master_world import FakeNode, MasterWorld
 from weft.master.applying import LEASE, PATIENCE
 from weft.master.belief import BELIEVED, NUMBERS
+from weft.master.effect import Revoked
 from weft.master.master import Master
 from weft.master.membership import BAN, LEAVING
 from weft.master.roster import State
@@ -231,3 +232,18 @@ def test_whoever_was_refused_is_nobody_on_that_connection() -> None:
     world.say(node, w.SessionOwned(w.Owned("c", 5, 4, (), claim=WHOLE)))
     world.say(node, w.Interest(1, (w.Held("a", 1, False),)))
     assert world.master.network.directory.held[node.number] == {}
+
+
+# Certificates
+
+
+def test_nodes_are_told_which_certificates_are_taken_no_more() -> None:
+    """Others hear it when they come; of what is no news nobody hears again."""
+    world = network(2)
+    names = (("evil", 100.0),)
+    for _ in range(2):
+        world.handle(Revoked(names))
+    late = world.join("late")
+    for node in (*world.nodes.values(), late):
+        assert [frame for frame in node.told if isinstance(frame, w.Revoked)] == [w.Revoked(names)]
+    world.check()

@@ -131,6 +131,9 @@ def test_real_sets(data: Path) -> None:
 NAMED = {
     "pairs": "a,b,ms\nrome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
     "pairs without a heading": "rome,oslo,50\noslo,rome,48\nbern,oslo,41\nrome,bern,16\n",
+    "pairs with semicolons": "A;B;MS\nrome;oslo;50\noslo;rome;48\nbern;oslo;41\nrome;bern;16\n",
+    "pairs with tabs": "rome\toslo\t50\noslo\trome\t48\nbern\toslo\t41\nrome\tbern\t16\n",
+    "a matrix with bars": "|bern|oslo|rome\nbern|0|41|16\noslo|41|0|48\nrome|16|50|0\n",
     "a matrix": ",bern,oslo,rome\nbern,0,41,16\noslo,41,0,48\nrome,16,50,0\n",
     "a matrix with blanks and a mark": "\ufeffhost, oslo ,bern,rome\n oslo,0,41,48\nbern,41,0,16\n\nrome,50,16,0\n",
 }
@@ -147,11 +150,17 @@ def test_nodes_are_the_hosts_of_their_names(tmp_path: Path, text: str) -> None:
     assert latency_for(by_latency, tmp_path / "ms.csv", 7, names).nodes == 2  # no seed has placed them
 
 
-def test_other_names_are_hosts_for_the_seed(tmp_path: Path) -> None:
+def test_names_of_which_none_is_the_same_are_hosts_for_the_seed_only_if_asked_for(tmp_path: Path) -> None:
     (tmp_path / "ms.csv").write_text(NAMED["pairs"])
-    placed = placed_latency(tmp_path / "ms.csv", 5, 7, np.array([f"n{k}" for k in range(5)], object))
-    assert placed.is_drawn
-    assert placed.nodes == 5
+    names = np.array([f"n{k}" for k in range(5)], object)
+    with pytest.raises(WeftError, match="times of 'bern' and others, and of none of the 5 nodes, such as 'n0'") as told:
+        placed_latency(tmp_path / "ms.csv", 5, 7, names)
+    assert told.value.options == ("draw_hosts",)
+    drawn = placed_latency(tmp_path / "ms.csv", 5, 7, names, draw_hosts=True)
+    assert (drawn.is_drawn, drawn.nodes) == (True, 5)
+    assert placed_latency(tmp_path / "ms.csv", 5, 7).is_drawn  # a generated instance has no names
+    (tmp_path / "hosts.txt").write_text("0 1\n1 0\n")
+    assert placed_latency(tmp_path / "hosts.txt", 5, 7, names).is_drawn  # nor has a bare matrix
 
 
 NAMES_AMISS = {

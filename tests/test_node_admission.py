@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Admitted, Close, Hold, Resume, SessionGathered
+from weft.broker.effect import Admitted, Close, SessionGathered
 from weft.node.admission import Admissions
 from weft.node.atlas import Atlas, absence_of
 from weft.node.effect import MASTER, Tell
@@ -75,7 +75,7 @@ def test_who_comes_waits_for_the_masters_answer_and_not_for_ever(around: Surroun
     """What waits here may be old while the master is there, and slow."""
     around.sessions["c"] = SimpleNamespace(alone=False, connection=None, subscriptions={"b": 1, "a": 1})
     around.admissions.connect(11, "c", False, 0.0)
-    assert around.outbox.flush() == [Hold(11), Tell(MASTER, FindSession("c", 1))]
+    assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
     assert around.admissions.is_here("c")
     around.deadlines.run(29.9)
     assert around.admitted() == []
@@ -83,7 +83,7 @@ def test_who_comes_waits_for_the_masters_answer_and_not_for_ever(around: Surroun
     around.deadlines.run(30.0)
     assert around.admitted() == [11]
     assert around.sessions["c"].alone
-    assert around.outbox.flush() == [Resume(11)]
+    assert around.outbox.flush() == []
     assert around.kept == [Fetching("c", NOBODY, 0, ("a", "b"))]
     assert around.admissions.records() == around.kept
     assert around.fetches.noted == ["c"]
@@ -163,7 +163,6 @@ def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claime
     around = Surroundings(linked=False)
     around.admissions.connect(11, "c", clean, 0.0)
     assert around.admitted() == [11]
-    assert Hold(11) not in around.outbox.flush()
     assert around.kept == [Fetching("c", NOBODY, 0, ())] * kept
     around.sessions["c"] = SimpleNamespace(connection=11 if is_there else None, persistent=False)
     around.admissions.join(0.0)
@@ -173,7 +172,7 @@ def test_without_the_master_clients_are_in_at_once_and_their_sessions_are_claime
 def test_a_node_that_has_never_joined_lets_clients_wait_for_a_moment() -> None:
     around = Surroundings(joined=False, linked=False)
     around.admissions.connect(11, "c", False, 0.0)
-    assert around.outbox.flush() == [Hold(11)]
+    assert around.outbox.flush() == []
     assert around.admitted() == []
     around.admissions.join(0.0)
     assert around.outbox.flush() == [Tell(MASTER, FindSession("c", 1))]
@@ -337,9 +336,9 @@ def test_of_two_who_come_under_one_name_the_later_goes_first(around: Surrounding
     around.admissions.connect(11, "c", False, 0.0)
     around.outbox.flush()
     around.admissions.connect(12, "c", False, 0.0)
-    assert around.outbox.flush() == [Resume(11), Close(11), Hold(12), Tell(MASTER, FindSession("c", 2))]
+    assert around.outbox.flush() == [Close(11), Tell(MASTER, FindSession("c", 2))]
     around.admissions.receive("c", 13, 0.0)
     around.admissions.turn_away("c")
-    assert around.outbox.flush() == [Resume(12), Close(12), Close(13)]
+    assert around.outbox.flush() == [Close(12), Close(13)]
     around.deadlines.run(99.0)
     assert around.admitted() == []

@@ -16,6 +16,7 @@ from weft.node.node import Node
 from weft.node.recovery import Recovery
 from weft.protocol.loom import Loom
 from weft.sim.bulk import evaluate
+from weft.sim.cluster.cluster import START
 from weft.trees.weave import weave
 from weft.wire import frame as w
 from weft.wire.frame import topic_of
@@ -23,7 +24,7 @@ from weft.wire.frame_codec import decode_body, encode_body
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.writer import encode
 
-NOW = 1_000_000.0
+NOW = START
 LATER = NOW + 10.0  # tables have settled
 
 

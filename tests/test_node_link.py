@@ -4,8 +4,9 @@ from unittest.mock import Mock, call
 
 import pytest
 
+from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Hold, Resume
+from weft.broker.hold import Holds
 from weft.node.atlas import Atlas
 from weft.node.effect import MASTER, Tell
 from weft.node.link import Links
@@ -24,8 +25,11 @@ class Surroundings:
         self.others.carrier.take.return_value = []
         self.others.custody.acknowledgements.return_value = []
         others = self.others
+        self.freed: list[Connection] = []
+        self.client = Connection(CLIENT, 0.0)
+        self.holds = Holds({CLIENT: self.client}, self.freed.append)
         self.links = Links(
-            *(self.atlas, others.carrier, others.custody, self.outbox, self.deadlines),
+            *(self.atlas, others.carrier, others.custody, self.outbox, self.holds, self.deadlines),
             *(Parameters(link_patience=5.0, settling=2.0), others.attempts, others.grafting, others.retention),
             others.lane,
         )
@@ -77,11 +81,14 @@ def test_clients_whose_publications_go_on_a_link_that_does_not_keep_up_wait(arou
     message = Tell(PEER, Acked(()))
     assert around.put(CLIENT) == [message]
     around.links.congest(PEER, 0.0)
-    assert around.put(CLIENT) == [message, Hold(CLIENT)]
     assert around.put(None) == [message]
-    around.links.drain(PEER)
-    assert around.outbox.flush() == [Resume(CLIENT)]
+    assert not around.client.holds
     assert around.put(CLIENT) == [message]
+    assert around.client.holds
+    around.links.drain(PEER)
+    assert around.freed == [around.client]
+    assert around.put(CLIENT) == [message]
+    assert not around.client.holds
     around.deadlines.run(5.0)
     assert around.stuck == set()
     around.others.lane.forget.assert_not_called()
@@ -91,12 +98,13 @@ def test_clients_do_not_wait_for_ever_for_a_slow_peer(around: Surroundings) -> N
     around.links.congest(PEER, 0.0)
     around.put(CLIENT)
     around.deadlines.run(4.9)
-    assert around.outbox.flush() == []
+    assert around.freed == []
     around.deadlines.run(5.0)
-    assert around.outbox.flush() == [Resume(CLIENT)]
+    assert around.freed == [around.client]
     assert around.stuck == {PEER}
     around.others.lane.forget.assert_called_once_with()
-    assert around.put(CLIENT) == [Tell(PEER, Acked(()))], "it is not held again"
+    assert around.put(CLIENT) == [Tell(PEER, Acked(()))]
+    assert not around.client.holds, "it is not held again"
     around.links.drain(PEER)
     assert around.stuck == set()
 
@@ -105,7 +113,7 @@ def test_a_link_that_is_lost_holds_nobody(around: Surroundings) -> None:
     around.links.congest(PEER, 0.0)
     around.put(CLIENT)
     around.links.lose(PEER, 1.0)
-    assert Resume(CLIENT) in around.outbox.flush()
+    assert around.freed == [around.client]
     assert around.links.congested == set()
 
 

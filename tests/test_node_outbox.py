@@ -1,8 +1,8 @@
-"""What an event leads to, in order: connections held for several reasons, and what waits behind gates."""
+"""What an event leads to, in order, and what waits behind gates."""
 
-from weft.broker.effect import Close, Hold, Note, Resume, Send
+from weft.broker.effect import Close, Note, Resume, Send
 from weft.node.effect import Tell
-from weft.node.outbox import Outbox
+from weft.node.outbox import HIGH, Outbox
 from weft.wire.frame import Ping
 
 
@@ -17,25 +17,6 @@ def test_effects_are_in_order_and_told_once():
     outbox.add(Resume(5))
     outbox.send(send(1, b"x"))
     assert outbox.flush() == [Tell(3, Ping(1)), Note("event", 0, "client", "detail"), Resume(5), send(1, b"x")]
-    assert outbox.flush() == []
-
-
-def test_a_connection_is_held_from_the_first_reason_to_the_last():
-    outbox = Outbox()
-    for reason in ("a", "b", "a"):
-        outbox.hold(1, reason)
-    outbox.hold(2, "b")
-    assert outbox.flush() == [Hold(1), Hold(2)]
-    outbox.resume(1, "c")
-    outbox.resume(9, "a")
-    outbox.resume(1, "a")
-    assert outbox.flush() == []
-    outbox.release("b")
-    assert outbox.flush() == [Resume(1), Resume(2)]
-    outbox.hold(1, "a")
-    assert outbox.flush() == [Hold(1)]
-    outbox.drop(1)
-    outbox.resume(1, "a")
     assert outbox.flush() == []
 
 
@@ -56,3 +37,20 @@ def test_what_is_sent_waits_for_its_gate_and_those_before_it():
     outbox.drop(1)
     outbox.send(send(1, b"x"))
     assert outbox.flush() == [send(1, b"x")]
+
+
+def test_no_more_waits_behind_gates_than_a_driver_would_keep():
+    outbox = Outbox()
+    gate = outbox.shut(1)
+    outbox.send(send(1, bytes(HIGH)))
+    assert outbox.congestion() == ([], [])
+    outbox.send(send(1, b"x"))
+    assert outbox.congestion() == ([1], [])
+    assert outbox.congestion() == ([], [])
+    outbox.open(1, gate)
+    assert outbox.congestion() == ([], [1])
+    outbox.shut(2)
+    outbox.send(send(2, bytes(HIGH + 1)))
+    assert outbox.congestion() == ([2], [])
+    outbox.drop(2)
+    assert outbox.congestion() == ([], [])

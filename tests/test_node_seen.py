@@ -37,9 +37,30 @@ def test_what_has_just_been_settled_is_known_also_where_the_clock_jumps():
     assert not seen.take((1, 7, 1), 1, 600.1)
 
 
+def test_nothing_stays_of_groups_that_nothing_comes_for_any_more():
+    seen = Seen(memory=10.0)
+    for group in range(100):
+        assert seen.take((1, 1000 + group, group), group, 0.0, (1, 7))
+    seen.prune(1.0)
+    assert not seen.take((1, 1050, 50), 100, 2.0, (1, 7)), "nothing is forgotten at once"
+    seen.prune(6.0)
+    assert not seen.take((1, 1050, 50), 100, 6.0, (1, 7)), "but where it was below the floor at an earlier look"
+    seen.prune(12.0)
+    assert len(seen._taken) == 0
+    assert seen.take((1, 1050, 50), 100, 13.0, (1, 7))
+
+
+def test_what_may_come_again_is_not_forgotten_however_long_nothing_comes():
+    seen = Seen(memory=10.0)
+    assert seen.take((1, 1000, 5), 5, 0.0, (1, 7))
+    for now in range(20, 1000, 20):
+        seen.prune(float(now))
+    assert not seen.take((1, 1000, 5), 5, 1000.0, (1, 7))
+
+
 def test_what_a_session_was_given_is_left_until_a_time_after_it_cannot_come_again():
     seen = Seen(memory=10.0)
-    seen.raise_floor((1, 7), 5, 0.0)
+    seen.raise_floor((1, 7), 5)
     had = {(1, 7, 4): inf, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 1): 80.0, (1, 7, 2): 90.0, (1, 7, 3): 91.0}
     assert seen.left_of(had, 100.0) == {(1, 7, 4): 100.0, (1, 7, 5): inf, (2, 7, 1): inf, (1, 7, 3): 91.0}
 

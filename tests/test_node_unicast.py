@@ -6,7 +6,7 @@ from weft.node.atlas import Atlas
 from weft.node.effect import MASTER, Tell
 from weft.node.outbox import Outbox
 from weft.node.unicast import RELAYS, Unicast
-from weft.wire.frame import FindWay, Peer, Peers, Routed
+from weft.wire.frame import NOBODY, FindWay, Peer, Peers, Routed
 from weft.wire.frame_codec import encode_body
 
 FRAME = FindWay("a")
@@ -46,6 +46,12 @@ def test_the_master_is_told_and_nodes_are_sent_to_with_the_sender_on_it(unicast:
         Tell(2, routed(target=9, ring_id=30, **own)),
         Tell(1, routed(target=7, ring_id=96, **own)),
     ]
+
+
+def test_what_is_for_nobody_is_not_for_the_master(unicast: Unicast, outbox: Outbox) -> None:
+    assert MASTER != NOBODY
+    unicast.send(NOBODY, 30, FRAME)
+    assert all(isinstance(told, Tell) and told.peer != MASTER for told in outbox.flush())
 
 
 def test_nobody_is_told_where_no_link_leads_there(outbox: Outbox) -> None:

@@ -246,7 +246,7 @@ BAD_INPUT = [
     ("e.txt", "1 2\n1 2 3\n4\n", r"line 2: 2 fields are expected, not 3: '1 2 3' \(2 such rows in all\)"),
     ("e.txt", b"1 2\n\xff\xfe 3\n", "line 2: it is not UTF-8"),
     ("f.csv", 'a,b\n1,2\n"1,2\n', "line 3: a quote is out of place, or not closed on its line"),
-    ("f.csv", "a;b\n1;2\n", "has one column, 'a;b': if ';' separates two, say so with `delimiter` ';'"),
+    ("f.csv", "a,A\n1,2\n", "has the column 'a' twice: give each column a name of its own"),
     ("f.csv", b"a,b\n1,\0\0\n", "f.csv is binary, not text"),
     ("f.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "f.txt is binary, not text"),
     ("f.txt", gzip.compress(b"1 2\n", mtime=0), "f.txt is not text but gzip: name it .gz"),
@@ -337,6 +337,15 @@ def test_blanks_around_names_are_no_part_of_them_and_are_counted(spark: SparkSes
     assert (result.trimmed, result.duplicates) == (4, 1)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_headings_of_any_case_and_separator_are_read(mark: str, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text(f'\ufeffX{mark} Topic {mark}"NODE"\n1{mark}b{mark}a\n2{mark}d{mark}c\n')
+    ingest_here(Source((str(tmp_path / "f.csv"),), "subscriptions"), tmp_path / "out")
+    assert named_pairs(read_instance(tmp_path / "out")) == {("a", "b"), ("c", "d")}
+    ingest_here(Source((str(tmp_path / "f.csv"),), "follows", columns=("TOPIC", "x")), tmp_path / "other")
+    assert {("b", "1"), ("d", "2")} == named_pairs(read_instance(tmp_path / "other"))
+
+
 @pytest.mark.parametrize("columns", [("2", "3"), ("to", "from"), ("2", "from")])
 def test_columns_are_named_or_numbered_whether_or_not_there_is_a_header(
     spark: SparkSession, tmp_path: Path, columns: Pair
@@ -364,7 +373,7 @@ def test_numbers_at_the_edge_of_what_64_bits_hold(spark: SparkSession, tmp_path:
     ("name", "content", "options", "sentence"),
     [
         ("f.csv", "a,b\n1,2\n", {"columns": ("a", "c")}, "has no column 'c'; it has a, b"),
-        ("f.csv", "a;b\n1;2\n", {}, "say so with `delimiter` ';'"),
+        ("f.csv", "a;b\n1;2\n", {"delimiter": ","}, "has the columns a;b: name the two"),
         ("e.txt", "1 2\n3\n4\n", {}, r"line 2: 2 fields are expected, not 1: '3'\. Mend it"),
         ("e.dat", "1 2\n", {}, "give one with `format`"),
         ("f.bin", b"\0\1", {"format": "csv"}, "is binary"),

@@ -60,7 +60,13 @@ def test_parquet_and_gzip_are_read_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\ufeffBroker, topic\nhall,temp\n", '"broker";"topic"\nhall;temp\n', "node\ttopic\nhall\ttemp"]
+    "text",
+    [
+        "\ufeffBroker, topic\nhall,temp\n",
+        '"broker";"topic"\nhall;temp\n',
+        "node\ttopic\nhall\ttemp",
+        "Node|TOPIC\nhall|temp\n",
+    ],
 )
 def test_headings_are_read_as_people_write_them(tmp_path: Path, text: str) -> None:
     assert published(tmp_path, text) == {(HALL, TEMP): 1}
@@ -89,6 +95,35 @@ def test_what_is_known_is_drawn_and_counted(tmp_path: Path) -> None:
     assert weft.evaluate(INSTANCE, weft.design(INSTANCE, "swico-even"), "weave", 20).bytes is None
 
 
+LOG = "Timestamp,client,topic,bytes\n1,hall,temp,10\n2,roof,temp,30\n3,roof,sky,1\n4,roof,sky,1\n5,roof,sea,1\n"
+
+
+def test_columns_that_are_not_used_are_listed_and_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(LOG)
+    told = read_traffic(tmp_path / "log.csv", INSTANCE)
+    assert (told.nodes, told.sizes, told.unused) == (None, None, ("Timestamp", "client", "bytes"))
+    assert (told.unheard, told.unheard_topics) == (3, ("sky", "sea"))
+    named = read_traffic(tmp_path / "log.csv", INSTANCE, {"broker": "CLIENT", "size": "bytes"})
+    assert named.nodes is not None
+    assert named.sizes is not None
+    assert (named.nodes.tolist(), named.sizes.tolist(), named.unused) == ([HALL, ROOF], [10, 30], ("Timestamp",))
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"who": "client"}, "`columns` names 'who', and there are topic, node, rate, size"),
+        ({"node": "who"}, "log.csv has no column 'who'; it has Timestamp, client, topic, bytes"),
+        ({"node": "topic"}, "has one column 'topic' for two of ours"),
+        ({}, "has no column 'topic'; it has a, b: name one with `columns` topic=THEIRS"),
+    ],
+)
+def test_columns_that_are_named_wrong_are_told(tmp_path: Path, columns: dict[str, str], told: str) -> None:
+    (tmp_path / "log.csv").write_text(LOG if columns else "a,b\n1,2\n")
+    with pytest.raises(weft.WeftError, match=told):
+        read_traffic(tmp_path / "log.csv", INSTANCE, columns)
+
+
 AMISS = {
     "no topic": ("node,rate\nhall,1\n", "log.csv has no column 'topic'; it has node, rate"),
     "a publisher that is no node": (
@@ -100,6 +135,7 @@ AMISS = {
     "a size left out": ("topic,size\ntemp,\n", "has '' as the size of row 1"),
     "no rate at all": ("topic,rate\ntemp,0\n", "has no rate above 0"),
     "nothing": ("", "is empty"),
+    "a column twice": ("topic,rate,Rate\ntemp,1,2\n", "has the column 'rate' twice: give each column a name"),
     "binary": ("\0\1", "is binary, not text"),
     "topics of somewhere else": ("node,topic\nhall,jazz\n", "has no topic with subscribers"),
     "ragged rows": ("node,topic\nhall\n", "cannot be read as CSV with a heading"),

@@ -2,12 +2,14 @@
 
 import pytest
 
+from weft.broker.effect import Hold, Resume
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.parameters import Parameters as JournalParameters
 from weft.node.effect import LinkCongested, LinkDrained
 from weft.node.parameters import Parameters
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.wire import Weather
 from weft.wire.frame import Carry
 from weft.wire.mqtt.packet import Publish, Version, Will
 from weft.wire.mqtt.property import Property
@@ -539,6 +541,11 @@ def test_who_subscribes_elsewhere_gets_what_went_to_clients_of_one_node_before(w
 # What cannot keep up
 
 
+def waiting(process):
+    """How many clients of a node are not heard."""
+    return sum(one.holds > 0 for one in process.node.broker._connections.values())
+
+
 def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     world = Cluster(2, seed=1, network=Parameters(window=20))
     world.start()
@@ -549,14 +556,62 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     for number in range(100):
         said.append(writer.publish("t", b"%d" % number, 1))
         world.wait(0.005)
-    (end,) = world.nodes[1].clients.values()
-    assert end.held
+    assert waiting(world.nodes[1])
     assert sum(one.acknowledged is not None for one in said) == 20
     mend()
     world.wait(3.0)
-    assert not end.held
+    assert not waiting(world.nodes[1])
     assert list(map(int, payloads(reader))) == list(range(100))
     assert all(one.acknowledged for one in said)
+
+
+@pytest.mark.parametrize("version", [Version.V311, Version.V5])
+def test_a_publisher_that_has_to_wait_keeps_its_connection(version):
+    """Requests for a sign of life lie behind its publications."""
+    weather = Weather(silence=20.0)
+    world = Cluster(2, seed=1, network=Parameters(window=2), weather=weather)
+    world.start()
+    reader, writer = world.client("reader", 0), world.client("writer", 1, version, keep_alive=1)
+    world.subscribe(reader, "t", 1)
+    mend = world.part(["n0"], ["n1"])
+    said = [writer.publish("t", b"%d" % number, 1) for number in range(2)]
+    world.wait(0.1)
+    said += [writer.publish("t", b"%d" % number, 1) for number in range(2, 9)]
+    world.wait(15.0)
+    assert waiting(world.nodes[1])
+    assert not said[-1].acknowledged
+    mend()
+    world.wait(30.0)
+    assert list(map(int, payloads(reader))) == list(range(9))
+    assert all(one.acknowledged for one in said)
+    assert writer.closes == []
+    assert writer.given_up == []
+
+
+def test_a_client_gives_up_a_node_that_does_not_answer():
+    world = Cluster(1, seed=1, weather=Weather(silence=20.0))
+    world.start()
+    client = world.client("client", 0, keep_alive=2)
+    world.wires.cut("n0", "client")
+    world.wait(8.0)
+    assert len(client.given_up) == 1
+    assert not client.is_connected
+
+
+def test_who_is_held_again_within_an_event_is_not_read(world):
+    """The driver of life carries effects out as they come: the last counts."""
+    client = world.client("client", 0)
+    (end,) = world.nodes[0].clients.values()
+    end.held = True
+    client.publish("t", b"x")
+    world.wait(0.1)
+    assert len(end.unread) == 1
+    world.nodes[0]._carry_out([Resume(end.number), Hold(end.number)])
+    world.wait(0.1)
+    assert len(end.unread) == 1
+    world.nodes[0]._carry_out([Hold(end.number), Resume(end.number)])
+    world.wait(0.1)
+    assert not end.unread
 
 
 def test_a_link_that_cannot_keep_up_slows_publishers_down_and_then_loses_qos_0_only(world):
@@ -564,15 +619,15 @@ def test_a_link_that_cannot_keep_up_slows_publishers_down_and_then_loses_qos_0_o
     world.subscribe(reader, "t", 1)
     writer.publish("t", b"first")
     world.wait(0.5)
-    node, (end,) = world.nodes[3], world.nodes[3].clients.values()
+    node = world.nodes[3]
     peers = [peer for peer in node.links if peer >= 0]
     for peer in peers:
         node.happen(LinkCongested(peer))
     writer.publish("t", b"second")
     world.wait(0.1)
-    assert end.held
+    assert waiting(node)
     world.wait(0.2)
-    assert not end.held
+    assert not waiting(node)
     writer.publish("t", b"lost")
     writer.publish("t", b"third", 1)
     world.wait(0.5)
@@ -683,3 +738,22 @@ def test_a_node_that_remembers_few_names_reaches_who_subscribes_to_one_that_it_f
         assert all(len(one.ways) <= 5 for one in asked.values())
     world.wait(1.0)
     assert sorted(payloads(reader)) == sorted(due)
+
+
+def test_a_session_that_there_is_no_room_for_stays_where_it_is():
+    world = Cluster(2, seed=5, broker=BrokerParameters(sys_interval=0, linked=True, sessions=1))
+    world.start()
+    moving, other = (world.client(name, node, clean=False) for node, name in enumerate(("moving", "other")))
+    world.subscribe(moving, "t", 1)
+    moving.disconnect()
+    other.publish("t", b"first", 1)
+    moving.connect(world.nodes[1])
+    world.wait(1.0)
+    assert not moving.is_connected
+    other.publish("t", b"second", 1)
+    world.wait(1.0)
+    world.connect(moving, 0)
+    world.wait(1.0)
+    assert moving.present[-1]
+    assert payloads(moving) == [b"first", b"second"]
+    assert world.direction.master.network.directory.sessions["moving"].node == world.nodes[0].number

@@ -1,9 +1,15 @@
 """What must hold when something fails at the wrong moment: stories that weft chaos has told, as small as can be."""
 
+from random import Random
+
 import pytest
 
+from weft.journal.salvage import salvaged
 from weft.node.effect import MASTER, Heard, Tell
+from weft.node.identity import Identity
+from weft.node.node import Node
 from weft.node.parameters import Parameters
+from weft.node.recovery import Recovery
 from weft.protocol.router import Assigned
 from weft.sim.chaos.case import Act, Case
 from weft.sim.chaos.stage import play
@@ -1889,3 +1895,60 @@ def test_bytes_that_are_no_frame_end_a_link_and_nothing_else(world, monkeypatch)
     world.settle()
     assert left == []
     assert payloads(reader) == [b"one"]
+
+
+def test_what_status_says_of_a_node_is_of_the_process_that_runs(world):
+    """A full disk is a problem while it lasts, and a node that was killed has no clients and no rates."""
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 1)
+    world.subscribe(reader, "t", 1)
+    disk = world.nodes[1].disk
+    disk.capacity = disk.used
+    writer.publish("t", b"too much", 1)
+    world.wait(3.0)
+    full = "The disk of n1 is full: it refuses publications of QoS 1 and 2 until there is room."
+    status = world.direction.master.status()
+    assert full in status["problems"]
+    assert status["clients"] >= 1
+    disk.capacity = None
+    world.wait(3.0)
+    assert world.direction.master.status()["problems"] == []
+    world.nodes[1].crash()
+    died = world.agenda.now
+    world.wait(10.0)
+    status = world.direction.master.status()
+    (node,) = [one for one in status["nodes"] if one["name"] == "n1"]
+    assert (node["clients"], node["publications_a_second"], status["publications_a_second"]) == (0, 0, 0)
+    (problem,) = [one for one in status["problems"] if "n1" in one]
+    assert problem == f"n1 is down since {node['down_since']}."
+    since = world.direction.master.network.roster.named("n1").down_since
+    assert died <= since < died + 10.0
+    world.nodes[1].start()
+    world.settle()
+    assert world.direction.master.status()["problems"] == []
+
+
+def test_a_node_starts_with_whatever_is_left_of_its_records():
+    """Whatever `weft salvage` leaves: any may be missing, of sessions that move, of debts and of what is owed."""
+    world = Cluster(4, seed=11)
+    world.start()
+    clients = [world.client(f"c{place}", place % 4, clean=False) for place in range(8)]
+    for client in clients:
+        world.subscribe(client, "t/#", 2)
+    for turn in range(30):
+        clients[turn % 8].publish(f"t/{turn % 3}", b"%d" % turn, 1 + turn % 2, retain=turn % 5 == 0)
+        if turn % 4 == 0:
+            clients[(turn + 3) % 8].vanish()
+            world.connect(clients[(turn + 3) % 8], turn // 4 % 3)
+        if turn == 20:
+            world.nodes[3].crash()
+        world.wait(0.3)
+    for process in world.nodes:
+        records, now = salvaged(process.disk).records, world.agenda.now
+        assert len(records) > 20
+        identity = Identity(process.name, "c", process.incarnation, node=process.number)
+        for seed in range(40):
+            random, recovery = Random(seed), Recovery(process.incarnation)
+            recovery.replay(record for record in records if random.random() < seed / 40)
+            node = Node(identity, process._parameters, now, durable=True, position=len(records))
+            node.restore(recovery, now)
+            node.check_invariants()

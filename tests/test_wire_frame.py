@@ -316,3 +316,9 @@ def test_a_run_that_passes_the_check_can_be_read(name, publisher, at, data):
 def test_a_frame_that_is_too_long_is_not_written():
     with pytest.raises(ValueError, match="longer than"):
         encode(frame.SessionMoved("c", 1, 0, True, (bytes(frame_codec.FRAME_BYTES),)))
+
+
+def test_no_frame_says_that_somebody_is_the_master() -> None:
+    hello = encode(frame.Hello(frame.VERSION, "c", frame.Role.NODE, "x", frame.MASTER))
+    with pytest.raises(FrameError, match=f"has the number {frame.MASTER}"):
+        FrameReader().feed(hello)

@@ -6,5 +6,9 @@ target=$(realpath "${1:?name the archive, such as weft-env.tar.gz}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/env"
-"$folder/env/bin/pip" install --quiet "$(dirname "$0")/../.." venv-pack
-"$folder/env/bin/venv-pack" --prefix "$folder/env" --output "$target" --force
+root=$(dirname "$0")/../..
+"$folder/env/bin/pip" install --quiet --require-hashes --requirement "$root/deploy/requirements.lock"
+"$folder/env/bin/pip" install --quiet --no-deps --no-build-isolation --no-index "$root"
+python3 -m venv "$folder/tool"
+"$folder/tool/bin/pip" install --quiet venv-pack
+"$folder/tool/bin/venv-pack" --prefix "$folder/env" --output "$target" --force

@@ -16,7 +16,7 @@ class Exit(IntEnum):
     NOT_HELD = 1  # a promise, a comparison or a proof does not hold
     INPUT = 2  # the user's input or options
     SURROUNDINGS = 3  # disk, port, network, memory, Spark
-    DEFECT = 70  # of Weft itself
+    DEFECT = 70  # of Weft itself; EX_SOFTWARE of <sysexits.h>
 
 
 class WeftError(Exception):

@@ -1,12 +1,19 @@
 """Everything that reads what others have written, each with examples and the error that it may raise."""
 
+import copy
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from random import Random
+from struct import error as StructError
 from zlib import crc32
 
 import jwt
 
 from broker_client import QUIET, V3, V5
+from master_world import MasterWorld
 from weft.access import authority as issuing
 from weft.access.badge import Role
 from weft.access.guard import Access, Guard
@@ -19,10 +26,12 @@ from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.errors import WeftError
+from weft.master import effect as m
 from weft.node import effect as n
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.sim.cluster.stranger import exaggerated
 from weft.wire import content, journal
 from weft.wire import frame as w
 from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, PLACE, TO_MASTER, FrameReader, encode_body
@@ -32,7 +41,7 @@ from weft.wire.http import HttpError, RequestReader
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import PacketError
+from weft.wire.mqtt.reason import PacketError, UnreadableError
 from weft.wire.mqtt.writer import encode
 
 NOW = 1_000_000.0
@@ -96,8 +105,11 @@ LARGE5 = [
 def read_mqtt(data: bytes) -> None:
     """One of the versions, or before it is known, in pieces."""
     parser, cut = Parser(1 << 20, (None, V3, V5)[crc32(data) % 3]), len(data) // 2
-    list(parser.feed(data[:cut]))
-    list(parser.feed(data[cut:]))
+    try:
+        list(parser.feed(data[:cut]))
+        list(parser.feed(data[cut:]))
+    except UnreadableError as error:  # which is a `PacketError`, and none of these that are allowed
+        raise AssertionError("A packet has met a defect.") from error.__cause__
 
 
 RIGHTS = read_rights("topic readwrite a/#\ntopic deny a/safe")
@@ -113,7 +125,7 @@ def read_by_broker(data: bytes) -> None:
     broker.handle(e.Received(2, encode(p.Subscribe(1, (p.Request("a/#", 2),)), version)), NOW)
     cut = len(data) // 2
     for part in (data[:cut], data[cut:], b""):
-        broker.handle(e.Received(1, part), NOW)
+        _require_no_defect(broker.handle(e.Received(1, part), NOW))
     broker.check_invariants()
 
 
@@ -167,6 +179,13 @@ NODES_WORDS: list[w.Frame] = [
     w.FindSession("client", 1, True, False),
     w.SessionGathered("client", 2),
     w.Measured((("a", 1, 2),), ((1, 2.0),), (("x", 1),)),
+    w.LinkMade(0, 1.0),
+    w.LinkLost(0),
+    w.Applied(3),
+    w.Confirm(1),
+    w.FindWay("a/b"),
+    w.SessionEnded("client", 0),
+    w.Leaving(),
     w.Traced(1, 2, 3, 4.0, 5),
 ]
 FRAMES = [encode_frame(HELLO) + encode_frame(one) for one in (*PEERS_WORDS, *MASTERS_WORDS, *NODES_WORDS)]
@@ -205,6 +224,80 @@ def read_by_node(data: bytes) -> None:
     node = member()
     node.handle(n.Heard(2, tuple(frames)), NOW)
     node.check_invariants()
+
+
+def read_by_whole_node(data: bytes) -> None:
+    """A peer, or the master, says several things, whatever they are; the node outlives that, and serves its client."""
+    node = member()
+    for peer, kinds in ((2, BETWEEN_NODES), (n.MASTER, FROM_MASTER)):
+        frames = _frames_in(data, kinds)
+        if frames:
+            _require_no_defect(node.handle(n.Heard(peer, tuple(frames)), NOW))
+    for later in (1.0, 5.0, 40.0):
+        while (deadline := node.next_deadline()) is not None and deadline <= NOW + later:
+            _require_no_defect(node.on_timer(deadline))
+    node.check_invariants()
+    sent = node.handle(e.Received(1, encode(p.Publish("a/b", b"x"), V3)), NOW + 41.0)
+    assert any(isinstance(one, e.Send) for one in sent), "the client does not get what it publishes"
+
+
+def read_by_master(data: bytes) -> None:
+    """A node that has joined says several things, whatever they are; others can subscribe all the same."""
+    world = copy.deepcopy(_world())
+    frames = _frames_in(data, TO_MASTER)
+    for frame in frames:
+        if EVIL in world.connections_open:
+            world.handle(m.Heard(EVIL, frame))
+    world.subscribe(world.nodes["n0"], "b/#")
+    world.run(20.0)
+    world.master.check_invariants()
+    json.dumps(world.ask("status"), allow_nan=False)
+    for name in ("n0", "n1"):
+        node = world.nodes[name]
+        assert not node.refused
+        assert node.in_place == node.sequence, "nobody can subscribe any more"
+
+
+EVIL = 3  # a connection
+
+
+@cache
+def _world() -> MasterWorld:
+    """Three nodes of which the third does no more than it is made to."""
+    world = MasterWorld()
+    for name in ("n0", "n1", "evil"):
+        world.join(name, "a/#", wait=False)
+    world.run(1.0)
+    world.mute(world.nodes["evil"])
+    return world
+
+
+def _frames_in(data: bytes, kinds: frozenset[int]) -> list[w.Frame]:
+    """The frames up to the first that cannot be read, at which the connection ends."""
+    reader, frames = FrameReader(kinds=kinds), []
+    reader.feed(encode_frame(HELLO))
+    with suppress(FrameError):
+        for at in range(len(data)):  # as they come
+            frames += reader.feed(data[at : at + 1])
+    return frames
+
+
+def _require_no_defect(effects: list[e.Effect]) -> None:
+    """What is told can be read, and nothing that was said has met a defect."""
+    for one in effects:
+        assert not isinstance(one, e.Note) or one.event != "defect", one.detail
+        if isinstance(one, n.Tell):
+            FrameReader().feed(encode_frame(one.frame))
+
+
+def _with_extremes(frames: Sequence[w.Frame]) -> list[bytes]:
+    """Frames as bytes, one after the other and in rows, and with numbers that are as large as they can be."""
+    examples = [encode_frame(one) for one in frames]
+    for seed in range(20 * len(frames)):
+        random = Random(seed)
+        with suppress(StructError):
+            examples.append(encode_frame(exaggerated(random.choice(frames), random)))
+    return [*examples, b"".join(encode_frame(one) for one in frames)]
 
 
 def member() -> Node:
@@ -267,7 +360,7 @@ def read_record(data: bytes) -> None:
 
 
 SECRET = b"0123456789abcdef0123456789abcdef"
-KEY = read_token_key(SECRET)
+KEY = read_token_key(b"secret:" + SECRET)
 TOKENS = [jwt.encode({"sub": "alice", "exp": NOW + 60, "nbf": 5}, SECRET, "HS256").encode()]
 AUTHORITY = issuing.new_authority("fuzz", 1e9)
 ASKED = b"""-----BEGIN CERTIFICATE REQUEST-----
@@ -290,7 +383,7 @@ def read_join_token(data: bytes) -> None:
 TARGETS = {
     "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.33, [*LARGE3, *LARGE5]),
     "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.01, [*LARGE3, *LARGE5[1:]]),
-    "frame": Target(FRAMES, read_frames, (FrameError,), 0.31, LARGE_FRAMES),
+    "frame": Target(FRAMES, read_frames, (FrameError,), 0.308, LARGE_FRAMES),
     "content": Target([CONTENT, RUN], read_content, (FrameError,), 0.10, LARGE_CONTENTS),
     "node": Target(
         [encode_body(one) for one in PEERS_WORDS],
@@ -299,6 +392,8 @@ TARGETS = {
         0.03,
         [encode_body(one) for one in LARGE_WORDS],
     ),
+    "whole": Target(_with_extremes([*PEERS_WORDS, *MASTERS_WORDS]), read_by_whole_node, (), 0.001),
+    "master": Target(_with_extremes(NODES_WORDS), read_by_master, (), 0.001),
     "http": Target(REQUESTS, read_http, (HttpError,), 0.10, LARGE_REQUESTS),
     "journal": Target(JOURNALS, read_journal, (journal.NewerFormatError, FrameError), 0.05, LARGE_JOURNALS),
     "record": Target([*RECORDS, r.encode(r.Done("client", 5))], read_record, (FrameError,), 0.05),

@@ -7,6 +7,7 @@
     user          users and their passwords, out of a text
     web_token     JWT in the place of a password
     limit         connections and attempts by address, failed log-ins slowed
+    page          what web pages may ask of a port
     guard         all of that together: who a client is, or why it is refused
     authority     certificates of a cluster: its authority, nodes, master, operators
     badge         who a certificate says somebody is, and what that one may do

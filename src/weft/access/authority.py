@@ -24,13 +24,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from weft.access.badge import Role
+from weft.access.badge import EARLY, Role
 from weft.access.name import is_user
 from weft.errors import WeftError
 
 YEARS = timedelta(days=3650)  # of an authority
 LIFE = timedelta(days=825)  # of other certificates
-EARLY = timedelta(minutes=5)  # for clocks that are behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,11 @@ def span_problem(certificate: bytes, now: float) -> str:
 
 def is_due(certificate: bytes, now: float) -> bool:
     """Whether a certificate has less than a third of its life before it, and should be renewed."""
-    return end_of(certificate) - now < LIFE.total_seconds() / 3
+    return has_little_left(end_of(certificate), now)
+
+
+def has_little_left(ends: float, now: float) -> bool:
+    return ends - now < LIFE.total_seconds() / 3
 
 
 def hosts_of(certificate: bytes) -> tuple[str, ...]:
@@ -153,7 +156,7 @@ def _builder(
         issuer_name=issuer,
         public_key=key,
         serial_number=x509.random_serial_number(),
-        not_valid_before=begin - EARLY,
+        not_valid_before=begin - timedelta(seconds=EARLY),
         not_valid_after=begin + life,
     )
 

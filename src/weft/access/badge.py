@@ -3,9 +3,12 @@
 The role stands in the organizational unit. One authority signs for a cluster, so no certificate of another has one.
 """
 
+import ssl
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+EARLY = 300.0  # seconds before it is issued from which a certificate holds, for clocks that are behind
 
 
 class Role(StrEnum):
@@ -22,6 +25,8 @@ class Badge:
     role: Role | None = None
     serial: str = ""  # in hexadecimal digits
     hosts: tuple[str, ...] = ()  # by which it is reached, besides its name
+    issued: float = 0.0  # seconds since 1970
+    ends: float = 0.0
     is_revoked: bool = False  # and then without a role
 
     def revoked(self) -> "Badge":
@@ -40,7 +45,13 @@ def badge_of(certificate: dict[str, Any]) -> Badge:
     role = Role(units[0]) if len(units) == 1 else None
     name = names[0] if len(names) == 1 else ""
     hosts = tuple(host for _, host in certificate.get("subjectAltName", ()) if host != name)
-    return Badge(name, role, certificate.get("serialNumber", ""), hosts)
+    issued, ends = _time(certificate.get("notBefore"), EARLY), _time(certificate.get("notAfter"))
+    return Badge(name, role, certificate.get("serialNumber", ""), hosts, issued, ends)
+
+
+def _time(text: str | None, later: float = 0.0) -> float:
+    """Seconds since 1970; what does not say when is of long ago."""
+    return 0.0 if text is None else ssl.cert_time_to_seconds(text) + later
 
 
 def stranger(badge: Badge, role: Role, name: str | None = None) -> str:

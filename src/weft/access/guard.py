@@ -54,6 +54,7 @@ class Known:
 
     user: str = ""  # empty: anonymous
     until: float | None = None  # when that ends
+    proof: "Kept | TokenKey | None" = None  # the password or key that proved it; none of ours has for a certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +97,23 @@ class Guard:
             return self._by_certificate(visitor.certificate, packet)
         if packet.password is None:
             return self._anonymous(visitor, packet, now)
-        if self._access.tokens is not None and packet.password.count(b".") == 2:
-            return self._by_token(self._access.tokens, visitor, packet, now)
+        if self._access.tokens is not None and self._access.tokens.is_like(packet.password):
+            known = self._by_token(self._access.tokens, visitor, packet, now)
+            if known is not None:
+                return known
         if self._access.users is None and self._access.rights is None:
             return self._anonymous(visitor, packet, now)
         return self._by_password(visitor, packet, now)
 
     def answer(self, question: Question, right: bool, visitor: Visitor, now: float) -> Known:
-        """Find out who that is whose password was checked."""
-        if not right:
+        """Find out who that is whose password was checked. It may be another by now."""
+        known = Known(question.user, proof=question.kept)
+        if not right or not self.holds(known):
             self._callers.confirm_failure(visitor.host, now)
             raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, WRONG)
         self._callers.succeed(visitor.host, was_checked=True)
         self._recent.note(question.user, question.kept, question.password)
-        return Known(question.user)
+        return known
 
     def withdraw(self, visitor: Visitor) -> None:
         """A password is not checked after all."""
@@ -141,12 +145,16 @@ class Guard:
         """Whether all may be read that a filter or name stands for."""
         return self._access.rights is None or self._rights_of(self._access.rights, session).may_read(pattern)
 
-    def renew(self, access: Access) -> frozenset[str]:
-        """Take what the files say now. Users whose passwords are not what they were."""
-        before, now = self._access.users or {}, access.users or {}
+    def renew(self, access: Access) -> None:
+        """Take what the files say now."""
         self._access = access
         self._granted.clear()
-        return frozenset(user for user, kept in before.items() if now.get(user) != kept)
+
+    def holds(self, known: Known) -> bool:
+        """Whether what has proved who somebody is would still do."""
+        if isinstance(known.proof, Kept):
+            return (self._access.users or {}).get(known.user) == known.proof
+        return known.proof is None or known.proof == self._access.tokens
 
     def _rights_of(self, rights: Rights, session: str) -> Granted:
         granted = self._granted.get(session)
@@ -175,23 +183,26 @@ class Guard:
             raise PacketError(Reason.NOT_AUTHORIZED, "A client has to say who it is.")
         return Known()
 
-    def _by_token(self, key: "TokenKey", visitor: Visitor, packet: Connect, now: float) -> Known:
+    def _by_token(self, key: "TokenKey", visitor: Visitor, packet: Connect, now: float) -> Known | None:
+        """User of a token; none where it is not taken and may be a password, since somebody could have one."""
         self._require_patience(visitor, now)
         try:
             user, until = key.verify(packet.password or b"", now)
+            if packet.username not in (None, "", user):
+                raise PacketError(Reason.BAD_USER_NAME_OR_PASSWORD, "The user name is not that of the token.")
         except PacketError:
+            if packet.username and self._access.users is not None:
+                return None
             self._callers.fail(visitor.host, now)
             raise
-        if packet.username not in (None, "", user):
-            self._refuse(visitor, now)
         self._callers.succeed(visitor.host)
-        return Known(user, until)
+        return Known(user, until, key)
 
     def _by_password(self, visitor: Visitor, packet: Connect, now: float) -> Known | Question:
         user, password = packet.username or "", packet.password or b""
         kept = (self._access.users or {}).get(user, NOBODY)
         if kept is not NOBODY and self._recent.knows(user, kept, password):
-            return Known(user)
+            return Known(user, proof=kept)
         self._require_patience(visitor, now)
         self._callers.suspect(visitor.host, now)
         return Question(user, password, kept, network_of(visitor.host) or f"/{user}")

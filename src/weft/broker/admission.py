@@ -15,7 +15,7 @@ from weft.broker.connection import NO_LIMIT, Connection
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import FOREVER, Parameters
-from weft.broker.session import Session
+from weft.broker.session import Session, size_of
 from weft.broker.sessions import Sessions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Connack, Connect, Version
@@ -62,10 +62,17 @@ class Admission:
             capability.require(self._parameters, packet.will)
             if packet.will.topic.count("/") >= self._parameters.topic_levels:
                 raise PacketError(Reason.TOPIC_NAME_INVALID, "The topic of the will has too many levels.")
+            if size_of(packet.will) > self._parameters.queue_bytes:
+                raise PacketError(Reason.QUOTA_EXCEEDED, "The will takes more than what a session may keep.")
         if packet.version is Version.V5:
             connack = Connack(False, Reason.SUCCESS, self._terms(packet, NAME.format("0" * DIGITS)))
             if encode_within(connack, packet.version, connection.largest) is None:
                 raise PacketError(Reason.PACKET_TOO_LARGE, "CONNACK is larger than the client takes.")
+
+    def check_room(self, packet: Connect) -> None:
+        """Raise what speaks against keeping a session for a client that is known."""
+        if self._expiry(packet) and not self._sessions.have_room(packet.client):
+            raise PacketError(Reason.QUOTA_EXCEEDED, "There is no room to keep another session.")
 
     def admit(self, connection: Connection, packet: Connect, now: float) -> bool:
         """Let a client in whose former connection, if any, is gone. Whether its session was there already."""
@@ -119,7 +126,7 @@ class Admission:
         connection.allowed = None if self._guard.is_open else set()
         connection.keep_alive = self._keep_alive(packet) * GRACE
         connection.window = min(wishes.get(Property.RECEIVE_MAXIMUM, 65_535), self._parameters.inflight)
-        if maximum := wishes.get(Property.TOPIC_ALIAS_MAXIMUM):
+        if maximum := min(wishes.get(Property.TOPIC_ALIAS_MAXIMUM, 0), self._parameters.topic_aliases):
             connection.outbound_aliases = OutboundAliases(maximum)
 
     def _keep_alive(self, packet: Connect) -> int:

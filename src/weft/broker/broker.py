@@ -16,12 +16,15 @@ from weft.broker import effect as e
 from weft.broker import window_lane
 from weft.broker.admission import Admission
 from weft.broker.arrival import Arrivals
+from weft.broker.backlog import Backlog
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.enforcement import Enforcement
 from weft.broker.entrance import Entrance
 from weft.broker.figure import Figures
+from weft.broker.giving import Giving
+from weft.broker.hold import Holds
 from weft.broker.inbound import Inbound
 from weft.broker.issuer import Issuer
 from weft.broker.lane import Lane, Lone, Sends
@@ -46,6 +49,8 @@ from weft.broker.will import Wills
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.reason import Reason
 
+AT_ONCE = 0.0  # as a time
+JOURNAL = "journal"  # the reason why a client is held whose answers wait for the journal
 LOOKED_UP = 250  # names at a time: five milliseconds
 
 
@@ -65,16 +70,18 @@ class Broker:
         self.figures = Figures(started=now)
         self._guard = guard or Guard()
         self._deadlines = Deadlines()
+        self._backlog = Backlog()
         self._connections: dict[int, Connection] = {}
-        self._outbox = Outbox(self._deadlines, self.figures, parameters.patience, durable, position)
+        self.holds = Holds(self._connections, self._backlog.add)
+        self._outbox = Outbox(self._deadlines, self.holds, self.figures, parameters.patience, durable, position)
         self._issuer = issuer = (issuer or Issuer()) if parameters.linked else None
         lead = issuer.lead if issuer is not None else lambda _: None
-        self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, lead)
+        self._subscriptions = Subscriptions(self._outbox, self.figures, parameters, self._backlog.put_aside, lead)
         self.replica = Replica() if parameters.linked else None
         self._retained = RetainedMessages(
             self._outbox, self._deadlines, self.figures, parameters.retained_messages, self._guard, self.replica
         )
-        self._outbound = Outbound(self._outbox, self.figures, parameters)
+        self._outbound = Outbound(self._outbox, self._backlog, self.figures, parameters)
         self._number = 0
         self._distribution = Distribution(
             self._outbox,
@@ -94,7 +101,8 @@ class Broker:
             self._subscriptions,
             self._distribution,
             self._wills,
-            parameters.linked,
+            self._backlog,
+            parameters,
         )
         self._admission = Admission(
             self._outbox, self._sessions, self._wills, self.figures, parameters, seed, self._guard
@@ -109,8 +117,9 @@ class Broker:
             parameters,
             self._connections,
         )
+        self._giving = Giving(self._retained, self._distribution, self._outbound, self._backlog)
         self._subscribing = Subscribing(
-            self._outbox, self._subscriptions, self._retained, self._distribution, self.figures, parameters, self._guard
+            self._outbox, self._subscriptions, self._giving, self._outbound, self.figures, parameters, self._guard
         )
         self._enforcement = Enforcement(
             self._outbox, self._subscribing, self._distribution, self._parting, self.figures, self._guard
@@ -136,6 +145,7 @@ class Broker:
         )
         self._entrance = Entrance(
             self._outbox,
+            self.holds,
             self._sessions,
             self._admission,
             self._parting,
@@ -151,10 +161,14 @@ class Broker:
             self._inbound,
             self._outbound,
             self._subscribing,
+            self._giving,
             self._parting,
+            self._backlog,
+            self._subscriptions.routes,
             self.figures,
             parameters,
         )
+        self.source: int | None = None  # the connection that was heard with the last event
         self._stopping = False
         self._sys = SysTopics(
             self._deadlines, self._distribution, self._retained, self.figures, parameters.sys_interval, version
@@ -176,6 +190,8 @@ class Broker:
             e.Closed: self._close,
             e.Congested: self._congest,
             e.Drained: self._drain,
+            e.Unwritten: lambda event, now: self.holds.hold(event.connection, JOURNAL),
+            e.Written: lambda event, now: self.holds.free(event.connection, JOURNAL),
             e.JournalFilled: self._fill_up,
             e.JournalFreed: self._have_room,
             e.Admitted: self._admit,
@@ -199,20 +215,29 @@ class Broker:
 
     def handle(self, event: e.Event, now: float) -> list[e.Effect]:
         if type(event) is e.Received:
+            self.source = event.connection
             connection = self._connections.get(event.connection)
             if connection is not None and not connection.closing:
                 self._reading.receive(connection, event.data, now)
                 return self._outbox.flush(connection)
             return []
+        self.source = None
         self._events[type(event)](event, now)
         return self._outbox.flush(None)
 
     def next_deadline(self) -> float | None:
-        return self._deadlines.next()
+        """When `on_timer` is due: at once, while there is more to do than one event may."""
+        return AT_ONCE if self._backlog else self._deadlines.next()
 
     def on_timer(self, now: float) -> list[e.Effect]:
-        self._deadlines.run(now)
-        return self._outbox.flush(None)
+        due = self._deadlines.next()
+        if due is not None and due <= now:
+            self.source = None
+            self._deadlines.run(now)
+            return self._outbox.flush(None)
+        turn = self._backlog.run(lambda connection: self._reading.go_on(connection, now))
+        self.source = turn.number if turn is not None else None
+        return self._outbox.flush(turn)
 
     def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
         """Begin with what a journal had. Clients that were connected have been away since now."""
@@ -291,7 +316,9 @@ class Broker:
     def lone(self, number: int, data: bytes) -> tuple[Connection, Lone] | None:
         """What a read brings, if it is one publication that the lane is sure of, and nobody has to wait for it."""
         connection = self._connections.get(number)
-        if connection is None or connection.session is None or connection.closing or connection.pieces is not None:
+        if connection is None or connection.session is None or connection.closing:
+            return None
+        if connection.unread is not None or connection.holds or connection.work is not None:
             return None
         lone = self.lane.find(data, connection.version is p.Version.V5, connection.allowed)
         if lone is None:
@@ -315,7 +342,8 @@ class Broker:
         assert self.figures.connected == len(connected)
         assert self.figures.connections == sum(not one.closing for one in self._connections.values())
         assert self.figures.waiting == sum(len(one.queue) for one in self._sessions)
-        assert self.figures.subscriptions == sum(len(one.subscriptions) for one in self._sessions)
+        standing = [*self._sessions, *self._sessions.leaving]
+        assert self.figures.subscriptions == sum(len(one.subscriptions) for one in standing)
         for session in connected:
             connection = session.connection
             assert connection is not None
@@ -324,6 +352,8 @@ class Broker:
             assert len(session.inflight) <= connection.outstanding + len(session.resend or ())
             assert not connection.out
             assert not connection.burst
+            assert connection.holds == len(self.holds.reasons(connection))
+            assert connection.is_due or not connection.is_heard()
 
     def _next_number(self) -> int:
         self._number += 1
@@ -351,14 +381,12 @@ class Broker:
     def _congest(self, event: e.Congested, now: float) -> None:
         connection = self._connections.get(event.connection)
         if connection is not None:
-            self._outbox.congest(connection, now)
+            self._outbox.congest(connection, event.where, now)
 
     def _drain(self, event: e.Drained, now: float) -> None:
         connection = self._connections.get(event.connection)
-        if connection is not None:
-            self._outbox.drain(connection)
-            if connection.session is not None:
-                self._outbound.fill(connection.session, now)
+        if connection is not None and self._outbox.drain(connection, event.where) and connection.session is not None:
+            self._outbound.fill(connection.session, now)
 
     def _fill_up(self, event: e.JournalFilled, now: float) -> None:
         self._inbound.journal.full = True
@@ -370,19 +398,19 @@ class Broker:
 
     def _admit(self, event: e.Admitted, now: float) -> None:
         connection = self._connections.get(event.connection)
-        if connection is not None and self._entrance.go_on(connection, now):
-            self._reading.read_on(connection, now)
+        if connection is not None:
+            self._entrance.go_on(connection, now)
 
     def _hear_password(self, event: e.PasswordChecked, now: float) -> None:
-        connection = self._entrance.hear_password(event.connection, event.right, now)
-        if connection is not None:
-            self._reading.read_on(connection, now)
+        self._entrance.hear_password(event.connection, event.right, now)
 
     def _renew_access(self, event: e.AccessChanged, now: float) -> None:
-        changed = self._guard.renew(event.access)
-        for connection in self._connections.values():
+        self._guard.renew(event.access)
+        for connection in list(self._connections.values()):
             connection.allowed = None if self._guard.is_open else set()
-        self._enforcement.enforce(self._sessions, now, changed)
+            if not connection.closing and not self._guard.holds(connection.known):
+                self._parting.dismiss(connection, Reason.NOT_AUTHORIZED, "What proved who it is holds no more.", now)
+        self._enforcement.enforce(self._sessions, now)
 
     def _stop(self, event: e.Stopping, now: float) -> None:
         self._stopping = True

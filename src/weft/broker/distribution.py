@@ -52,7 +52,7 @@ class Distribution:
             before = self._retained.latest(publication.topic) if publication.retain else None
             self._issuer.sign(publication, now, groups, before)
         if publication.retain:
-            self._retained.keep(publication)
+            self._retained.publish(publication)
         matched = self.deliver(publication, now, receipt)
         if publication.origin is not None:
             self._outbox.add(Accepted(publication))
@@ -61,7 +61,7 @@ class Distribution:
     def arrive(self, publication: Publication, now: float) -> None:
         """What a client of another node has published."""
         if publication.retain:
-            self._retained.keep(publication)
+            self._retained.publish(publication)
         self.deliver(publication, now)
 
     def deliver(self, publication: Publication, now: float, receipt: int = 0) -> bool:
@@ -108,7 +108,8 @@ class Distribution:
 
     def groups(self, name: str) -> list[str]:
         """Shared filters with members here that match a name."""
-        return [group.whole for holders in self._index.match(name) for group in holders.groups.values()]
+        found = [group for holders in self._index.match(name) for group in holders.groups.values()]
+        return [group.whole for group in found if not group.is_over()]
 
     def has_taker(self, filter_: str, name: bytes, qos: int) -> bool:
         """Whether a member of a shared subscription here would get a publication, now or when its client is back."""
@@ -145,13 +146,24 @@ class Distribution:
             return False
         return publication.origin[1] == self._issuer.incarnation
 
-    def to_session(self, session: Session, subscription: Subscription, publication: Publication, now: float) -> None:
+    def give_retained(self, session: Session, subscription: Subscription, one: Publication, now: float) -> None:
         """A retained message for a new subscription: a delivery of its own, which the session may have had before."""
+        owed = self._retained_for(session, subscription, one, now)
+        if owed:
+            self._outbound.fill(session, now)
+
+    def owe_retained(self, session: Session, subscription: Subscription, one: Publication, now: float) -> None:
+        """The same, for the journal to keep; it is sent when all is owed."""
+        for _, delivery in self._retained_for(session, subscription, one, now):
+            if self._outbox.durable:
+                self._record(delivery.publication, [(session, delivery)], 0)
+
+    def _retained_for(self, session: Session, subscription: Subscription, one: Publication, now: float) -> Owed:
         owed: Owed = []
-        copy = replace(publication, number=0, origin=None)
+        copy = replace(one, number=0, origin=None)
         ids = (subscription.identifier,) if subscription.identifier else ()
-        self._give(session, copy, min(publication.qos, subscription.qos), True, ids, "", owed, now)
-        self._commit(copy, owed, now)
+        self._give(session, copy, min(one.qos, subscription.qos), True, ids, "", owed, now)
+        return owed
 
     def to_group(self, group: Group, publication: Publication, owed: Owed, now: float) -> bool:
         """Give it to the member whose turn it is. Whether there is one that takes it."""

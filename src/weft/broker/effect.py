@@ -40,15 +40,32 @@ class Closed(Event):
     connection: int
 
 
+DRIVER, NETWORK = 1, 2  # where bytes wait for a client
+
+
 @dataclass(frozen=True, slots=True)
 class Congested(Event):
-    """More bytes wait for the client than the driver likes to keep."""
+    """More bytes wait for the client than is good."""
+
+    connection: int
+    where: int = DRIVER
+
+
+@dataclass(frozen=True, slots=True)
+class Drained(Event):
+    connection: int
+    where: int = DRIVER
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten(Event):
+    """More answers to the client wait for the journal than the driver likes to keep."""
 
     connection: int
 
 
 @dataclass(frozen=True, slots=True)
-class Drained(Event):
+class Written(Event):
     connection: int
 
 
@@ -205,7 +222,7 @@ class Append(Effect):
 
 @dataclass(frozen=True, slots=True)
 class Hold(Effect):
-    """Read no more from a connection, for its publications go to somebody who cannot keep up at the moment."""
+    """Read no more from a connection, for what it has sent has to wait, and there is no room for more of it."""
 
     connection: int
 
@@ -243,7 +260,16 @@ class FilterHeld(Effect):
 class FilterAsked(Effect):
     """A client has subscribed to a filter, which others may hold already. Only where linked."""
 
+    connection: int
     filter: str
+    kept: bool  # by a session that may be away
+
+
+@dataclass(frozen=True, slots=True)
+class Granted(Effect):
+    """What the connection is sent next is the answer to all filters that it has asked for. Only where linked."""
+
+    connection: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ may not have any more, and must not be one that is about to lose it too. Wills a
 from collections.abc import Iterable
 
 from weft.access.guard import Guard
-from weft.access.name import parted
 from weft.broker.distribution import Distribution
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
@@ -41,8 +40,8 @@ class Enforcement:
         self._figures = figures
         self._guard = guard
 
-    def enforce(self, sessions: Iterable[Session], now: float, changed: frozenset[str] = frozenset()) -> None:
-        """End what may not be, and dismiss who has lost something, or whose user has changed."""
+    def enforce(self, sessions: Iterable[Session], now: float) -> None:
+        """End what may not be, and dismiss who has lost something."""
         if self._guard.is_open:
             return
         held = list(sessions)
@@ -50,10 +49,8 @@ class Enforcement:
         for session in held:
             lost[session] += self._drop(session, now)
         for session in held:
-            reason = f"The client may not read {lost[session][0]} any more." if lost[session] else ""
-            if parted(session.client)[0] in changed:
-                reason = "The user is gone, or has another password."
-            if reason and session.connection is not None:
+            if lost[session] and session.connection is not None:
+                reason = f"The client may not read {lost[session][0]} any more."
                 self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
 
     def _end_subscriptions(self, session: Session) -> list[str]:

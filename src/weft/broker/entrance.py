@@ -18,6 +18,7 @@ from weft.broker.admission import Admission
 from weft.broker.checking import Checks
 from weft.broker.connection import Connection
 from weft.broker.effect import Connecting, LetIn
+from weft.broker.hold import Holds
 from weft.broker.outbound import Outbound
 from weft.broker.outbox import Outbox
 from weft.broker.parting import Parting
@@ -25,6 +26,7 @@ from weft.broker.sessions import Sessions
 from weft.wire.mqtt.packet import Connect, Version
 from weft.wire.mqtt.reason import PacketError, Reason
 
+ENTRANCE = "entrance"  # the reason why nothing behind CONNECT is heard
 VERSIONS = {Version.V31: "3.1", Version.V311: "3.1.1", Version.V5: "5"}  # for the log
 
 
@@ -32,6 +34,7 @@ class Entrance:
     def __init__(
         self,
         outbox: Outbox,
+        holds: Holds,
         sessions: Sessions,
         admission: Admission,
         parting: Parting,
@@ -40,6 +43,7 @@ class Entrance:
         linked: bool,  # this is a node of a network
     ) -> None:
         self._outbox = outbox
+        self._holds = holds
         self._sessions = sessions
         self._admission = admission
         self._parting = parting
@@ -58,16 +62,16 @@ class Entrance:
         except PacketError as error:
             self._parting.refuse(connection, packet.version, error, now)
             return
-        connection.waiting, connection.question = packet, known
-        self._outbox.hold(connection)
+        connection.question = known
+        self._await(connection, packet)
         crowded_out = self._checks.add(connection, known)
         if crowded_out is not None:
             other = crowded_out.connection
             busy = PacketError(Reason.SERVER_BUSY, "Too many passwords wait to be checked.")
             self._parting.refuse(other, self._waited(other).version, busy, now)
 
-    def hear_password(self, number: int, is_right: bool, now: float) -> Connection | None:
-        """A password has been checked. The connection, if its client is in."""
+    def hear_password(self, number: int, is_right: bool, now: float) -> None:
+        """A password has been checked."""
         check = self._checks.end(number)
         connection = check.connection
         packet = None if connection.closing else self._waited(connection)
@@ -78,38 +82,46 @@ class Entrance:
         except PacketError as error:
             if packet is not None:
                 self._parting.refuse(connection, packet.version, error, now)
-            return None
-        return None if packet is None or connection.waiting is not None else connection
 
     def leave(self, connection: Connection) -> None:
         """The connection has gone."""
         self._checks.leave(connection)
 
+    def go_on(self, connection: Connection, now: float) -> None:
+        """The network has found the session: the client is in."""
+        if connection.waiting is None or connection.closing:
+            return
+        packet = self._waited(connection)
+        try:
+            self._admission.check_room(packet)  # others have come meanwhile
+        except PacketError as error:
+            self._parting.refuse(connection, packet.version, error, now)
+            return
+        self._enter(connection, packet, now)
+
+    def _await(self, connection: Connection, packet: Connect) -> None:
+        connection.waiting = packet
+        self._holds.hold(connection.number, ENTRANCE)
+
     def _waited(self, connection: Connection) -> Connect:
-        """The packet that has waited for a password to be checked, and waits no longer."""
+        """The packet that has waited, and waits no longer."""
         packet = connection.waiting
         assert packet is not None
         connection.waiting = connection.question = None
-        self._outbox.resume(connection)
+        self._holds.free(connection.number, ENTRANCE)
         return packet
-
-    def go_on(self, connection: Connection, now: float) -> bool:
-        """The network has found the session. Whether the client is in."""
-        if connection.waiting is None or connection.closing:
-            return False
-        packet, connection.waiting = connection.waiting, None
-        self._enter(connection, packet, now)
-        return True
 
     def _let_in(self, connection: Connection, packet: Connect, known: Known, now: float) -> None:
         """The client has said who it is; in a network its session may be another node's."""
         self._guard.check(known, packet)
         self._outbox.add(LetIn(connection.number))
+        connection.known = known
         packet = replace(packet, client=session_name(known.user, packet.client), password=None)
+        self._admission.check_room(packet)
         if known.until is not None:
             self._parting.await_expiry(connection, known.until)
         if self._linked and parted(packet.client)[1] and self._may_be_elsewhere(packet.client):
-            connection.waiting = packet
+            self._await(connection, packet)
             self._outbox.add(Connecting(connection.number, packet.client, packet.clean))
             return
         self._enter(connection, packet, now)

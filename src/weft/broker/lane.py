@@ -27,6 +27,7 @@ from weft.wire.mqtt.packet import Version
 from weft.wire.mqtt.topic import is_name
 
 PUBLISH = 0x30
+READ, WORK = 1 << 16, 10_000  # bytes of a client, and receivers of runs, after which others have a turn
 NOWHERE = Route([], [], 0)
 
 # Plain tuples, which cost a node nothing but themselves: an object of a class has a function that makes it.
@@ -38,11 +39,10 @@ class Lane:
     def __init__(self, outbox: Outbox, routes: Routes, figures: Figures, parameters: Parameters) -> None:
         self._outbox = outbox
         self._routes = routes
-        self._by_name = routes.by_name
-        self._arriving = routes.arriving
         self._figures = figures
         self._most = parameters.lane_bytes
         self._levels = parameters.topic_levels
+        self._work = 0  # receivers of runs
         self._runs: dict[Hashable, list[tuple[bytes, int]]] = {}  # in a network: what goes where, of one read
 
     def pass_on(self, connection: Connection, data: bytes, at: int) -> int:
@@ -51,6 +51,11 @@ class Lane:
         if self._runs:
             self._hand_over(connection)
         return at
+
+    def take_work(self) -> int:
+        """Receivers of runs since the last time: what one read may bring has a bound (reading.py)."""
+        work, self._work = self._work, 0
+        return work
 
     def pass_in(self, data: bytes, at: int) -> int:
         """The same for a run that has come from another node."""
@@ -80,7 +85,7 @@ class Lane:
         name = packet[body + 2 : name_end]
         if allowed is not None and name not in allowed:
             return None
-        route = (self._arriving if arrives else self._by_name).get(name) or self._learned(name, arrives)
+        route = (self._routes.arriving if arrives else self._routes.by_name).get(name) or self._learned(name, arrives)
         if route is None or not route.is_plain:
             return None
         return route, name, _without_properties(packet) if is5 else packet, end - name_end - is5
@@ -111,10 +116,11 @@ class Lane:
         return sends
 
     def _pass_on(self, source: Connection | None, is5: bool, data: bytes, at: int) -> int:
-        known, allowed = self._by_name.get, source.allowed if source is not None else None
+        known, allowed = self._routes.by_name.get, source.allowed if source is not None else None
         end, start, limit = len(data), at, self._most
+        until = min(end - 4, at + READ) if source is not None else end - 4
         run, packets, payload = NOWHERE, 0, 0
-        while at + 4 < end and data[at] == PUBLISH:
+        while at < until and data[at] == PUBLISH:
             body = at + 2
             length = data[at + 1]
             if length > 127:
@@ -138,6 +144,8 @@ class Lane:
                     break
                 if run is not NOWHERE:
                     self._pass(source, run, data[start:at], packets, payload, is5)
+                    if self._work > WORK and source is not None:
+                        return at
                 run, start, packets, payload = route, at, 0, 0
             packets += 1
             payload += stop - name_end
@@ -148,6 +156,7 @@ class Lane:
 
     def _pass(self, source: Connection | None, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
         if source is not None:
+            self._work += len(route.receivers)
             self._receive(route, run, packets, payload - is5 * packets, is5)
         same, other = (route.put5, route.put3) if is5 else (route.put3, route.put5)
         for put in same:

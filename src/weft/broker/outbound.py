@@ -3,6 +3,9 @@
     QoS 1  PUBLISH ->  <- PUBACK                            at least once
     QoS 2  PUBLISH ->  <- PUBREC  PUBREL ->  <- PUBCOMP     exactly once
 
+What one event may bring a connection has a bound: publications of QoS 0 beyond that are dropped, others wait for its
+turn (backlog.py).
+
 At most `window` publications are open on a connection, the others wait in the session's queue. A session that is
 resumed gets first, in the order of the first time and with their identifiers, what it has not acknowledged: PUBLISH
 with DUP, or PUBREL where PUBREC had come.
@@ -17,11 +20,12 @@ it.
 from collections import deque
 
 from weft.broker.alias import OutboundAliases
+from weft.broker.backlog import Backlog
 from weft.broker.connection import Connection
 from weft.broker.figure import Figures
-from weft.broker.outbox import Outbox
+from weft.broker.outbox import LARGE, Outbox
 from weft.broker.parameters import Parameters
-from weft.broker.publication import Delivery, Publication, encode
+from weft.broker.publication import Delivery, Publication, head
 from weft.broker.record import Done, Released, Sent
 from weft.broker.session import Session
 from weft.wire.mqtt.packet import Pubrel, Version
@@ -31,17 +35,22 @@ from weft.wire.mqtt.writer import acknowledgement
 from weft.wire.mqtt.writer import encode as encode_packet
 
 PUBREL = 0x62
+MADE = 1 << 24  # bytes that one event may bring a connection, and one packet more
 
 
 class Outbound:
-    def __init__(self, outbox: Outbox, figures: Figures, parameters: Parameters) -> None:
+    def __init__(self, outbox: Outbox, backlog: Backlog, figures: Figures, parameters: Parameters) -> None:
         self._outbox = outbox
+        self._backlog = backlog
         self._figures = figures
         self._parameters = parameters
 
     def offer(self, session: Session, delivery: Delivery) -> bool:
         """Put a delivery of QoS 1 or 2 into the session's queue, if there is room. `fill` sends it."""
-        if session.queue.offer(delivery, self._parameters.queue_messages, self._parameters.queue_bytes):
+        if session.ended:
+            return False
+        room = self._parameters.queue_bytes - session.will_size
+        if session.queue.offer(delivery, self._parameters.queue_messages, room):
             self._figures.waiting += 1
             return True
         self._figures.dropped += 1
@@ -52,7 +61,7 @@ class Outbound:
     ) -> None:
         """Send a publication of QoS 0, if the client is there and keeps up."""
         connection = session.connection
-        if connection is None or connection.stuck:
+        if connection is None or connection.stuck or connection.made > MADE:
             self._figures.dropped += connection is not None
             return
         self._write(connection, Delivery(publication, 0, retain, ids), now, dup=False)
@@ -62,13 +71,25 @@ class Outbound:
         connection = session.connection
         if connection is None or connection.closing or session.gathering:
             return
-        while session.resend and connection.outstanding < connection.window and not connection.congested:
+        while session.resend and self._has_room(connection):
             self._send_again(session, connection, session.resend.popleft(), now)
         queue = session.queue
-        while queue and connection.outstanding < connection.window and not connection.congested:
+        while queue and self._has_room(connection):
             delivery = queue.take()
             self._figures.waiting -= 1
             self._send_first(session, connection, delivery, now)
+        is_giving = connection.given is not None and self.can_give(session, connection)
+        if is_giving or (connection.made > MADE and (queue or session.resend)):
+            self._backlog.add(connection)
+
+    def _has_room(self, connection: Connection) -> bool:
+        """Whether it may be sent one more now: by its window, its driver, and what this event has brought it."""
+        is_full = connection.outstanding >= connection.window or connection.made > MADE
+        return not is_full and not connection.congested
+
+    def can_give(self, session: Session, connection: Connection) -> bool:
+        """Whether nothing waits, and one more would not either."""
+        return not session.queue and not session.resend and not session.gathering and self._has_room(connection)
 
     def resume(self, session: Session, now: float) -> None:
         session.resend = deque(session.inflight.values())
@@ -120,7 +141,7 @@ class Outbound:
     def _finish(self, session: Session, delivery: Delivery, now: float) -> None:
         assert session.connection is not None
         self._close(session, session.connection, delivery)
-        if session.queue or session.resend:
+        if session.queue or session.resend or session.connection.given:
             self.fill(session, now)
 
     def _close(self, session: Session, connection: Connection, delivery: Delivery) -> None:
@@ -168,36 +189,33 @@ class Outbound:
         """Whether the PUBLISH is small enough for the client."""
         version = connection.version
         assert version is not None
-        if connection.outbound_aliases is not None:
-            data = self._aliased(connection, connection.outbound_aliases, delivery, version, now, dup)
-        else:
-            data = delivery.encode(version, now, dup)
-        if len(data) > connection.largest:
+        payload = delivery.publication.payload
+        head = delivery.head(version, now, dup)
+        if connection.outbound_aliases is not None and len(head) + len(payload) + 3 <= connection.largest:
+            head = _aliased(head, connection.outbound_aliases, delivery, version, now, dup)
+        if len(head) + len(payload) > connection.largest:
             self._figures.dropped += 1
             return False
-        self._outbox.send(connection, data)
+        if len(payload) < LARGE:
+            self._outbox.send(connection, head + payload)
+        else:
+            self._outbox.send(connection, head)
+            self._outbox.send(connection, payload)
         self._figures.packets_sent += 1
         self._figures.publications_sent += 1
-        self._figures.publication_bytes_sent += len(delivery.publication.payload)
+        self._figures.publication_bytes_sent += len(payload)
         return True
 
-    def _aliased(
-        self,
-        connection: Connection,
-        aliases: OutboundAliases,
-        delivery: Delivery,
-        version: Version,
-        now: float,
-        dup: bool,
-    ) -> bytes:
-        one = delivery.publication
-        whole = delivery.encode(version, now, dup)
-        if len(whole) + 3 > connection.largest:
-            return whole
-        topic, alias = aliases.shorten(one.topic)
-        if not alias:
-            return whole
-        properties = {Property.TOPIC_ALIAS: alias, **one.properties}
-        aliased = Publication(one.topic, one.payload, one.qos, one.retain, properties, one.expires)
-        identifiers = delivery.identifiers
-        return encode(aliased, version, now, delivery.qos, delivery.retain, dup, delivery.packet_id, identifiers, topic)
+
+def _aliased(
+    whole: bytes, aliases: OutboundAliases, delivery: Delivery, version: Version, now: float, dup: bool
+) -> bytes:
+    one = delivery.publication
+    topic, alias = aliases.shorten(one.topic)
+    if not alias:
+        return whole
+    properties = {Property.TOPIC_ALIAS: alias, **one.properties}
+    aliased = Publication(one.topic, one.payload, one.qos, one.retain, properties, one.expires)
+    return head(
+        aliased, version, now, delivery.qos, delivery.retain, dup, delivery.packet_id, delivery.identifiers, topic
+    )

@@ -5,23 +5,32 @@ What goes to one connection in one event is one send. It waits for the last reco
 A receiver whose driver has more bytes than it likes is congested. What an event brings for it is still sent, but the
 connection that the event came from is not read any further until the receiver has drained: so a publisher of QoS 0
 that is faster than its subscriber is slowed down, and loses nothing. After some patience the receiver counts as
-stuck: nobody waits for it any more, and publications of QoS 0 pass it by until it drains.
+stuck: nobody waits for it any more, and publications of QoS 0 pass it by until it drains. A client that does not take
+the answers to what it sends is itself held, until it has.
+
+What is large is sent by itself: all its receivers share the one copy.
 """
 
 from weft.access.name import shown
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Append, Close, Effect, Hold, Note, Resume, Send
+from weft.broker.effect import Append, Close, Effect, Note, Send
 from weft.broker.figure import Figures
+from weft.broker.hold import Holds
 from weft.broker.record import Record, encode
 from weft.broker.route import Route
 from weft.wire.mqtt.parser import count
 
 PUBLISHING, SUBSCRIBING = 1, 2  # what a client may not
+LARGE = 1 << 14  # bytes from which on a piece is sent by itself
+ANSWERS = "answers"  # the reason why a client is held that does not take them
 
 
 class Outbox:
-    def __init__(self, deadlines: Deadlines, figures: Figures, patience: float, durable: bool, position: int) -> None:
+    def __init__(
+        self, deadlines: Deadlines, holds: Holds, figures: Figures, patience: float, durable: bool, position: int
+    ) -> None:
+        self._holds = holds
         self._patiences = deadlines.timer(lambda number, _: self._lose_patience(number))
         self._congested: dict[int, Connection] = {}  # that publishers wait for, by number
         self._figures = figures
@@ -57,6 +66,7 @@ class Outbox:
         if connection.burst:
             self._join_burst(connection)
         connection.out.append(data)
+        connection.made += len(data)
         self.touch(connection)
 
     def send_durable(self, connection: Connection, data: bytes) -> None:
@@ -93,17 +103,32 @@ class Outbox:
         connection.touched = False
         if connection.burst:
             self._join_burst(connection)
-        out = connection.out
+        out, connection.made = connection.out, 0
+        is_answered = bool(out) and source is connection
         if out:
-            data = out[0] if len(out) == 1 else b"".join(out)
-            self._effects.append(Send(connection.number, data, connection.after))
-            self._figures.bytes_sent += len(data)
-            out.clear()
-            connection.after = 0
+            self._send(connection, out)
         if connection.closing:
             self._effects.append(Close(connection.number))
+        elif connection.congested and is_answered:
+            self._holds.hold(connection.number, ANSWERS)
         elif connection.congested and not connection.stuck and source is not None and source is not connection:
-            self._hold(source, connection)
+            self._holds.hold(source.number, connection)
+
+    def _send(self, connection: Connection, out: list[bytes]) -> None:
+        large = [place for place, piece in enumerate(out) if len(piece) >= LARGE]
+        begin = 0
+        for place in [*large, len(out)]:
+            if begin < place:
+                self._send_piece(connection, out[begin] if place == begin + 1 else b"".join(out[begin:place]))
+            if place < len(out):
+                self._send_piece(connection, out[place])
+            begin = place + 1
+        out.clear()
+        connection.after = 0
+
+    def _send_piece(self, connection: Connection, data: bytes) -> None:
+        self._effects.append(Send(connection.number, data, connection.after))
+        self._figures.bytes_sent += len(data)
 
     def _join_burst(self, connection: Connection) -> None:
         if connection.stuck or connection.closing:
@@ -113,42 +138,34 @@ class Outbox:
             self.touch(connection)
         connection.burst.clear()
 
-    def _hold(self, source: Connection, receiver: Connection) -> None:
-        if receiver.holding is None:
-            receiver.holding = set()
-        if source in receiver.holding or source.closing:
-            return
-        receiver.holding.add(source)
-        self.hold(source)
-
-    def hold(self, source: Connection) -> None:
-        source.held_for += 1
-        if source.held_for == 1:
-            self._effects.append(Hold(source.number))
-
-    def resume(self, source: Connection) -> None:
-        source.held_for -= 1
-        if source.held_for == 0:
-            self._effects.append(Resume(source.number))
-
-    def let_go(self, receiver: Connection) -> None:
-        """Nobody waits for a receiver any more."""
-        self._patiences.drop(receiver.number)
-        self._congested.pop(receiver.number, None)
-        holding, receiver.holding = receiver.holding, None
-        for source in sorted(holding or (), key=lambda one: one.number):
-            self.resume(source)
-
-    def congest(self, connection: Connection, now: float) -> None:
-        connection.congested = True
-        self._congested[connection.number] = connection
-        self._patiences.at(now + self._patience, connection.number)
+    def congest(self, connection: Connection, reason: int, now: float) -> None:
+        if not connection.congested:
+            self._congested[connection.number] = connection
+            self._patiences.at(now + self._patience, connection.number)
+        connection.congested |= reason
 
     def _lose_patience(self, number: int) -> None:
         connection = self._congested[number]
         connection.stuck = True
-        self.let_go(connection)
+        self._holds.release(connection)
 
-    def drain(self, connection: Connection) -> None:
-        connection.congested = connection.stuck = False
-        self.let_go(connection)
+    def drain(self, connection: Connection, reason: int) -> bool:
+        """Whether nobody says any more that it cannot keep up."""
+        connection.congested &= ~reason
+        if connection.congested:
+            return False
+        connection.stuck = False
+        self._forget(connection)
+        self._holds.free(connection.number, ANSWERS)
+        return True
+
+    def let_go(self, connection: Connection) -> None:
+        """Let nobody wait for a connection that has ended, nor it for anybody."""
+        connection.quit()
+        self._forget(connection)
+        self._holds.drop(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        self._patiences.drop(connection.number)
+        self._congested.pop(connection.number, None)
+        self._holds.release(connection)

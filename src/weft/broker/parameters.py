@@ -18,13 +18,16 @@ class Parameters:
     receive_maximum: int = 1_000  # publications of QoS 2 of a client that are not released, 1 to 65,535
     inflight: int = 1_000  # publications of QoS 1 and 2 that a client has not acknowledged, 1 to 65,535
     queue_messages: int = 100_000  # waiting in a session, at least 1; the next is dropped
-    queue_bytes: int = 64 * 2**20  # of topics and payloads waiting in a session, at least 1
+    queue_bytes: int = 64 * 2**20  # of what waits in a session and of its will, at least 1
     topic_levels: int = 128  # of a name or filter, at least 1
     subscriptions: int = 100_000  # of a session, and filters of one packet, at least 1
+    sessions: int = 100_000  # that outlive their connections, of all clients, at least 0; the next is refused
+    user_sessions: int = 10_000  # of those, of one user, at least 0; clients without one are not counted
     retained_messages: int = 1_000_000  # of all topics, at least 0; 0 is none, and clients are told
     topic_aliases: int = 100  # that a client may set, 0 to 65,535
     keep_alive: int = 0  # seconds, the longest that a client may ask for, 0 to 65,535; 0 is any, and none
     session_expiry: int = FOREVER  # seconds, the longest that a session is kept, 0 to 4,294,967,295
+    read_ahead: int = 2**20  # bytes of a client that are read while its publications have to wait, at least 0
     patience: float = 0.2  # seconds that publishers wait for a receiver that cannot keep up, at least 0
     cached_names: int = 100_000  # of topics whose receivers are known, at least 1
     sys_interval: float = 10.0  # seconds between updates of $SYS, at least 0; 0 is no $SYS
@@ -57,10 +60,13 @@ _BOUNDS: dict[str, tuple[int, int | None]] = {
     "queue_bytes": (1, None),
     "topic_levels": (1, None),
     "subscriptions": (1, None),
+    "sessions": (0, None),
+    "user_sessions": (0, None),
     "retained_messages": (0, None),
     "topic_aliases": (0, 65_535),
     "keep_alive": (0, 65_535),
     "session_expiry": (0, FOREVER),
+    "read_ahead": (0, None),
     "patience": (0, None),
     "cached_names": (1, None),
     "sys_interval": (0, None),

@@ -53,7 +53,7 @@ class Parting:
     def lose(self, connection: Connection, now: float) -> None:
         """The connection is gone; the client has not said goodbye, if we have not."""
         self._forget(connection)
-        connection.congested = False
+        connection.congested = 0
         if not connection.closing:
             connection.closing = True
             self._figures.connections -= 1
@@ -142,13 +142,13 @@ class Parting:
     def await_silence(self, connection: Connection, now: float) -> None:
         """End the connection when its client says nothing for too long."""
         if connection.keep_alive:
-            self._silences.at(now + connection.keep_alive, connection.number)
+            self._silences.after(connection.keep_alive, connection.number, now)
 
     def _check_silence(self, number: int, now: float) -> None:
         connection = self._connections[number]
         due = connection.heard + connection.keep_alive
-        if due > now or connection.held_for:
-            self._silences.at(max(due, now + connection.keep_alive / 2), number)
+        if due > now or connection.paused:
+            self._silences.after(max(due - now, connection.keep_alive / 2), number, now)
         else:
             self.dismiss(connection, Reason.KEEP_ALIVE_TIMEOUT, "", now, "keep-alive timeout")
 

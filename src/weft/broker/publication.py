@@ -28,6 +28,7 @@ class Publication:
     number: int = 0  # in the journal; 0 is none
     issued: float = 0.0  # in a network: seconds since 1970, by the issuer's clock
     origin: Origin | None = None  # in a network
+    kept: int = field(default=0, compare=False)  # counts what is published and retained
 
     def size(self) -> int:
         size = len(self.topic) + len(self.payload)
@@ -42,13 +43,13 @@ class Publication:
         issuer, _, count = self.origin or (0, 0, 0)
         return self.issued, issuer, count
 
-    def tail(self, version: Version, now: float, identifiers: tuple[int, ...] = ()) -> bytes:
-        """What follows topic and packet identifier: properties and payload."""
+    def encode_properties(self, version: Version, now: float, identifiers: tuple[int, ...] = ()) -> bytes:
+        """What is between topic, or packet identifier, and payload."""
         if version is not Version.V5:
-            return self.payload
+            return b""
         if not self.properties and self.expires is None and not identifiers:
-            return b"\0" + self.payload
-        return write_properties(self._properties_at(now, identifiers)) + self.payload
+            return b"\0"
+        return write_properties(self._properties_at(now, identifiers))
 
     def _properties_at(self, now: float, identifiers: tuple[int, ...]) -> Properties:
         properties = dict(self.properties)
@@ -70,11 +71,11 @@ class Delivery:
     released: bool = False  # QoS 2: the client has it, and PUBREL was sent
     position: int = 0  # of the journal, which knows its packet identifier
 
-    def encode(self, version: Version, now: float, dup: bool) -> bytes:
-        return encode(self.publication, version, now, self.qos, self.retain, dup, self.packet_id, self.identifiers)
+    def head(self, version: Version, now: float, dup: bool) -> bytes:
+        return head(self.publication, version, now, self.qos, self.retain, dup, self.packet_id, self.identifiers)
 
 
-def encode(
+def head(
     publication: Publication,
     version: Version,
     now: float,
@@ -85,9 +86,9 @@ def encode(
     identifiers: tuple[int, ...] = (),
     topic: bytes | None = None,  # another than the publication's: empty, with an alias
 ) -> bytes:
-    """A PUBLISH."""
+    """A PUBLISH, but for its payload, which all receivers share."""
     name = publication.topic if topic is None else topic
-    tail = publication.tail(version, now, identifiers)
-    length = 2 + len(name) + len(tail) + (2 if qos else 0)
-    head = bytes((0x30 | dup << 3 | qos << 1 | retain,)) + f.varint(length) + f.u16(len(name))
-    return b"".join((head, name, f.u16(packet_id), tail) if qos else (head, name, tail))
+    properties = publication.encode_properties(version, now, identifiers)
+    length = 2 + len(name) + len(properties) + len(publication.payload) + (2 if qos else 0)
+    first = bytes((0x30 | dup << 3 | qos << 1 | retain,)) + f.varint(length) + f.u16(len(name))
+    return b"".join((first, name, f.u16(packet_id), properties) if qos else (first, name, properties))

@@ -4,6 +4,7 @@ Whether a publisher may still write is asked when its message is given, for it m
 (CVE-2018-12546 of Mosquitto). The message is kept: rights come back, and other nodes have theirs.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from weft.access.guard import SYS, Guard
@@ -33,13 +34,20 @@ class RetainedMessages:
         self._guard = guard
         self.replica = replica  # in a network
         self.by_name: NameIndex[Publication] = NameIndex()
+        self._serial = 0  # of what was published and retained last
 
     def has_room(self, publication: Publication) -> bool:
         known = self.by_name.get(publication.topic.decode()) is not None
         return known or not publication.payload or len(self.by_name) < self._most
 
+    def publish(self, publication: Publication) -> None:
+        """What was published with RETAIN, and goes to all who have subscribed."""
+        self._serial += 1
+        publication.kept = self._serial
+        self.keep(publication)
+
     def keep(self, publication: Publication) -> None:
-        """What was published with RETAIN. $SYS is made anew and not journaled."""
+        """Retain it. $SYS is made anew and not journaled."""
         name = publication.topic.decode()
         durable = not name.startswith(SYS)
         if self.replica is not None and durable:
@@ -79,9 +87,13 @@ class RetainedMessages:
         self._figures.retained = len(self.by_name)
         return was_there
 
-    def find(self, pattern: str, now: float) -> list[Publication]:
-        """What a filter matches, in the order of names, so that the same state gives the same."""
-        return [one for _, one in sorted(self.by_name.find(pattern)) if self.may_be_given(one, now)]
+    def walk(self, pattern: str, now: float) -> Iterator[Publication | None]:
+        """What a filter matches now, in steps, between which others are retained: these are not among them."""
+        last = self._serial
+        for found in self.by_name.walk(pattern):
+            one = found[1] if found is not None else None
+            is_due = one is not None and one.kept <= last and self.may_be_given(one, now)
+            yield one if is_due else None
 
     def may_be_given(self, publication: Publication, now: float) -> bool:
         """Whether it is still valid, and its publisher may still write it. $SYS is nobody's."""

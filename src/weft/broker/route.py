@@ -7,10 +7,13 @@ a run of publications on many names is one piece of bytes for all their receiver
 
 In a network a route also says where else publications on its names go (its lead).
 
-Names whose route a change could touch are found by the changed filter (name.py), and only those are forgotten.
+Names whose route a change could touch are found by the changed filters (model/name_index.py), when a route is wanted
+next, and only those are forgotten. A client may change a filter that matches all names, or a hundred thousand filters
+at once: where it would take too many steps to find the names, all are forgotten. That takes no time, for what is
+forgotten is put aside and taken apart a slice at a time (backlog.py).
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from weakref import WeakValueDictionary
 
 from weft.broker.connection import Connection
@@ -25,6 +28,7 @@ from weft.wire.mqtt.topic import is_wild
 Lead = Hashable | None  # where in a network publications on a name go; None is nowhere
 SHORT = 1024  # bytes of a name that is remembered: clients choose names, and could fill the memory with long ones
 UNSURE = "unsure"  # to be found out, by the long way
+STEPS = 2_000  # to find names that changes of filters could touch, until all are forgotten: half a millisecond
 
 
 class Holders:
@@ -35,6 +39,15 @@ class Holders:
     def __init__(self) -> None:
         self.sessions: dict[Session, Subscription] = {}
         self.groups: dict[str, Group] = {}
+
+    def join(self, name: str, pattern: str, session: Session, subscription: Subscription) -> None:
+        self.groups.setdefault(name, Group(name, pattern)).members[session] = subscription
+
+    def leave(self, name: str, session: Session) -> None:
+        group = self.groups[name]
+        del group.members[session]
+        if not group.members:
+            del self.groups[name]
 
 
 class Route:
@@ -90,17 +103,21 @@ class _Known:
         self.routes[topic] = route
         self._names[name] = topic
 
-    def forget(self, pattern: str) -> list[bytes]:
-        """Forget names that match a filter; which they were."""
-        found = self._names.find(pattern) if self.routes else []
+    def forget(self, pattern: str, steps: int) -> tuple[list[bytes] | None, int]:
+        """Forget names that match a filter: which they were, and steps that are left; None if it takes more."""
+        found, steps = self._names.find_within(pattern, steps) if self.routes else ([], steps)
+        if found is None:
+            return None, 0
         for name, topic in found:
             self._names.pop(name)
             del self.routes[topic]
-        return [topic for _, topic in found]
+        return [topic for _, topic in found], max(0, steps - len(found))
 
-    def clear(self) -> None:
-        self.routes.clear()
-        self._names.clear()
+    def dismantle(self) -> Iterator[None]:
+        while self.routes:
+            self.routes.popitem()
+            yield
+        yield from self._names.dismantle()
 
 
 class Routes:
@@ -111,39 +128,97 @@ class Routes:
         most: int,
         lead: Callable[[bytes], Lead] = lambda _: None,
         ahead: int = 0,
+        put_aside: Callable[[Iterator[None]], None] = lambda _: None,
     ) -> None:
         self._index = index
+        self._put_aside = put_aside  # to take apart what is forgotten
         self._lead = lead
         self._packet_bytes = packet_bytes
         self._most = most  # names
         self._ahead = ahead  # names that wait to be looked up
+        self._work = 0  # holders of filters that were gone through
+        self._changed: list[str] = []  # filters, of which routes are to be forgotten
         self._shared: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
         self._published, self._arrived = _Known(), _Known()
-        self.by_name = self._published.routes  # the lane looks here itself
-        self.arriving = self._arrived.routes  # of what other nodes send, which goes nowhere else from here
         self._forgotten: dict[tuple[bytes, bool], None] = {}  # names, and whether other nodes send them
+
+    @property
+    def by_name(self) -> dict[bytes, Route]:
+        """The lanes look here themselves, each time anew."""
+        if self._changed:
+            self._forget_changed()
+        return self._published.routes
+
+    @property
+    def arriving(self) -> dict[bytes, Route]:
+        """Routes of what other nodes send, which goes nowhere else from here."""
+        if self._changed:
+            self._forget_changed()
+        return self._arrived.routes
 
     def route(self, topic: bytes) -> Route:
         """The topic is a valid name."""
         route = self.by_name.get(topic)
-        return self._found(topic, self._published, self._lead_of(topic)) if route is None else route
+        if route is None:
+            if len(self._published.routes) >= self._most:
+                self._forget_published()
+            route = self._found(topic, self._published, self._lead_of(topic))
+        return route
 
     def arrival(self, topic: bytes) -> Route:
         """The same for what another node sends."""
         route = self.arriving.get(topic)
-        return self._found(topic, self._arrived, None) if route is None else route
+        if route is None:
+            if len(self._arrived.routes) >= self._most:
+                self._forget_arrived()
+            route = self._found(topic, self._arrived, None)
+        return route
 
     def forget(self, pattern: str) -> None:
         """Forget the routes of names that match a filter, whose receivers have changed."""
-        self._note(self._published.forget(pattern), False)
-        self._note(self._arrived.forget(pattern), True)
-        if not is_wild(pattern):
-            self._note([pattern.encode()], True)
+        if len(self._changed) <= STEPS:
+            self._changed.append(pattern)
 
     def forget_leads(self) -> None:
         """The network has changed."""
-        self._note(self.by_name, False)
-        self._published.clear()
+        self._note(self._published.routes, False)
+        self._forget_published()
+
+    def take_work(self) -> int:
+        """Holders of filters that were gone through since the last time."""
+        work, self._work = self._work, 0
+        return work
+
+    def _forget_changed(self) -> None:
+        changed, self._changed = self._changed, []
+        if not self._forget_matching(changed):
+            self._note(self._published.routes, False)
+            self._note(self._arrived.routes, True)
+            self._forget_published()
+            self._forget_arrived()
+
+    def _forget_matching(self, patterns: list[str]) -> bool:
+        """Forget what matches any of these filters, unless that takes too long. Whether it did not."""
+        steps = STEPS - len(patterns)
+        if steps < 0:
+            return False
+        for pattern in patterns:
+            for known, arrives in ((self._published, False), (self._arrived, True)):
+                found, steps = known.forget(pattern, steps)
+                if found is None:
+                    return False
+                self._note(found, arrives)
+            if not is_wild(pattern):
+                self._note([pattern.encode()], True)
+        return True
+
+    def _forget_published(self) -> None:
+        self._put_aside(self._published.dismantle())
+        self._published = _Known()
+
+    def _forget_arrived(self) -> None:
+        self._put_aside(self._arrived.dismantle())
+        self._arrived = _Known()
 
     def look_up(self, most: int) -> None:
         """Look up names that were forgotten, before something is published on them: so many at most.
@@ -151,6 +226,8 @@ class Routes:
         What is published first on a name would else wait until its receivers are found, at every node on its way. The
         names are those that clients of this node have published on, and filters of its clients, which other nodes may.
         """
+        if self._changed:
+            self._forget_changed()
         for _ in range(min(most, len(self._forgotten))):
             (topic, arrives), _ = self._forgotten.popitem()
             if not arrives:
@@ -167,8 +244,6 @@ class Routes:
 
     def _found(self, topic: bytes, known: _Known, lead: Lead) -> Route:
         name = topic.decode()
-        if len(known.routes) >= self._most:
-            known.clear()
         route = self._built(self._index.match(name), lead)
         if len(topic) <= SHORT:
             known.add(topic, name, route)
@@ -180,11 +255,13 @@ class Routes:
 
     def _built(self, found: list[Holders], lead: Lead) -> Route:
         held: dict[Session, list[Subscription]] = {}
+        self._work += len(found)
         for holders in found:
             for session, subscription in holders.sessions.items():
-                held.setdefault(session, []).append(subscription)
+                if not session.ended:
+                    held.setdefault(session, []).append(subscription)
         targets = [Target(session, held[session]) for session in sorted(held, key=lambda one: one.serial)]
-        groups = [group for holders in found for group in holders.groups.values()]
+        groups = [group for holders in found for group in holders.groups.values() if not group.is_over()]
         key = (lead, *(target.key() for target in targets), *(id(group) for group in groups))
         route = self._shared.get(key)
         if route is None:

@@ -8,6 +8,7 @@ from weft.broker.publication import Delivery, Origin
 from weft.broker.queue import Queue
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.packet import Version, Will
+from weft.wire.mqtt.property import write_properties
 
 if TYPE_CHECKING:
     from weft.broker.connection import Connection
@@ -35,6 +36,10 @@ class Receipt(NamedTuple):
         return content == self.content or content in self.others
 
 
+def size_of(will: Will) -> int:
+    return len(will.topic.encode()) + len(will.payload) + len(write_properties(will.properties))
+
+
 class Session:
     """Ten thousand of them are idle: what is seldom used is made when it is."""
 
@@ -45,6 +50,7 @@ class Session:
         "connection",
         "counted",
         "doubted",
+        "ended",
         "expiry",
         "gathering",
         "had",
@@ -57,6 +63,7 @@ class Session:
         "recorded",
         "resend",
         "serial",
+        "shares",
         "subscriptions",
         "unsure",
         "version",
@@ -69,9 +76,11 @@ class Session:
         self.serial = serial  # tells sessions apart, also those of one client after one another
         self.version = version
         self.expiry = expiry  # seconds that it is kept without a connection
+        self.ended = False  # it has yet to leave its filters
         self.connection: Connection | None = None
         self.left: float | None = None  # when the client left
         self.subscriptions: dict[str, Subscription] = {}
+        self.shares: dict[str, int] | None = None  # by filter: shared subscriptions with it, of several groups
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
@@ -93,6 +102,21 @@ class Session:
     @property
     def persistent(self) -> bool:
         return self.expiry > 0
+
+    @property
+    def will_size(self) -> int:
+        """Bytes that it takes beside what waits."""
+        return size_of(self.will) if self.will is not None else 0
+
+    def share(self, filter_: str, change: int) -> int:
+        """Join or leave groups with a filter; of how many it is a member then."""
+        shares = {} if self.shares is None else self.shares
+        number = shares.get(filter_, 0) + change
+        shares[filter_] = number
+        if not number:
+            del shares[filter_]
+        self.shares = shares or None
+        return number
 
     def knows(self, origin: Origin | None) -> bool:
         """Whether it was given a publication."""

@@ -1,14 +1,18 @@
 """All sessions: begun, left, resumed, ended."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
+from weft.access.name import parted
+from weft.broker.backlog import Backlog
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
 from weft.broker.distribution import Distribution
 from weft.broker.effect import Effect, SessionGone, SessionHere
 from weft.broker.figure import Figures
 from weft.broker.outbox import Outbox
+from weft.broker.parameters import Parameters
 from weft.broker.record import ReceiptCleared, SessionEnded, SessionLeft, SessionOpened
 from weft.broker.session import LATE, Session
 from weft.broker.subscriptions import Subscriptions
@@ -25,10 +29,12 @@ class Sessions:
         subscriptions: Subscriptions,
         distribution: Distribution,
         wills: Wills,
-        linked: bool,
+        backlog: Backlog,
+        parameters: Parameters,
     ) -> None:
         self._outbox = outbox
-        self._linked = linked
+        self._backlog = backlog
+        self._parameters = parameters
         self._expiries = deadlines.timer(self._expire)  # by client
         self._figures = figures
         self._subscriptions = subscriptions
@@ -36,6 +42,9 @@ class Sessions:
         self._wills = wills
         self._serials = count(1)
         self._by_client: dict[str, Session] = {}
+        self.leaving: dict[Session, None] = {}  # that have ended, and still stand at filters
+        self._kept: set[str] = set()  # clients of those that outlive their connections
+        self._of_user: Counter[str] = Counter()  # how many of these
 
     def __len__(self) -> int:
         return len(self._by_client)
@@ -46,9 +55,17 @@ class Sessions:
     def get(self, client: str) -> Session | None:
         return self._by_client.get(client)
 
+    def have_room(self, client: str) -> bool:
+        """Whether a session of a client may be kept."""
+        user, most = parted(client)[0], self._parameters
+        if client in self._kept:
+            return True
+        return len(self._kept) < most.sessions and not (user and self._of_user[user] >= most.user_sessions)
+
     def create(self, client: str, version: Version, expiry: int) -> Session:
         session = self._by_client[client] = Session(client, next(self._serials), version, expiry)
         self._figures.sessions = len(self._by_client)
+        self._count(session.client, session.persistent)
         return session
 
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
@@ -58,6 +75,7 @@ class Sessions:
         late = (one for one, receipt in session.received.items() if session.unsure or receipt.position == LATE)
         session.doubted |= frozenset(late)
         session.unsure = False
+        self._count(session.client, expiry > 0)
         session.version, session.expiry, session.left = connection.version, expiry, None
         if session.persistent or session.recorded:  # without an expiry it will not outlive a crash either
             session.recorded = True
@@ -104,12 +122,14 @@ class Sessions:
     def end(self, session: Session, now: float, bequeath: bool = True) -> None:
         """Where it goes on at another node, it takes along what it should have had of shared subscriptions."""
         self._wills.publish(session, now)
-        for pattern in list(session.subscriptions):
-            self._subscriptions.remove(session, pattern)
+        session.ended = True
+        self._subscriptions.refresh(session)
+        self._backlog.begin(self._leave_filters(session))
         del self._by_client[session.client]
         self._expiries.drop(session.client)
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
+        self._count(session.client, False)
         if bequeath:
             for delivery in [*session.inflight.values(), *session.queue]:
                 self._distribution.bequeath(delivery, now)
@@ -117,8 +137,25 @@ class Sessions:
             self._outbox.append(SessionEnded(session.client))
         self._tell(SessionGone(session.client))
 
+    def _leave_filters(self, session: Session) -> Iterator[None]:
+        """Nobody gives it anything any more: it leaves its filters in steps."""
+        self.leaving[session] = None
+        while session.subscriptions:
+            self._subscriptions.remove(session, next(reversed(session.subscriptions)))
+            yield
+        del self.leaving[session]
+
+    def _count(self, client: str, is_kept: bool) -> None:
+        if is_kept == (client in self._kept):
+            return
+        user = parted(client)[0]
+        (self._kept.add if is_kept else self._kept.discard)(client)
+        self._of_user[user] += 1 if is_kept else -1
+        if not self._of_user[user]:
+            del self._of_user[user]
+
     def _tell(self, effect: Effect) -> None:
-        if self._linked:
+        if self._parameters.linked:
             self._outbox.add(effect)
 
     def _expire(self, client: str, now: float) -> None:

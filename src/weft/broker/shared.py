@@ -32,6 +32,10 @@ class Group:
     def has_taker(self, qos: int) -> bool:
         return bool(self._able(qos))
 
+    def is_over(self) -> bool:
+        """Whether all members have ended, and have yet to leave."""
+        return all(one.ended for one in self.members)
+
     def _able(self, qos: int) -> list[tuple[Session, Subscription]]:
         ready = [one for one in self.members.items() if one[0].is_ready()]
-        return ready or [one for one in self.members.items() if min(qos, one[1].qos)]
+        return ready or [one for one in self.members.items() if min(qos, one[1].qos) and not one[0].ended]

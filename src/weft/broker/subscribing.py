@@ -1,14 +1,20 @@
-"""SUBSCRIBE and UNSUBSCRIBE: what is granted, what is answered, and the retained messages that follow."""
+"""SUBSCRIBE and UNSUBSCRIBE: what is granted, what is answered, and the retained messages that follow.
+
+A packet may have a hundred thousand filters, so both are handled in steps (reading.py). What a filter leads to begins
+before the packet is answered, and is answered for when all are done.
+"""
+
+from collections.abc import Iterable, Iterator, Sized
 
 from weft.access.guard import Guard
 from weft.broker.connection import Connection
-from weft.broker.distribution import Distribution
-from weft.broker.effect import FilterAsked, SessionSubscribed
+from weft.broker.effect import FilterAsked, Granted, SessionSubscribed
 from weft.broker.figure import Figures
+from weft.broker.giving import Giving
+from weft.broker.outbound import Outbound
 from weft.broker.outbox import SUBSCRIBING, Outbox
 from weft.broker.parameters import Parameters
 from weft.broker.record import Subscribed, Unsubscribed
-from weft.broker.retained import RetainedMessages
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
 from weft.broker.subscriptions import Subscriptions
@@ -25,48 +31,63 @@ class Subscribing:
         self,
         outbox: Outbox,
         subscriptions: Subscriptions,
-        retained: RetainedMessages,
-        distribution: Distribution,
+        giving: Giving,
+        outbound: Outbound,
         figures: Figures,
         parameters: Parameters,
         guard: Guard,
     ) -> None:
         self._outbox = outbox
         self._subscriptions = subscriptions
-        self._retained = retained
-        self._distribution = distribution
+        self._giving = giving
+        self._outbound = outbound
         self._figures = figures
         self._parameters = parameters
         self._guard = guard
 
-    def subscribe(self, connection: Connection, packet: Subscribe, now: float) -> None:
+    def subscribe(self, connection: Connection, packet: Subscribe, now: float) -> Iterator[int]:
+        """Answer SUBSCRIBE, in steps."""
         session = connection.session
         assert session is not None
-        _require_room(connection, len(packet.requests))
+        _require_room(connection, packet.requests)
         identifier = packet.properties.get(Property.SUBSCRIPTION_IDENTIFIER, (0,))[0]
-        granted: list[tuple[Subscription, bool]] = []
+        wanted: list[Subscription] = []  # with what is retained
         codes: list[int] = []
         for one in packet.requests:
             refusal = self._refusal(connection, session, one)
             qos = min(one.qos, self._parameters.maximum_qos)
             if refusal is None:
                 made = _subscription(connection, one, qos, identifier)
-                granted.append((made, self._add(session, made)))
+                if self._add(connection, session, made):
+                    wanted.append(made)
             codes.append(qos if refusal is None else refusal)
+            _require_room(connection, codes)
+            yield 1
+        if session.persistent:
+            for made in wanted:
+                if made.qos:
+                    yield from self._giving.queue(session, made, now)
         if connection.version is not Version.V5:
             codes = [min(code, SUBACK_FAILURE) for code in codes]
+        if self._parameters.linked:
+            self._outbox.add(Granted(connection.number))
         self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
-        for made, fresh in granted:
-            self._send_retained(session, made, fresh, now)
+        for made in wanted:
+            self._giving.begin(connection, made, now)
+        self._outbound.fill(session, now)
 
-    def unsubscribe(self, connection: Connection, packet: Unsubscribe) -> None:
+    def unsubscribe(self, connection: Connection, packet: Unsubscribe, now: float) -> Iterator[int]:
+        """Answer UNSUBSCRIBE, in steps."""
         session = connection.session
         assert session is not None
-        _require_room(connection, len(packet.filters))
+        _require_room(connection, packet.filters)
         codes = []
         for pattern in packet.filters:
+            self._giving.end(connection, pattern)
             had = self.end(session, pattern)
             codes.append(Reason.SUCCESS if had else Reason.NO_SUBSCRIPTION_EXISTED)
+            _require_room(connection, codes)
+            yield 1
         self._answer(connection, session, Unsuback(packet.packet_id, tuple(codes)))
 
     def end(self, session: Session, pattern: str) -> bool:
@@ -84,28 +105,29 @@ class Subscribing:
         if request.filter.count("/") >= self._parameters.topic_levels:
             return Reason.TOPIC_FILTER_INVALID
         full = len(session.subscriptions) >= self._parameters.subscriptions
-        if full and request.filter not in session.subscriptions:
+        if request.filter in session.subscriptions:
+            return None
+        if full or not self._subscriptions.may_share(session, request.filter):
             return Reason.QUOTA_EXCEEDED
         return None
 
-    def _add(self, session: Session, made: Subscription) -> bool:
+    def _add(self, connection: Connection, session: Session, made: Subscription) -> bool:
+        """Whether what is retained goes with it. What is held already costs nothing."""
+        before = session.subscriptions.get(made.filter)
+        if made != before:
+            if session.persistent:
+                self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
+            self._subscriptions.add(session, made)
         if session.persistent:
-            self._outbox.append(Subscribed(session.client, made.filter, made.options, made.identifier))
             self._tell(session, made.filter, made)
-        fresh = self._subscriptions.add(session, made)
         if self._parameters.linked:
-            self._outbox.add(FilterAsked(made.filter))
-        return fresh
+            self._outbox.add(FilterAsked(connection.number, made.filter, session.persistent))
+        is_wanted = made.retain_handling == 0 or (made.retain_handling == 1 and before is None)
+        return is_wanted and not is_shared(made.filter)
 
     def _tell(self, session: Session, filter_: str, made: Subscription | None) -> None:
         if self._parameters.linked:
             self._outbox.add(SessionSubscribed(session.client, filter_, made))
-
-    def _send_retained(self, session: Session, made: Subscription, fresh: bool, now: float) -> None:
-        if is_shared(made.filter) or made.retain_handling == 2 or (made.retain_handling == 1 and not fresh):
-            return
-        for publication in self._retained.find(made.filter, now):
-            self._distribution.to_session(session, made, publication, now)
 
     def _answer(self, connection: Connection, session: Session, packet: Packet) -> None:
         assert connection.version is not None
@@ -114,8 +136,9 @@ class Subscribing:
         send(connection, encode(packet, connection.version))
 
 
-def _require_room(connection: Connection, codes: int) -> None:
-    """Refuse what would be answered with more than the client takes, before anything of it is done."""
+def _require_room(connection: Connection, answered: Iterable[object]) -> None:
+    """Refuse what would be answered with more than the client takes, as soon as that can be told."""
+    codes = len(answered) if isinstance(answered, Sized) else 0
     body = 3 + codes  # a packet identifier, and no properties
     if 1 + len(varint(body)) + body > connection.largest:
         raise PacketError(Reason.PACKET_TOO_LARGE, "The answer would be larger than the client takes.")

@@ -1,18 +1,19 @@
 """Holders of every filter: sessions, groups, and the routes that follow from them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from weft.broker.effect import FilterHeld
 from weft.broker.figure import Figures
 from weft.broker.filter import FilterIndex
 from weft.broker.outbox import Outbox
 from weft.broker.parameters import Parameters
-from weft.broker.route import Holders, Lead, Routes
+from weft.broker.route import STEPS, Holders, Lead, Routes
 from weft.broker.session import Session
-from weft.broker.shared import Group
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.topic import is_shared, split_shared
 
+SHARES = 100  # groups with one filter that a session may be a member of
 AHEAD = 2_000  # names that are looked up before something is published on them; each takes a kilobyte
 
 
@@ -36,6 +37,7 @@ class Subscriptions:
         outbox: Outbox,
         figures: Figures,
         parameters: Parameters,
+        put_aside: Callable[[Iterator[None]], None],
         lead: Callable[[bytes], Lead] = lambda _: None,
     ) -> None:
         self._outbox = outbox
@@ -43,7 +45,7 @@ class Subscriptions:
         self._linked = parameters.linked
         self.index: FilterIndex[Holders] = FilterIndex()
         ahead = AHEAD if parameters.linked else 0
-        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead, ahead)
+        self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead, ahead, put_aside)
         self.held: dict[str, Holding] = {}  # in a network: filters as clients wrote them
 
     def add(self, session: Session, subscription: Subscription) -> bool:
@@ -58,7 +60,8 @@ class Subscriptions:
         if group is None:
             holders.sessions[session] = subscription
         else:
-            holders.groups.setdefault(group, Group(group, pattern)).members[session] = subscription
+            holders.join(group, pattern, session, subscription)
+            session.share(pattern, int(fresh))
         self.routes.forget(pattern)
         self._count(fresh, group is not None)
         if fresh:
@@ -76,7 +79,8 @@ class Subscriptions:
         if group is None:
             del holders.sessions[session]
         else:
-            self._leave(holders, group, session)
+            holders.leave(group, session)
+            session.share(pattern, -1)
         if not holders.sessions and not holders.groups:
             self.index.remove(pattern)
         self.routes.forget(pattern)
@@ -84,17 +88,16 @@ class Subscriptions:
         self._hold(filter_, -1, -session.counted)
         return True
 
+    def may_share(self, session: Session, filter_: str) -> bool:
+        """Whether a session may join one more group with the same filter, each of which gives it a copy."""
+        group, pattern = _parted(filter_)
+        return group is None or session.share(pattern, 0) < SHARES
+
     def refresh(self, session: Session) -> None:
         """The session has a connection, or has none any more."""
         self._recount(session)
-        for pattern in session.subscriptions:
+        for pattern in islice(session.subscriptions, STEPS + 1):
             self.routes.forget(_parted(pattern)[1])
-
-    def _leave(self, holders: Holders, name: str, session: Session) -> None:
-        group = holders.groups[name]
-        del group.members[session]
-        if not group.members:
-            del holders.groups[name]
 
     def _count(self, change: int, shared: bool) -> None:
         self._figures.subscriptions += change

@@ -21,6 +21,7 @@ from weft.wire.mqtt.property import Properties
 
 PUBLISH = 0x32
 PUBACK = 0x40
+READ, SENDS = 1 << 14, 1_000  # bytes of a client, and publications sent, after which others have a turn
 _ACKNOWLEDGED = b"\x40\x02"
 _NONE: Properties = {}
 
@@ -29,20 +30,21 @@ class WindowLane:
     def __init__(self, outbox: Outbox, outbound: Outbound, routes: Routes, figures: Figures, most: int) -> None:
         self._outbox = outbox
         self._outbound = outbound
-        self._by_name = routes.by_name
+        self._routes = routes
         self._figures = figures
         self._most = most  # bytes of a packet: larger ones are left to the long way
 
     def pass_on(self, connection: Connection, data: bytes, at: int, now: float) -> int:
         """Pass on what there is from a place on; the place of the first packet that is left to others."""
-        known, limit, end = self._by_name.get, self._most, len(data)
+        known, limit, end = self._routes.by_name.get, self._most, len(data)
+        until, begin = min(end - 4, at + READ), self._figures.packets_sent
         allowed = connection.allowed
         is5 = connection.version is Version.V5
         session = connection.session
         assert session is not None
         packets = payload = 0
         answers: list[bytes] = []
-        while at + 4 < end and data[at] == PUBLISH:
+        while at < until and data[at] == PUBLISH and self._figures.packets_sent - begin < SENDS:
             body = at + 2
             length = data[at + 1]
             if length > 127:

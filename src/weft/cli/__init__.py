@@ -3,9 +3,11 @@
 import signal
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import weft
 from weft import ending
@@ -47,6 +49,7 @@ from weft.cli import (
     warm,
     weave,
 )
+from weft.cli.line import say
 from weft.cli.output import sentence_of
 from weft.errors import DeliveryError, Exit, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
@@ -104,7 +107,7 @@ app.add_typer(ca.app, name="ca")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"weft {weft.__version__}")
+        say(f"weft {weft.__version__}")
         raise typer.Exit
 
 
@@ -115,6 +118,16 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+def _command_at_hand(words: Sequence[str]) -> Any:
+    """The command that these words of the command line call; None where they call none."""
+    found: Any = typer.main.get_command(app)
+    for word in words:
+        if not isinstance(found, TyperGroup):
+            break
+        found = found.commands.get(word, found)
+    return None if isinstance(found, TyperGroup) else found
 
 
 def main() -> None:
@@ -134,7 +147,7 @@ def _code() -> int:
     except SystemExit as end:
         return _code_of(end)
     except WeftError as error:
-        return _said(sentence_of(error), error.exit_code)
+        return _said(sentence_of(error, _command_at_hand(sys.argv[1:])), error.exit_code)
     except DeliveryError as error:
         return _said(f"The proof does not hold, by a defect of Weft: {error}. Report it.", Exit.NOT_HELD)
     except Exception as error:
@@ -159,5 +172,5 @@ def _code_of(end: SystemExit) -> int:
 
 
 def _said(sentence: str, code: int) -> int:
-    typer.echo(f"weft: {sentence}", err=True)
+    say(f"weft: {sentence}", err=True)
     return code

@@ -7,7 +7,7 @@ would fall into the first, in ranges that double.
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-import typer
+from weft.cli.line import say
 
 ROWS = 12  # at most, of values or of ranges of one width
 WIDTH = 40  # letters of the longest bar
@@ -54,6 +54,4 @@ def _in_ranges(counts: Mapping[int, int], bounds: list[int]) -> dict[str, int]:
 
 
 def print_bars(title: str, counts: Mapping[int, int]) -> None:
-    typer.echo(f"\n{title}")
-    for row in bars(counts):
-        typer.echo(row)
+    say("", title, *bars(counts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.errors import WeftError
 
@@ -144,7 +145,7 @@ class _Line:
             self._width = len(told)
         else:
             self._next += EVERY
-            typer.echo(told, err=True)
+            say(told, err=True)
 
     def __exit__(self, *_: object) -> None:
         if self._width:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weft.cli.line import say
+
 if TYPE_CHECKING:
     from weft.access.badge import Role
     from weft.live.authority import AuthorityFolder
@@ -30,9 +32,10 @@ def init(
 ) -> None:
     """Make an authority, and credentials for the master and an operator. Keep the folder to yourself."""
     _folder(ca).create(name, tuple(host or ()))
-    typer.echo(
+    say(
         f"{ca} has the authority. Start the master with --ca {ca}; let nodes in with `weft ca token NAME`; and for "
-        f"commands like `weft status`:\n    export WEFT_CREDENTIALS={ca / 'operator'}"
+        f"commands like `weft status`:",
+        f"    export WEFT_CREDENTIALS={ca / 'operator'}",
     )
 
 
@@ -44,7 +47,7 @@ def token(
     hours: Annotated[float, typer.Option(min=0.01, help="For which it can be used.")] = 1.0,
 ) -> None:
     """Print the word with which one node can join, once: `weft node --join`."""
-    typer.echo(str(_folder(ca).invite(name, tuple(host or ()), hours)))
+    say(str(_folder(ca).invite(name, tuple(host or ()), hours)))
 
 
 @app.command(epilog="Example:  weft ca node berlin --host 10.0.0.2 --out berlin")
@@ -80,7 +83,7 @@ def client(name: Name, ca: Folder = DEFAULT, out: Out = None) -> None:
 def revoke(name: Name, ca: Folder = DEFAULT) -> None:
     """Take no certificate of NAME any more that was made until now. The master sees it at once."""
     count = _folder(ca).revoke(name)
-    typer.echo(f"Revoked {count} certificates of {name}.")
+    say(f"Revoked {count} certificates of {name}.")
 
 
 @app.command("list", epilog="Example:  weft ca list")
@@ -95,13 +98,14 @@ def list_(ca: Folder = DEFAULT) -> None:
     for serial, role, at, name in folder.issued():
         end = end_by(at)
         until = f"{'expired' if end <= now else 'until'} {datetime.fromtimestamp(end, UTC):%Y-%m-%d}"
-        typer.echo(f"{name:<24} {role:<9} {at}  {until:<18}  {'revoked' if serial in revoked else serial[:16]}")
+        state = "revoked" if serial in revoked else serial[:16]
+        say(f"{name:<24} {role:<9} {at}  {state:<16}  {until}")
 
 
 def _issue(role: "Role", name: str, hosts: tuple[str, ...], ca: Path, out: Path | None) -> None:
     folder = out if out is not None else ca / name
     _folder(ca).issue(role, name, hosts, folder)
-    typer.echo(f"{folder} has the credentials of {name}.")
+    say(f"{folder} has the credentials of {name}.")
 
 
 def _folder(ca: Path) -> "AuthorityFolder":

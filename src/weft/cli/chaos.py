@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 from weft.errors import Exit, WeftError
 
@@ -50,7 +51,7 @@ def chaos(
     else:
         print_result(campaign.figures(), False)
         for one in broken:
-            typer.echo(f"seed {one['seed']}: {one['found'][0]}")  # type: ignore[index]
+            say(f"seed {one['seed']}: {one['found'][0]}")  # type: ignore[index]
     raise typer.Exit(Exit.NOT_HELD if broken else Exit.DONE)
 
 
@@ -69,9 +70,8 @@ def _told(seed: int, as_json: bool) -> dict[str, Any]:
         "story": list(verdict.story),
     }
     if not as_json:
-        typer.echo(f"{told['command']}, with {case.nodes} nodes, {case.clients} clients and these acts alone:")
-        for text in [*acts, "", *verdict.story, "", *verdict.found, ""]:
-            typer.echo(text)
+        say(f"{told['command']}, with {case.nodes} nodes, {case.clients} clients and these acts alone:")
+        say(*acts, "", *verdict.story, "", *verdict.found, "")
     return told
 
 
@@ -97,4 +97,4 @@ class _Line:
 
     def end(self) -> None:
         if self._terminal:
-            typer.echo("", err=True)
+            say("", err=True)

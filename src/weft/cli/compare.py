@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ def _print_table(trials: "Trials") -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
-        typer.echo("  ".join([f"{first:<{widths[0]}}", *cells]))
-    typer.echo(
-        "\nMeans ± 95 % confidence. Hops to a subscriber; messages of the broker that sends most; connections of the "
-        "broker that has most."
+        say("  ".join([f"{first:<{widths[0]}}", *cells]))
+    say(
+        "",
+        "Means ± 95 % confidence. Hops to a subscriber; messages of the broker that sends most; connections of the "
+        "broker that has most.",
     )
     if trials.left_out:
         pairs = ", ".join(map(name, trials.left_out))
-        typer.echo(f"Left out, since the router goes by a ring that the overlay does not have: {pairs}.")
+        say(f"Left out, since the router goes by a ring that the overlay does not have: {pairs}.")

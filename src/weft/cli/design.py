@@ -32,6 +32,7 @@ def design(
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     closeness: Annotated[
         float | None, typer.Option(help="How much round-trip times count, from 0. Default: 0.5.")
     ] = None,
@@ -95,10 +96,13 @@ def design(
             say_need(instance, overlay, {**options, "latency": latency})
             with spark_session(*settings) as spark, scratch_folder(out) as scratch:
                 about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+                about["draw_hosts"] = draw_hosts
                 made = design_on_spark(spark, instance, overlay, scratch, progress=progress, **about, **options)
         else:
             given = read_instance(instance)
-            placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
+            placed = None
+            if latency is not None:
+                placed = placed_latency(latency, given.nodes, seed, given.node_names, draw_hosts=draw_hosts)
             with progress.step(f"Designing {overlay}"):
                 made = design_here(given, overlay, seed=seed, latency=placed, **options)
         names = None

@@ -35,6 +35,7 @@ def evaluate(
     ] = "10000",
     fan_out: o.FanOut = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     trees: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Of weft weave. Default: weave them, if the router has trees.")
     ] = None,
@@ -83,11 +84,13 @@ def evaluate(
             with spark_session(*settings) as spark, laid_out(spark, instance, overlay, progress) as given:
                 known = given.instance if file is None else named_in(given.instance, instance)
                 drawn = _publications(publications, known, seed)
-                options |= {"latency": latency, "trees": trees, "progress": progress}
+                options |= {"latency": latency, "draw_hosts": draw_hosts, "trees": trees, "progress": progress}
                 result = evaluate_on_spark(given, overlay, router, drawn, **options)
         else:
             made, built = read_instance(instance), read_overlay(overlay)
-            placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+            placed = None
+            if latency is not None:
+                placed = latency_for(built, latency, seed, made.node_names, draw_hosts=draw_hosts)
             drawn = _publications(publications, made, seed)
             woven = None if trees is None else read_trees(trees, made, built)
             with progress.step(f"Routing {len(drawn):,} publications by {router}"):

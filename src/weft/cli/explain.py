@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.operator import MasterAddress, asked
 from weft.cli.output import print_result
 
@@ -29,14 +30,14 @@ def explain(
     for tree in told["trees"]:
         _print_tree(tree)
     for group in told["shared"]:
-        typer.echo(f"{group['filter']}: one member, at {' or '.join(group['nodes'])}")
+        say(f"{group['filter']}: one member, at {' or '.join(group['nodes'])}")
     if not told["trees"] and not told["shared"]:
-        typer.echo(f"No client holds the filter {topic}." if is_wild(topic) else f"Nobody subscribes to {topic}.")
+        say(f"No client holds the filter {topic}." if is_wild(topic) else f"Nobody subscribes to {topic}.")
 
 
 def _print_tree(tree: dict[str, Any]) -> None:
     parted = ", in parts that no links join at the moment" if tree["parted"] else ""
-    typer.echo(f"{tree['filter']}: {tree['subscribers']} nodes subscribe, {tree['relays']} relays{parted}")
+    say(f"{tree['filter']}: {tree['subscribers']} nodes subscribe, {tree['relays']} relays{parted}")
     for member in tree["members"]:
         role = "  (relay)" if member["relay"] else "  (publishes)" if member["node"] == tree["root"] else ""
-        typer.echo(f"  {'  ' * member['hops']}{member['node']}{role}")
+        say(f"  {'  ' * member['hops']}{member['node']}{role}")

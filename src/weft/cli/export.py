@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 from weft.cli.trees import trees_of
 from weft.errors import WeftError
@@ -35,6 +36,7 @@ def export(
         typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
     ] = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     fan_out: o.FanOut = None,
     qos: Annotated[int, typer.Option(min=0, max=2, help="Of bridges, at most; publications keep a lower one.")] = 1,
@@ -81,7 +83,7 @@ def export(
         if brokers is not None:
             require_brokers(names, known, str(brokers))
         with ConsoleProgress().step("Planning bridges"):
-            woven, source = trees_of(trees, overlay, made, built, latency, seed, fan_out)
+            woven, source = trees_of(trees, overlay, made, built, latency, seed, fan_out, draw_hosts=draw_hosts)
             kept = read_kept(old, names) if keep and old is not None else None
             plan = plan_of(made, built, woven, qos=qos, wildcards=wildcards, kept=kept)
         changes = None
@@ -93,9 +95,9 @@ def export(
             write_graph(plan, to, out, force=force)
     print_result({"out": str(out), "trees": source, **plan.figures, **_figures(changes)}, json)
     if changes is not None and not json:
-        typer.echo("")
+        say("")
         for number, step in enumerate(changes.steps, 1):
-            typer.echo(f"{number}. {step}")
+            say(f"{number}. {step}")
 
 
 def _figures(changes: "Change | None") -> dict[str, Any]:

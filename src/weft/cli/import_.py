@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft import conf/ --from mosquitto --brokers brokers.csv --clients clients.csv --out fleet"
@@ -51,4 +52,4 @@ def import_(
         fleet.write(out, force=force)
     print_result({"fleet": str(out), **fleet.counts, "subscriptions": fleet.instance.subscriptions}, json)
     if fleet.unresolved and not json:
-        typer.echo(f"\nNo known topic matches {', '.join(fleet.unresolved[:5])}: list topics with --topics.", err=True)
+        say("", f"No known topic matches {', '.join(fleet.unresolved[:5])}: list topics with --topics.", err=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
@@ -14,8 +15,9 @@ EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
 
 def warn_of_unmatched(result: Mapping[str, Any]) -> None:
     if result["unmatched"]:
-        typer.echo(
-            f"\n{result['unmatched']:,} filters match no known topic and bring no subscription: "
+        say(
+            "",
+            f"{result['unmatched']:,} filters match no known topic and bring no subscription: "
             f"{', '.join(result['unmatched_filters'])}. Is the list of --topics complete?",
             err=True,
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.errors import WeftError
 
@@ -69,7 +70,7 @@ def tell_score(
         return
     print_result(figures, json)
     width = max(map(len, now))
-    typer.echo(f"\n{'':<{width}}  {'now':>14}  {'plan':>14}")
+    say("", f"{'':<{width}}  {'now':>14}  {'plan':>14}")
     for name in now:
         cells = (f"{readable(side[name]):>14}" for side in (now, plan))
-        typer.echo(f"{name.replace('_', ' '):<{width}}  {'  '.join(cells)}")
+        say(f"{name.replace('_', ' '):<{width}}  {'  '.join(cells)}")

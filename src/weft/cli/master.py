@@ -22,6 +22,15 @@ def master(
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that keeps what the master knows.", show_default=False)
     ] = None,
+    http_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that web pages, Prometheus and others may call this host by, besides its addresses. May be "
+            "given more than once.",
+            show_default=False,
+        ),
+    ] = None,
     ca: Annotated[
         Path | None,
         typer.Option(

@@ -66,6 +66,23 @@ def node(
     http: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Port of /metrics and /health.", show_default=False)
     ] = None,
+    http_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that web pages, Prometheus and others may call this host by, besides its addresses. May be "
+            "given more than once.",
+            show_default=False,
+        ),
+    ] = None,
+    websocket_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Web pages that may be clients, https://HOST or * for all. May be given more than once.",
+            show_default=False,
+        ),
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="PEM, for TLS.", show_default=False)] = None,
     users: Annotated[
@@ -163,13 +180,16 @@ def node(
     receive_maximum: Annotated[int | None, _limit("Unreleased publications of QoS 2 from a client (MQTT 5).")] = None,
     inflight: Annotated[int | None, _limit("Unacknowledged publications to a client.")] = None,
     queue_messages: Annotated[int | None, _limit("Publications waiting in a session.")] = None,
-    queue_bytes: Annotated[int | None, _limit("Their bytes.")] = None,
+    queue_bytes: Annotated[int | None, _limit("Their bytes, with those of its will.")] = None,
     topic_levels: Annotated[int | None, _limit("Levels of a topic.")] = None,
     subscriptions: Annotated[int | None, _limit("Subscriptions of a session, and filters of a packet.")] = None,
+    sessions: Annotated[int | None, _limit("Sessions that are kept when their clients are away.")] = None,
+    user_sessions: Annotated[int | None, _limit("Those of one user.")] = None,
     retained_messages: Annotated[int | None, _limit("Retained messages; 0 is none.")] = None,
     topic_aliases: Annotated[int | None, _limit("Topic aliases of a client (MQTT 5).")] = None,
     keep_alive: Annotated[int | None, _limit("Longest keep-alive in seconds (MQTT 5); 0 is any.")] = None,
     session_expiry: Annotated[int | None, _limit("Seconds that a session is kept at most.")] = None,
+    read_ahead: Annotated[int | None, _limit("Bytes read of a client whose publications wait.")] = None,
     patience: Annotated[float | None, _limit("Seconds that publishers wait for a slow receiver.")] = None,
     cached_names: Annotated[int | None, _limit("Topics whose receivers are remembered.")] = None,
     sys_interval: Annotated[float | None, _limit("Seconds between updates of $SYS; 0 is none.")] = None,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from weft.cli.line import say
 from weft.cli.output import print_result
 from weft.errors import WeftError
 
@@ -52,9 +53,9 @@ def put_in_place(master: str | None, forecast: dict[str, Any], yes: bool, dry_ru
     if json:
         print_result(forecast, json)
     elif wanted:
-        typer.echo("It is being put in place, link by link; `weft status` shows when it is done.")
+        say("It is being put in place, link by link; `weft status` shows when it is done.")
     elif not is_change and not dry_run:
-        typer.echo("There is nothing to put in place.")
+        say("There is nothing to put in place.")
 
 
 def _confirmed() -> bool:
@@ -66,12 +67,11 @@ def _confirmed() -> bool:
 
 def _print_forecast(forecast: dict[str, Any]) -> None:
     relays, hops, busiest = forecast["relays_a_delivery"], forecast["hops"], forecast["busiest_node"]
-    typer.echo(
-        f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of "
-        f"{forecast['links']}.\n"
-        f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then\n"
-        f"hops                {_known(hops['now'], 2)} now, {_known(hops['then'], 2)} then\n"
-        f"busiest node sends  {_known(busiest['now'], 1)} times the mean now, {_known(busiest['then'], 1)} then"
+    say(
+        f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of {forecast['links']}.",
+        f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then",
+        f"hops                {_known(hops['now'], 2)} now, {_known(hops['then'], 2)} then",
+        f"busiest node sends  {_known(busiest['now'], 1)} times the mean now, {_known(busiest['then'], 1)} then",
     )
 
 

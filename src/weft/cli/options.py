@@ -74,9 +74,13 @@ Latency = Annotated[
         "--latency",
         metavar="FILE",
         help="Round-trip times: swico-l, swico-sl, swico-even and weave go by them, and deliveries are timed. "
-        "CSV is by name: a,b,ms or a matrix with names. If it has other names than the nodes, the seed places nodes on "
-        "its hosts.",
+        "CSV is by name: a,b,ms or a matrix with names. Where file or nodes have no names, the seed places nodes on "
+        "hosts.",
     ),
+]
+DrawHosts = Annotated[
+    bool,
+    typer.Option("--draw-hosts", help="Of --latency: the seed places nodes on its hosts, whatever their names."),
 ]
 FleetReport = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Of a fleet: a page with it and a plan for it, drawn.")
@@ -119,9 +123,15 @@ FileFormat = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None, typer.Option(metavar="A,B", help="The two columns that hold the ids: names, or numbers from 1.")
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="The two columns that hold the ids, by order or as node=A,topic=B: names, or numbers from 1.",
+    ),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Of CSV. Default: a comma, or a tab for .tsv.")]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Of CSV. Default: the comma, semicolon, tab or bar that the first line has.")
+]
 Header = Annotated[bool, typer.Option(help="Whether CSV starts with the names of its columns.")]
 BadRow = Annotated[
     OnBadRow,
@@ -156,11 +166,31 @@ def source_of(
         raise WeftError(
             f"What do the rows of {files[0]} say? Tell with --as edges, --as follows or --as subscriptions."
         )
-    pair = None if columns is None else columns.split(",")
-    if pair is not None and len(pair) != 2:
-        raise WeftError(f"--columns is {columns!r}: name two columns, as in --columns user,topic.")
-    columns_of_ids = (pair[0], pair[1]) if pair else None
-    return Source(tuple(files), kind, format_, columns_of_ids, delimiter, header, on_bad_row, topics)
+    pair = None if columns is None else _pair_of_columns(columns)
+    return Source(tuple(files), kind, format_, pair, delimiter, header, on_bad_row, topics)
+
+
+def named_columns(text: str) -> dict[str, str]:
+    """Our columns by the names that a file has for them."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    for ours, sign, theirs in pairs:
+        if not (ours.strip() and sign and theirs.strip()):
+            raise WeftError(f"--columns is {text!r}: say what the file calls ours, as in --columns node=client.")
+    return {ours.strip().lower(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def _pair_of_columns(text: str) -> tuple[str, str]:
+    """The two columns of ids: in their order, or by name."""
+    if "=" in text:
+        given = named_columns(text)
+        if given.keys() == {"node", "topic"}:
+            return given["node"], given["topic"]
+    pair = text.split(",")
+    if len(pair) != 2 or "=" in text:
+        raise WeftError(
+            f"--columns is {text!r}: name two columns, as in --columns user,topic or --columns node=user,topic=channel."
+        )
+    return pair[0], pair[1]
 
 
 def spark_conf(pairs: list[str]) -> dict[str, str]:

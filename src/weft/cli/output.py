@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -20,8 +19,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as RichProgress
+from typer.core import TyperOption
 
 from weft.cli.bars import print_bars
+from weft.cli.line import say, visible
 from weft.errors import WeftError
 from weft.first_use import COMPILATION
 from weft.report.words import TERMS
@@ -33,35 +34,44 @@ FIRST_USE = "compiling, first use"
 LONG = 1.0  # seconds of compiling that are worth a word
 
 
-NAMES = {"path": "out"}  # options that commands call otherwise
+OTHER_NAMES = {"path": "out", "count": "publications"}  # options that some commands call otherwise
 
 
-def sentence_of(error: WeftError) -> str:
-    """What the error says, with options as flags."""
+def sentence_of(error: WeftError, command: Any) -> str:
+    """What the error says, with options as flags of the command, if it has them, and else in plain words."""
     sentence = str(error)
     for option in error.options:
-        sentence = sentence.replace(f"`{option}`", f"--{NAMES.get(option, option).replace('_', '-')}")
+        sentence = sentence.replace(f"`{option}`", _flag(option, command))
     return sentence
+
+
+def _flag(option: str, command: Any) -> str:
+    known = {param.name: param for param in ([] if command is None else command.params)}
+    param = known.get(option) or known.get(OTHER_NAMES.get(option, option))
+    if param is None:
+        return option.replace("_", " ")
+    return max(param.opts, key=len) if isinstance(param, TyperOption) else str(param.metavar or param.name).upper()
 
 
 def announce(line: str) -> None:
     """Print a line of a process that goes on, whether or not anybody reads it."""
     try:
-        typer.echo(line)
+        say(line)
     except OSError:  # the pipe is closed, or the disk full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would say so at the end
 
 
-def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+def print_result(result: Mapping[str, Any], as_json: bool, width: int = 0) -> None:
+    """Print figures, a row each, or JSON. Values begin behind the longest name, or behind so many characters."""
     if as_json:
-        typer.echo(json.dumps(result))
+        say(json.dumps(result))
         return
     rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
-    width = max(map(len, rows), default=0)
+    width = max([width, *map(len, rows)])
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
         shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)
-        typer.echo(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
+        say(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
     for key in filter(_is_histogram, result):
         print_bars(key.replace("_", " "), result[key])
 
@@ -158,7 +168,7 @@ class ConsoleProgress:
         self._print(f"{title}: {time.perf_counter() - start:.1f} s{share}")
 
     def _print(self, line: str) -> None:
-        self.console.print(line, highlight=False)
+        self.console.print(visible(line), highlight=False, markup=False)
 
 
 def _reason() -> str:

@@ -27,6 +27,7 @@ def place(
     within: Annotated[
         float | None, typer.Option(metavar="MS", help="How far from the broker of today a client may move.")
     ] = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = None,
@@ -45,7 +46,7 @@ def place(
     settings = o.spark_settings(engine, master, conf)
     with claimed(out, inputs=o.given(fleet, brokers, latency), force=force):
         given, progress = read_fleet(fleet), ConsoleProgress()
-        limits = limits_of(given, brokers, latency, within, seed)
+        limits = limits_of(given, brokers, latency, within, seed, draw_hosts=draw_hosts)
         if engine == "spark":
             from weft.pipeline.placement import suggest as suggest_on_spark
             from weft.pipeline.session import spark_session

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 from weft.errors import WeftError
 from weft.memory import memory_at_hand
@@ -63,7 +64,7 @@ def say_need(instance: Path, overlay: str, options: Mapping[str, Any]) -> None:
 
     if is_in_arcs(instance, overlay, options):
         meta = read_instance_meta(instance)
-        typer.echo(told_need("design", meta["nodes"], meta["subscriptions"]), err=True)
+        say(told_need("design", meta["nodes"], meta["subscriptions"]), err=True)
 
 
 def told_need(command: str, nodes: int, subscriptions: int) -> str:

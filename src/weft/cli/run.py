@@ -8,6 +8,7 @@ import typer
 
 from weft.cli import options as o
 from weft.cli.ingest import warn_of_unmatched
+from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result, readable
 from weft.cli.plan import say_need
 from weft.ending import CONTINUES, remark
@@ -38,6 +39,7 @@ def run(
     load_weight: o.LoadWeight = None,
     rates: o.Rates = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     publications: Annotated[int, typer.Option(help="How many to publish for the proof.")] = 10_000,
     seed: o.Seed = 1,
     kind: o.As = None,
@@ -63,7 +65,7 @@ def run(
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
     by_topic = None if rates is None else str(rates)
-    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic, draw_hosts)
     proof.check()
     if isinstance(given, Source):
         check(given)
@@ -108,8 +110,7 @@ def run_pipeline(
     if json:
         print_result({outcome.stage: dict(outcome.result) for outcome in outcomes}, json)
     else:
-        typer.echo("\n".join(verdict_lines(instance, out)))
-        typer.echo(f"Report:   {out / 'report.html'}")
+        say(*verdict_lines(instance, out), f"Report:   {out / 'report.html'}")
 
 
 def _print_outcome(outcome: "Outcome") -> None:
@@ -118,7 +119,7 @@ def _print_outcome(outcome: "Outcome") -> None:
     figures = [
         f"{name.replace('_', ' ')} {readable(value)}" for name, value in outcome.result.items() if _is_number(value)
     ]
-    typer.echo(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}", err=True)
+    say(f"{outcome.stage:<9} {how:>11}   {', '.join(figures)}", err=True)
 
 
 def _is_number(value: object) -> bool:

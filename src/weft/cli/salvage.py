@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 
 EXAMPLE = "weft salvage node-data --out node-data-salvaged"
@@ -30,4 +31,4 @@ def salvage(
         return
     print_result({name: value for name, value in told.items() if name != "lost"}, json)
     for sentence in told["lost"] or ["Nothing is lost."]:
-        typer.echo(f"! {sentence}" if told["lost"] else sentence)
+        say(f"! {sentence}" if told["lost"] else sentence)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import typer
-
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.operator import MasterAddress, asked
 from weft.cli.output import print_result
 
@@ -29,6 +28,7 @@ SHOWN = (
     "busiest_times_mean_designed",
     "redesign",
 )
+WIDTH = max(map(len, SHOWN))  # of the names: values stay where they are, whatever is known
 UNKNOWN_AT_0 = {"hops", "hops_designed", "busiest_times_mean", "busiest_times_mean_designed"}
 
 
@@ -38,11 +38,11 @@ def status(master: MasterAddress = None, json: o.Json = False) -> None:
     if json:
         print_result(told, json)
         return
-    print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json)
-    typer.echo("")
+    print_result({name: told[name] for name in SHOWN if _is_known(name, told[name])}, json, WIDTH)
+    say("")
     _print_nodes(told["nodes"])
     for problem in told["problems"]:
-        typer.echo(f"! {problem}")
+        say(f"! {problem}")
 
 
 def _is_known(name: str, value: Any) -> bool:
@@ -71,4 +71,4 @@ def _print_nodes(nodes: list[dict[str, Any]]) -> None:
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
-        typer.echo("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())

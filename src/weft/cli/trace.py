@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.operator import MasterAddress, asked
 from weft.cli.output import print_result
 
@@ -25,6 +26,6 @@ def trace(
     for step in told["steps"]:
         clients = f"  {step['clients']} clients" if step["clients"] else ""
         came = f" from {step['from']}" if step["from"] else ""
-        typer.echo(f"{step['milliseconds']:9.3f} ms  {'  ' * step['hops']}{step['node']}{came}{clients}")
+        say(f"{step['milliseconds']:9.3f} ms  {'  ' * step['hops']}{step['node']}{came}{clients}")
     if not told["nodes_with_receivers"]:
-        typer.echo(f"It reached nobody who subscribes to {topic}.")
+        say(f"It reached nobody who subscribes to {topic}.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options as o
+from weft.cli.line import say
 from weft.cli.output import print_result
 from weft.cli.trees import trees_of
 
@@ -28,6 +29,7 @@ def tree(
         typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
     ] = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     json: o.Json = False,
 ) -> None:
@@ -43,7 +45,7 @@ def tree(
     require_options(router, None, trees is not None)
     woven, source = None, None
     if routing(router).has_trees:
-        woven, source = trees_of(trees, overlay, given, built, latency, seed)
+        woven, source = trees_of(trees, overlay, given, built, latency, seed, draw_hosts=draw_hosts)
     told = journey(given, built, number, start, router=router, trees=woven, seed=seed)
     if json:
         about = {
@@ -54,12 +56,12 @@ def tree(
         }
         print_result({**about, "messages": told.rows()}, json)
         return
-    typer.echo(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}")
+    say(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}")
     if source is not None:
-        typer.echo(f"Trees: {source}")
+        say(f"Trees: {source}")
     known = given.known_publishers
     if issuer is None and known is not None and known.first_of(number) is None:
-        typer.echo("Nobody is known to publish on it.")
-    typer.echo("")
+        say("Nobody is known to publish on it.")
+    say("")
     for line in told.lines():
-        typer.echo(line)
+        say(line)

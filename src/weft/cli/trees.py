@@ -21,6 +21,8 @@ def trees_of(
     latency: str | None = None,
     seed: int = 1,
     fan_out: int | None = None,
+    *,
+    draw_hosts: bool = False,
 ) -> tuple["Trees", str]:
     """Trees, and where they are from. New ones are woven where options for them are given, or none are there."""
     from weft.model.latency import latency_for
@@ -33,7 +35,8 @@ def trees_of(
         given = trees_beside(folder, instance, overlay)
     if given is not None:
         return read_trees(given, instance, overlay), str(given)
-    placed = None if latency is None else latency_for(overlay, latency, seed, instance.node_names)
+    names = instance.node_names
+    placed = None if latency is None else latency_for(overlay, latency, seed, names, draw_hosts=draw_hosts)
     made = weave(instance, overlay, fan_out=FAN_OUT if fan_out is None else fan_out, latency=placed)
     by = overlay.meta.get("parameters", {}).get("latency") if latency is None else None
     return made, WOVEN if by is None else f"{WOVEN}, by hops: the overlay was designed by {by}, give --latency"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weft.cli.line import say
+
 if TYPE_CHECKING:
     from weft.access.user import Users
 
@@ -32,7 +34,7 @@ def add(name: Name, users: UserFile = DEFAULT) -> None:
         raise WeftError("The password is empty: give one.")
     known[name] = keep(password.encode(), os.urandom(SALT_BYTES))
     _write(users, known)
-    typer.echo(f"{word} {name} in {users}.")
+    say(f"{word} {name} in {users}.")
 
 
 @app.command(epilog="Example:  weft user remove alice --users users")
@@ -42,14 +44,14 @@ def remove(name: Name, users: UserFile = DEFAULT) -> None:
     _require_there(name, known, users)
     del known[name]
     _write(users, known)
-    typer.echo(f"Removed {name} from {users}.")
+    say(f"Removed {name} from {users}.")
 
 
 @app.command("list", epilog="Example:  weft user list --users users")
 def list_(users: UserFile = DEFAULT) -> None:
     """Print the names of all users."""
     for name in sorted(_read(users)):
-        typer.echo(name)
+        say(name)
 
 
 def _read(path: Path) -> "Users":

@@ -20,6 +20,7 @@ def weave(
     load_weight: o.LoadWeight = None,
     rates: o.Rates = None,
     latency: o.Latency = None,
+    draw_hosts: o.DrawHosts = False,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = None,
@@ -52,12 +53,14 @@ def weave(
 
             with spark_session(*settings) as spark:
                 options |= {"rates": None if rates is None else str(rates), "latency": latency, "seed": seed}
-                options |= {"force": force, "progress": progress}
+                options |= {"draw_hosts": draw_hosts, "force": force, "progress": progress}
                 result = weave_to(spark, instance, overlay, out, kept_beside(out), **options)
         else:
             made, built = read_instance(instance), read_overlay(overlay)
             require_made_for(made, built)
-            placed = None if latency is None else latency_for(built, latency, seed, made.node_names)
+            placed = None
+            if latency is not None:
+                placed = latency_for(built, latency, seed, made.node_names, draw_hosts=draw_hosts)
             by_topic = None if rates is None else read_topic_rates(rates, made)
             with progress.step(f"Weaving {made.topics:,} topics"):
                 trees = weave_here(made, built, rates=by_topic, latency=placed, **options)

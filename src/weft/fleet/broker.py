@@ -11,10 +11,11 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from io import StringIO
 from pathlib import Path
 
 from weft.errors import WeftError
+from weft.model.heading import delimiter_of, names_of
+from weft.model.text import whole
 
 PORT = 1883
 
@@ -71,15 +72,19 @@ def rows_of(
     if not path.is_file():
         raise WeftError(f"{path} {'is a folder' if path.is_dir() else 'does not exist'}: give a file of CSV.")
     try:
-        reader = csv.DictReader(StringIO(path.read_text("utf-8-sig")), strict=True, skipinitialspace=True)
-        _require_columns(path, [name.strip() for name in reader.fieldnames or []], required, known)
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
-        for row in reader:
-            if None in row or None in row.values():
-                raise WeftError(f"{path}, line {reader.line_num}: it has another number of fields than the header.")
-            yield reader.line_num, {name: value.strip() for name, value in row.items()}
+        lines = whole(str(path)).decode().splitlines(keepends=True)
+        heading = next((line for line in lines if line.strip()), "")
+        delimiter = delimiter_of(heading)
+        names = [name.lower() for name in names_of(heading, delimiter, str(path))] if heading else []
+        _require_columns(path, names, required, known)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+        rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
     except (UnicodeDecodeError, csv.Error) as error:
         raise WeftError(f"{path} cannot be read as CSV: {error}.") from error
+    for line, row in rows[1:]:
+        if len(row) != len(names):
+            raise WeftError(f"{path}, line {line}: it has another number of fields than the header.")
+        yield line, dict(zip(names, map(str.strip, row), strict=True))
 
 
 def _require_columns(path: Path, names: list[str], required: tuple[str, ...], known: tuple[str, ...] | None) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.fleet.broker import Brokers
 from weft.model.topic import is_filter
 from weft.model.wildcard import Find, plain_filter
+from weft.raw.table import first_of, read_table
 
 CLIENTS = pa.schema({"client": pa.string(), "broker": pa.string(), "filter": pa.string()})
 FILTERS = pa.schema({"filter": pa.string(), "topic": pa.int64()})
@@ -26,16 +26,14 @@ def read_clients(path: str | Path, brokers: Brokers, where: str) -> pa.Table:
     """A CSV file with the columns client, broker and filter; others are left alone."""
     if not Path(path).is_file():
         raise WeftError(f"{path} does not exist: give a CSV file of client, broker and filter.")
-    types = csv.ConvertOptions(
-        column_types=CLIENTS, include_columns=CLIENTS.names, strings_can_be_null=True, null_values=[""]
-    )
-    try:
-        table = csv.read_csv(path, convert_options=types, parse_options=csv.ParseOptions(newlines_in_values=True))
-    except (pa.ArrowInvalid, KeyError, pa.ArrowKeyError) as error:
+    table = read_table(str(path))
+    found = [first_of([name], table) for name in CLIENTS.names]
+    if None in found:
         raise WeftError(
-            f"{path} cannot be read as CSV with client,broker,filter in its first line: {error}."
-        ) from error
-    columns = [pc.utf8_trim_whitespace(table[name]) for name in CLIENTS.names]
+            f"{path} cannot be read as CSV with client,broker,filter in its first line: it has "
+            f"{', '.join(table.column_names) or 'nothing'}."
+        )
+    columns = [pc.utf8_trim_whitespace(table[name].cast(pa.string())) for name in found]
     return checked_clients(pa.table(columns, schema=CLIENTS), brokers, f"{path}, line", where)
 
 

@@ -65,10 +65,8 @@ def compare(fleet: Fleet, publications: Publications | None = None, *, seed: int
 def require_subscriptions(fleet: Fleet) -> None:
     if not fleet.instance.subscriptions:
         raise WeftError(
-            "Nobody in the fleet subscribes to a known topic: import it with `clients`, or with `topics` that their "
-            "filters match.",
-            "clients",
-            "topics",
+            "Nobody in the fleet subscribes to a known topic: import it again, with its clients, or with topics that "
+            "their filters match."
         )
 
 

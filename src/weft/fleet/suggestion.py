@@ -22,7 +22,15 @@ class Limits:
     rates: Floats  # of every topic
 
 
-def limits_of(fleet: Fleet, brokers: Path | None, latency: str | None, within: float | None, seed: int) -> Limits:
+def limits_of(
+    fleet: Fleet,
+    brokers: Path | None,
+    latency: str | None,
+    within: float | None,
+    seed: int,
+    *,
+    draw_hosts: bool = False,
+) -> Limits:
     known = fleet.instance.publishers
     rates = np.ones(len(fleet.topics)) if known is None else known.topic_rates(len(fleet.topics))
     room: tuple[int | None, ...] = (None,) * len(fleet.brokers)
@@ -30,15 +38,15 @@ def limits_of(fleet: Fleet, brokers: Path | None, latency: str | None, within: f
         given = read_brokers(brokers)
         require_brokers(list(fleet.brokers), given, str(brokers))
         room = tuple(given[name].capacity for name in fleet.brokers)
-    return Limits(room, _near(fleet, latency, within, seed), rates)
+    return Limits(room, _near(fleet, latency, within, seed, draw_hosts), rates)
 
 
-def _near(fleet: Fleet, latency: str | None, within: float | None, seed: int) -> Bools | None:
+def _near(fleet: Fleet, latency: str | None, within: float | None, seed: int, draw_hosts: bool) -> Bools | None:
     if latency is None or within is None:
         return None
     if within < 0:
         raise WeftError(f"`within` {within} is out of range: give milliseconds from 0.", "within")
-    placed = placed_latency(latency, len(fleet.brokers), seed, fleet.instance.node_names)
+    placed = placed_latency(latency, len(fleet.brokers), seed, fleet.instance.node_names, draw_hosts=draw_hosts)
     sources, targets = np.indices((len(fleet.brokers), len(fleet.brokers)))
     near: Bools = placed.round_trip(sources.ravel(), targets.ravel()).reshape(sources.shape) <= within
     return near
@@ -58,4 +66,4 @@ def allotted(groups: Groups, limits: Limits) -> Allotment:
 
 def require_clients(fleet: Fleet) -> None:
     if not fleet.clients.num_rows:
-        raise WeftError("The fleet has no clients to place: import it with `clients`.", "clients")
+        raise WeftError("The fleet has no clients to place: import it again, with its clients.")

@@ -3,14 +3,19 @@
 authority.pem  authority.key      the authority
 master/  operator/                certificate.pem, key.pem, authority.pem of each
 issued                            a line a certificate: serial, role, name, time
-revoked                           serials that are taken no more
+revoked                           names, and until when nothing that was issued for them is taken (revocation.py)
 tokens/                           invitations that are open, by the digest of their secret
+
+Who signs or revokes has the folder alone: what is signed is of before a revocation, or its signer knows of that.
 """
 
+import fcntl
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 from weft.access.authority import (
@@ -18,6 +23,7 @@ from weft.access.authority import (
     Authority,
     end_of,
     fingerprint,
+    has_little_left,
     hosts_of,
     is_due,
     new_authority,
@@ -26,7 +32,7 @@ from weft.access.authority import (
     require_name,
     sign,
 )
-from weft.access.badge import Role
+from weft.access.badge import Badge, Role
 from weft.access.join_token import (
     HOUR,
     SECRET_BYTES,
@@ -37,8 +43,11 @@ from weft.access.join_token import (
     refusal,
     write_invitation,
 )
+from weft.access.revocation import Revocations, read_revocations, revocation_line
 from weft.errors import WeftError
 from weft.live.secret_file import make_secret_folder, write_secret
+
+DAY = 86_400.0
 
 
 class AuthorityFolder:
@@ -68,8 +77,26 @@ class AuthorityFolder:
         write_credentials(out, key, self.sign(request(key, name), role, name, hosts), self.certificate)
 
     def sign(self, asked: bytes, role: Role, name: str, hosts: tuple[str, ...]) -> bytes:
+        with self._alone():
+            return self._sign(asked, role, name, hosts)
+
+    def renew(self, asked: bytes, badge: Badge) -> bytes:
+        """Another certificate for who shows one: when it is time, and one a day."""
+        with self._alone():
+            if self.revocations().holds(badge):
+                raise WeftError(f"The certificate of {badge.name} was revoked: it needs another token.")
+            now = time.time()
+            if not has_little_left(badge.ends, now):
+                raise WeftError(f"It is not time yet to renew the certificate of {badge.name}.")
+            since = max(now - DAY, badge.issued)
+            if any(name == badge.name and _seconds(at) > since for _, _, at, name in self.issued()):
+                raise WeftError(f"{badge.name} has got another certificate within a day: it must use that.")
+            return self._sign(asked, Role.NODE, badge.name, badge.hosts)
+
+    def _sign(self, asked: bytes, role: Role, name: str, hosts: tuple[str, ...]) -> bytes:
+        """A certificate of now, but after the name was last revoked: certificates know whole seconds."""
         authority = Authority(self.certificate, self._read("authority.key"))
-        now = time.time()
+        now = max(time.time(), self.revocations().until.get(name, 0.0) + 1.0)
         made = sign(authority, asked, role, name, hosts, now)
         at = datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds")
         self._append("issued", f"{made.serial} {role.value} {at} {name}\n")
@@ -96,30 +123,47 @@ class AuthorityFolder:
 
     def accept(self, secret: bytes, name: str, asked: bytes, host: str) -> bytes:
         """Certificate for a node that was invited. The token is used up by whoever takes its file away first."""
-        path = self.folder / "tokens" / digest(secret)
-        invitation = None
-        with suppress(FileNotFoundError):
-            kept = path.read_bytes()
-            path.unlink()
-            invitation = read_invitation(kept)
-        problem = refusal(invitation, name, time.time())
-        if problem or invitation is None:
-            raise WeftError(problem)
-        return self.sign(asked, Role.NODE, name, invitation.hosts or (host,))
+        with self._alone():
+            path = self.folder / "tokens" / digest(secret)
+            invitation = None
+            with suppress(FileNotFoundError):
+                kept = path.read_bytes()
+                path.unlink()
+                invitation = read_invitation(kept)
+            problem = refusal(invitation, name, time.time())
+            if problem or invitation is None:
+                raise WeftError(problem)
+            return self._sign(asked, Role.NODE, name, invitation.hosts or (host,))
 
     def revoke(self, name: str) -> int:
-        """Take no certificate of a name any more that was issued until now. How many there are."""
-        serials = [serial for serial, _, _, named in self.issued() if named == name]
-        known = self.revoked_serials()
-        new = [serial for serial in serials if serial not in known]
-        self._append("revoked", "".join(f"{serial}\n" for serial in new))
-        return len(new)
+        """Take nothing of a name any more that was issued until now, tokens included. How many certificates."""
+        require_name(name)
+        if name == "master":
+            raise WeftError("The master's certificate cannot be revoked: make another authority with `weft ca init`.")
+        with self._alone():
+            gone = self.revoked_serials()
+            self._append("revoked", revocation_line(name, int(time.time())))
+            for path in (self.folder / "tokens").glob("*"):
+                if _is_for(path, name):
+                    path.unlink()
+            return len(self.revoked_serials() - gone)
+
+    def revocations(self) -> Revocations:
+        """All of them; where an older file has numbers of certificates, by the names and times of these."""
+        try:
+            known = read_revocations(self.revoked.read_text())
+        except FileNotFoundError:
+            return Revocations()
+        if not known.serials:
+            return known
+        rows = ((name, _seconds(at)) for serial, _, at, name in self.issued() if serial in known.serials)
+        return known.along_with(rows, -inf)
 
     def revoked_serials(self) -> frozenset[str]:
-        try:
-            return frozenset(self.revoked.read_text().split())
-        except FileNotFoundError:
-            return frozenset()
+        """Numbers of all certificates that were revoked."""
+        known = self.revocations()
+        badges = (Badge(name, serial=serial, issued=_seconds(at)) for serial, _, at, name in self.issued())
+        return frozenset(badge.serial for badge in badges if known.holds(badge))
 
     def issued(self) -> list[tuple[str, str, str, str]]:
         """Serial, role, time and name of every certificate."""
@@ -130,11 +174,22 @@ class AuthorityFolder:
     def ends(self) -> dict[str, float]:
         """When certificates expire, in seconds since 1970: the authority's, the master's, and the newest of nodes."""
         ends = {"the authority": end_of(self.certificate), "the master": end_of(self._read("master/certificate.pem"))}
-        revoked = self.revoked_serials()
+        revoked = self.revocations()
         for serial, role, at, name in self.issued():
-            if role == Role.NODE and serial not in revoked:
+            if role == Role.NODE and not revoked.holds(Badge(name, Role.NODE, serial, issued=_seconds(at))):
                 ends[name] = end_by(at)
         return ends
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Have the folder alone, of all threads and processes. Who may only read the file can lock it too."""
+        try:
+            file = (self.folder / "authority.pem").open("rb")
+        except OSError as error:
+            raise _unreadable(self.folder / "authority.pem", error) from error
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _append(self, name: str, text: str) -> None:
         with (self.folder / name).open("a") as file:
@@ -146,9 +201,22 @@ class AuthorityFolder:
         try:
             return (self.folder / name).read_bytes()
         except OSError as error:
-            raise WeftError(
-                f"{self.folder / name} cannot be read ({error.strerror}): make an authority with `weft ca init`."
-            ) from error
+            raise _unreadable(self.folder / name, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> WeftError:
+    return WeftError(f"{path} cannot be read ({error.strerror}): make an authority with `weft ca init`.")
+
+
+def _is_for(path: Path, name: str) -> bool:
+    """Whether an invitation is for a name; one that cannot be read is for nobody."""
+    with suppress(WeftError, ValueError, OSError):
+        return read_invitation(path.read_bytes()).name == name
+    return False
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
 
 
 def end_by(at: str) -> float:

@@ -1,8 +1,7 @@
 """One client's connection: bytes in to the broker, bytes out when the journal allows.
 
 What a connection is to be sent waits behind what waits for the journal, so that its order is kept. When more waits
-than is good, for the client or for the journal, the broker is told; a client whose acknowledgements wait for the disk
-is not read any further meanwhile.
+than is good, for the client or for the journal, the broker is told: it decides who is heard meanwhile.
 
 How bytes come and go is the affair of two kinds of clients: plain sockets (live/socket.py), and streams of asyncio
 for TLS and WebSockets (live/stream.py).
@@ -13,26 +12,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.access.guard import HERE, Visitor
-from weft.broker.effect import Closed, Congested, Drained, Opened
+from weft.broker.effect import Closed, Congested, Drained, Opened, Unwritten, Written
 from weft.live.listener import nothing
 
 if TYPE_CHECKING:
     from weft.live.driver import Driver
 
 HIGH, LOW = 1 << 20, 1 << 18  # bytes that wait for a client: more is congested, fewer is drained
-WAITING = 16  # sends that wait for the journal, until the client is not read any more
+WAITING = 16  # sends that wait for the journal, until the broker is told
 UNREAD, UNSYNCED = 1, 2  # what makes a client congested: it does not read, or the disk is slow
 
 
 class Client:
-    __slots__ = ("_congested", "_held", "_waiting", "closing", "driver", "number", "settled")
+    __slots__ = ("_congested", "_is_unwritten", "_waiting", "closing", "driver", "number", "settled")
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
         self.number = 0
         self.closing = False
         self.settled: Callable[[], None] = nothing  # tells the port that it is known who this is, or that it has gone
-        self._held = 0  # not read any further: 1 because of the broker, 2 because of the journal
+        self._is_unwritten = False  # too much waits for the journal
         self._congested = 0
         self._waiting: deque[tuple[int, bytes]] | None = None  # position, bytes
 
@@ -55,6 +54,7 @@ class Client:
         raise NotImplementedError
 
     def peer(self) -> str:
+        """Where it is, or was."""
         raise NotImplementedError
 
     # What they tell
@@ -118,22 +118,11 @@ class Client:
         self.settled()
         self.settled = nothing
 
-    def hold(self, reason: int = 1) -> None:
-        if not self._held:
-            self.pause()
-        self._held |= reason
-
-    def resume(self, reason: int = 1) -> None:
-        before, self._held = self._held, self._held & ~reason
-        if before and not self._held:
-            self.unpause()
-
     def _weigh(self, waiting: deque[tuple[int, bytes]]) -> None:
         """What waits for the journal: too much to read on, too much to send more."""
-        if len(waiting) >= WAITING:
-            self.hold(2)
-        elif self._held & 2:
-            self.resume(2)
+        if (len(waiting) >= WAITING) is not self._is_unwritten:
+            self._is_unwritten = not self._is_unwritten
+            self.driver.handle((Unwritten if self._is_unwritten else Written)(self.number))
         if len(waiting) >= WAITING and sum(len(data) for _, data in waiting) > HIGH:
             self.congest(UNSYNCED)
         elif self._congested & UNSYNCED:

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
-from weft.errors import WeftError
+from weft.errors import Exit, WeftError
 from weft.live.log import Log
+from weft.live.tls import peer_address
 
-EXIT = 70  # EX_SOFTWARE of <sysexits.h>
 OURS = ("handle", "future", "task")  # what event loops tell of an exception that was raised in our code
 
 
@@ -35,8 +35,8 @@ class Defects:
     def end_connection(self, error: Exception, transport: asyncio.BaseTransport | None) -> None:
         """Nothing of what it has sent was taken; it ends, and the rest goes on."""
         self.count += 1
-        peer = transport.get_extra_info("peername") if transport is not None else None
-        self._log.write("defect", peer=peer and f"{peer[0]}:{peer[1]}", detail=place_of(error))
+        peer = None if transport is None else peer_address(transport)
+        self._log.write("defect", peer=peer, detail=place_of(error))
         if isinstance(transport, asyncio.WriteTransport):
             transport.abort()
 
@@ -45,7 +45,7 @@ class Defects:
         if isinstance(error, WeftError):  # no defect: the disk, for the most part
             story, code = f"weft: {error}\n", error.exit_code
         else:
-            story, code = _story(error), EXIT
+            story, code = _story(error), Exit.DEFECT
         self._log.close(story)
         os._exit(code)
 

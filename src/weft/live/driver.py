@@ -66,6 +66,7 @@ class Driver:
         self._records: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
+        self._lost: Client | None = None  # the last that has gone: of its end the broker hears next
         self._full = False
         self.is_ending = False
         self._checkers = ThreadPoolExecutor(AT_ONCE, "password")
@@ -89,6 +90,7 @@ class Driver:
     def remove(self, client: Client) -> None:
         self._clients.pop(client.number, None)
         self._waiting.pop(client, None)
+        self._lost = client
 
     def await_sync(self, client: Client) -> None:
         self._waiting[client] = None
@@ -186,9 +188,9 @@ class Driver:
             case Close(number) if number in self._clients:
                 self._clients[number].close()
             case Hold(number) if number in self._clients:
-                self._clients[number].hold()
+                self._clients[number].pause()
             case Resume(number) if number in self._clients:
-                self._clients[number].resume()
+                self._clients[number].unpause()
             case LetIn(number) if number in self._clients:
                 self._clients[number].let_in()
             case CheckPassword(number, password, kept):
@@ -197,8 +199,13 @@ class Driver:
                 )
             case Note(event, number, client, detail):
                 self.defects.count += event == "defect"  # of a packet that could not be read
-                peer = self._clients[number].peer() if number in self._clients else None
-                self._log.write(event, client=client, peer=peer, connection=number or None, detail=detail)
+                self._log.write(event, client=client, peer=self._peer(number), connection=number or None, detail=detail)
+
+    def _peer(self, number: int) -> str | None:
+        client = self._clients.get(number)
+        if client is None and self._lost is not None and self._lost.number == number:
+            client = self._lost
+        return None if client is None else client.peer()
 
     def _hear_check(self, number: int, done: asyncio.Future[bool]) -> None:
         """A check with a defect is one that failed: nothing was changed."""

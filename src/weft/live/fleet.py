@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,8 +28,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from weft.errors import SurroundingsError, WeftError
-from weft.live.defect import EXIT
+from weft.errors import Exit, SurroundingsError, WeftError
 from weft.live.log import Writer
 
 ENDING = 8.0  # seconds until a process that should have ended has not; nodes take 5 (live/stop.py)
@@ -206,11 +206,11 @@ class Processes:
         while left and not stop.wait(0.5):
             for name in [name for name, process in left.items() if process.exitcode is not None]:
                 code = left.pop(name).exitcode
-                if code == EXIT and self._restarts.allow(name, time.monotonic()):
+                if code == Exit.DEFECT and self._restarts.allow(name, time.monotonic()):
                     self._start_again(name)
                     left[name] = self.running[name]
                 else:
-                    often = f", {RESTARTS + 1} times within a minute" if code == EXIT else ""
+                    often = f", {RESTARTS + 1} times within a minute" if code == Exit.DEFECT else ""
                     self._say(f"{name} has ended with code {code}{often}.")
             for pipe in wait(list(self._pipes), 0.0):  # of those that were started again
                 assert isinstance(pipe, Connection)
@@ -231,14 +231,14 @@ class Processes:
                 process.join()
 
     def _start_again(self, name: str) -> None:
-        self._say(f"{name} has ended with code {EXIT}, for a defect, and is started again.")
+        self._say(f"{name} has ended with code {Exit.DEFECT}, for a defect, and is started again.")
         try:
             self._again[name]()
         except SurroundingsError as error:
             self._say(str(error))
 
     def _hear(self, pipe: Connection, stop: Stop) -> tuple[str, str]:
-        """Of which process it is, and why that did not start."""
+        """Name of the process behind a pipe, and why it did not start."""
         name = self._pipes.pop(pipe)
         try:
             said = pipe.recv()
@@ -313,6 +313,9 @@ def _run(start: Start, options: dict[str, Any], pipe: Connection, group: int) ->
             sys.exit(error.exit_code)
         sys.stderr.write(f"weft: {error}\n")
         sys.exit(error.exit_code)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(Exit.DEFECT)
 
 
 def _end_with_parent() -> None:

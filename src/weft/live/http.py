@@ -1,16 +1,18 @@
 """Just enough of HTTP for operators and Prometheus: one request a connection, answered when the answer is there."""
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from weft.access.badge import Badge
+from weft.access.page import Pages
 from weft.live.defect import Defects
 from weft.live.listener import nothing
 from weft.live.tls import peer_host
-from weft.wire.http import HttpError, RequestReader
+from weft.wire.http import HttpError, Request, RequestReader
 
 BODY_BYTES, STRANGERS_BYTES = 64 << 20, 1 << 16
 PATIENCE = 10.0  # seconds for a whole request
@@ -38,10 +40,17 @@ class Response:
 Answerer = Callable[[Call], Coroutine[Any, Any, Response]]
 
 
+def page_problem(pages: Pages, request: Request) -> str:
+    """What speaks against a request that a web page may have sent."""
+    say = request.headers.get
+    return pages.refusal(request.method, say("host"), say("origin"), say("content-type", ""))
+
+
 class HttpCall(asyncio.Protocol):
-    def __init__(self, answerer: Answerer, defects: Defects, badge: Badge | None = None) -> None:
+    def __init__(self, answerer: Answerer, defects: Defects, pages: Pages, badge: Badge | None = None) -> None:
         self._answerer = answerer
         self._defects = defects
+        self._pages = pages
         self._badge = badge
         self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
         self._task: asyncio.Task[Response] | None = None
@@ -56,13 +65,17 @@ class HttpCall(asyncio.Protocol):
             return
         try:
             request = self._reader.feed(data)
+            problem = "" if request is None else page_problem(self._pages, request)
         except HttpError as error:
             self._write("POST", Response(error.status, str(error)))
             return
         except Exception as error:
             self._defects.end_connection(error, self._transport)
             return
-        if request is not None:
+        if request is not None and problem:
+            told = json.dumps({"error": problem}) + "\n"
+            self._write(request.method, Response("403 Forbidden", told, "application/json"))
+        elif request is not None:
             self._timer.cancel()
             self.settled()
             call = Call(request.method, request.path, request.body, self._badge, peer_host(self._transport))

@@ -18,6 +18,7 @@ from weft.access.join_token import digest, read_token
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
 from weft.live.authority import write_credentials
+from weft.live.operator import headers_of
 from weft.live.secret_file import write_secret
 from weft.live.tls import LEAST, cause_of, client_context, credentials_in
 
@@ -54,10 +55,10 @@ def join(folder: Path, master: Address, name: str, token: str) -> str:
     try:
         obtain_credentials(folder, master, name, token)
     except SurroundingsError as error:
-        return f"the token is not used: {error}"
+        return f"{error} The credentials that are there are used."
     except WeftError as error:
         write_secret(folder / USED, used.encode())  # it will never be good for anything
-        return f"the token is not used, and the credentials in {folder} are: {error}"
+        return f"{error} The credentials that are there are used."
     return ""
 
 
@@ -89,7 +90,7 @@ def _said(master: Address, context: ssl.SSLContext, method: str, path: str, body
         connection.connect()
         if context.verify_mode is not ssl.CERT_NONE:
             require_master(connection, master)
-        connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        connection.request(method, path, json.dumps(body), headers_of(connection))
         reply = json.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         strange = isinstance(error, http.client.HTTPException)  # with bytes of the other's, which may be anything

@@ -27,7 +27,7 @@ from weft.live.address import Address
 from weft.live.clock import Clock
 from weft.live.defect import Defects
 from weft.live.listener import nothing
-from weft.live.tls import cause_of
+from weft.live.tls import cause_of, peer_address
 from weft.wire.frame import Frame, Ping, Pong, Refused
 from weft.wire.frame_codec import FrameReader, encode
 from weft.wire.frame_field import FrameError
@@ -89,8 +89,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def peer(self) -> str:
-        name = self.transport.get_extra_info("peername") if self.transport is not None else None
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+        return "" if self.transport is None else peer_address(self.transport)
 
     # asyncio
 

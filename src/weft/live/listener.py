@@ -156,28 +156,34 @@ class Streams:
         make: Callable[[], asyncio.Protocol],
         context: ssl.SSLContext | None = None,
         handshake: float | None = None,  # seconds
+        failed: Callable[[OSError, str], None] | None = None,  # hears why there was none, and with whom
     ) -> None:
         self._make = make
+        self._failed = failed
         self._tls: dict[str, Any] = {}
         if context is not None:
             self._tls = {"ssl": context, "ssl_handshake_timeout": handshake, "ssl_shutdown_timeout": LINGER}
         self._opening: set[asyncio.Task[None]] = set()
 
     def take(self, one: socket.socket, host: str, guest: Guest) -> None:
-        task = asyncio.ensure_future(self._open(one, guest))
+        task = asyncio.ensure_future(self._open(one, host, guest))
         guest.abort = task.cancel
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _open(self, one: socket.socket, guest: Guest) -> None:
+    async def _open(self, one: socket.socket, host: str, guest: Guest) -> None:
         def made() -> asyncio.Protocol:
             protocol = self._make()
             protocol.settled = guest.settle  # type: ignore[attr-defined]
             return protocol
 
+        peer = host
         try:
+            peer = f"{host}:{one.getpeername()[1]}"
             transport, _ = await asyncio.get_running_loop().connect_accepted_socket(made, one, **self._tls)
             guest.abort = transport.abort
-        except (OSError, asyncio.CancelledError):  # no handshake, or not in time
+        except (OSError, asyncio.CancelledError) as error:  # no handshake, or not in time
             one.close()
             guest.settle()
+            if self._failed is not None and isinstance(error, OSError):
+                self._failed(error, peer)

@@ -69,11 +69,11 @@ class Writer:
         self._given += len(data)
         self._queue.put(data)
 
-    def close(self) -> None:
+    def close(self, seconds: float = LAST_WORDS) -> None:
         """Wait for a moment until all is written."""
         if self._thread is not None:
             self._queue.put(None)
-            self._thread.join(LAST_WORDS)
+            self._thread.join(seconds)
 
     # In the thread
 
@@ -132,12 +132,12 @@ class Log:
             lines = self._line("log_dropped", LEVEL_OF["log_dropped"], {"lines": self._told}) + lines
         self._out.write(lines)
 
-    def close(self, last_words: str = "") -> None:
+    def close(self, last_words: str = "", seconds: float = LAST_WORDS) -> None:
         """Write what there is, and these, however quiet this log is."""
         if last_words:
             self._out.write(last_words)
         if isinstance(self._out, Writer):
-            self._out.close()
+            self._out.close(seconds)
 
     def take_over(self) -> None:
         """Have what libraries say come here too; on standard error it might wait, and would have no bounds."""

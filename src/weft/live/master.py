@@ -28,6 +28,7 @@ from typing import Any, cast
 
 from weft.access.badge import Badge, Role, stranger
 from weft.access.limit import is_loopback
+from weft.access.page import Pages
 from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
@@ -44,6 +45,7 @@ from weft.live.master_settings import MasterSettings
 from weft.live.process_metrics import process_metrics
 from weft.live.stop import Stop
 from weft.live.store import SqliteStore
+from weft.live.tls import Refusals
 from weft.live.watch import Watch, daily
 from weft.master import effect as e
 from weft.master.engine import Engine, Job
@@ -107,7 +109,7 @@ async def listen(
     driver: "MasterDriver", address: Address, context: ssl.SSLContext | None, log: Log, most: int = MOST
 ) -> tuple[Listener, Address]:
     """Where it listens, also where port 0 was given."""
-    streams = Streams(lambda: Door(driver), context, PATIENCE)
+    streams = Streams(lambda: Door(driver), context, PATIENCE, Refusals(log.write, driver.clock.now).add)
     listener = Listener(streams.take, log.write, most, PATIENCE)
     with listening(address):
         port = await listener.open(address.host, address.port)
@@ -131,7 +133,7 @@ class Door(asyncio.Protocol):
             return
         badge = self._driver.badge_of(self._transport)
         behind: HttpCall | Wire = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -151,6 +153,7 @@ class MasterDriver:
         self, settings: MasterSettings, clock: Clock, log: Log, store: SqliteStore | None, engine: Engine
     ) -> None:
         self.clock = clock
+        self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
         self._log = log
@@ -178,6 +181,7 @@ class MasterDriver:
         self._begin(settings.cluster or os.urandom(4).hex(), records)
         if store is not None and not records:
             store.keep([cluster_record(self.master.network)])
+        self._tell_revoked()
 
     def _begin(self, cluster: str, records: list[Record]) -> None:
         self.master = Master(self._settings.parameters, cluster, self.clock.now(), self._settings.seed)
@@ -217,6 +221,11 @@ class MasterDriver:
         for wire in list(self._wires.values()):
             if wire.badge is not None and self.certificates.is_revoked(wire.badge):
                 wire.refuse("The certificate was revoked.")
+        self._tell_revoked()
+
+    def _tell_revoked(self) -> None:
+        if self.certificates is not None:
+            self._handle(e.Revoked(self.certificates.revoked_names()))
 
     def renew(self) -> bool:
         """Renew the master's own certificate if it is time."""
@@ -420,6 +429,8 @@ class MasterDriver:
         else:
             self._handle(e.Designed(number, design))
         finally:
+            for process in list((pool._processes or {}).values()):  # one that designs still would hold up our end
+                process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _arm(self) -> None:

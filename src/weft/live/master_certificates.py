@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.access.badge import Badge, Role, stranger
+from weft.access.revocation import Revocations
 from weft.errors import WeftError
 from weft.live.clock import Clock
 from weft.live.http import Call
 from weft.live.log import Log
-from weft.live.tls import credentials_in, log_refusals, peer_badge, peer_host, reload, server_context
-from weft.live.watch import Watch
+from weft.live.revoked_file import KEPT
+from weft.live.tls import credentials_in, peer_badge, peer_host, reload, server_context
+from weft.live.watch import Stamp, Watch, stamp_of
 
 if TYPE_CHECKING:
     from weft.live.authority import AuthorityFolder
@@ -29,7 +31,21 @@ class Certificates:
     def __init__(self, folder: Path, clock: Clock, log: Log) -> None:
         self.authority = _authority(folder)
         self._clock, self._log = clock, log
-        self._revoked = self.authority.revoked_serials()
+        self._stamp: Stamp | None = None
+        self._known = Revocations()
+
+    @property
+    def revocations(self) -> Revocations:
+        """What the file has now: `weft ca revoke` has ended when it is written."""
+        stamp = stamp_of([self.authority.revoked])
+        if stamp != self._stamp:
+            self._stamp, self._known = stamp, self.authority.revocations()
+        return self._known
+
+    def revoked_names(self) -> tuple[tuple[str, float], ...]:
+        """What nodes are told: names, and until when; without those whose certificates have all expired."""
+        recent = self.revocations.along_with((), self._clock.now() - KEPT)
+        return tuple(sorted(recent.until.items()))
 
     def ends(self) -> dict[str, float]:
         """When certificates expire, by whose they are; what cannot be read is left out."""
@@ -46,14 +62,8 @@ class Certificates:
         when there are others."""
         credentials = credentials_in(self.authority.folder / "master")
         context = server_context(credentials)
-        log_refusals(context, self._log.write, self._clock.now)
-
-        def read_revoked() -> None:
-            self._revoked = self.authority.revoked_serials()
-            revoked()
-
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
-        watch.add([self.authority.revoked], read_revoked)
+        watch.add([self.authority.revoked], revoked)
         issued = [self.authority.folder / "issued", self.authority.revoked, *credentials.paths]
         watch.add(issued, lambda: read(self.ends()))
         read(self.ends())
@@ -68,7 +78,7 @@ class Certificates:
         return badge
 
     def is_revoked(self, badge: Badge) -> bool:
-        return badge.serial in self._revoked
+        return self.revocations.holds(badge)
 
     def join(self, request: Call) -> dict[str, Any]:
         """Certificate for a new node, which shows what it was invited with."""
@@ -92,10 +102,11 @@ class Certificates:
             return {"error": problem}
         try:
             wanted = json.loads(request.body)["request"].encode()
-            signed = self.authority.sign(wanted, Role.NODE, badge.name, badge.hosts)
+            signed = self.authority.renew(wanted, badge)
         except UNREADABLE:
             return {"error": "The request for a certificate cannot be read."}
         except (WeftError, OSError) as error:
+            self._log.write("renewal_refused", node=badge.name, peer=request.host, detail=str(error))
             return {"error": str(error)}
         self._log.write("certificate_renewed", node=badge.name, peer=request.host)
         return {"certificate": signed.decode()}

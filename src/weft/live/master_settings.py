@@ -7,7 +7,7 @@ from typing import Any
 from weft.access.limit import is_loopback
 from weft.errors import WeftError
 from weft.live.address import Address, read_address
-from weft.live.settings import options_of, require_kind, require_level, require_node_name, taken
+from weft.live.settings import options_of, read_texts, require_kind, require_level, require_node_name, taken
 from weft.master.parameters import Parameters
 
 DEFAULT = Address("127.0.0.1", 7883)
@@ -25,6 +25,7 @@ NAMES = frozenset(one.name for one in fields(Parameters))
 class MasterSettings:
     listen: Address = DEFAULT  # nodes and operators
     data: Path | None = None  # folder of the store; none keeps nothing beyond the process
+    http_host: tuple[str, ...] = ()  # names that web pages and others may call this host by, besides its addresses
     ca: Path | None = None  # folder of the cluster's authority
     allow_plaintext: bool = False  # also where other machines connect
     cluster: str = ""  # its name; by chance where none is given
@@ -64,6 +65,8 @@ def _checked(settings: MasterSettings) -> MasterSettings:
 
 
 def _read(name: str, value: Any) -> Any:
+    if name == "http_host":
+        return read_texts(name, value)
     require_kind(name, value, KINDS.get(name, str))
     if name == "listen":
         return read_address(value)

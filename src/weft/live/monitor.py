@@ -11,12 +11,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import cast
 
+from weft.access.page import Pages
 from weft.broker.figure import Figures
 from weft.errors import WeftError
 from weft.live.driver import Driver
+from weft.live.http import page_problem
 from weft.live.listener import nothing
 from weft.live.watch import DAY
-from weft.wire.http import HttpError, RequestReader
+from weft.wire.http import HttpError, Request, RequestReader
 
 BODY_BYTES = 8192  # which nobody reads
 PATIENCE = 10.0  # seconds for a request
@@ -79,8 +81,9 @@ def _certificate_metrics(files: Collection[Path], now: float) -> str:
 class Monitor(asyncio.Protocol):
     """One request a connection."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, pages: Pages) -> None:
         self._driver = driver
+        self._pages = pages
         self._reader = RequestReader(BODY_BYTES)
         self.settled: Callable[[], None] = nothing
 
@@ -95,19 +98,20 @@ class Monitor(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             request = self._reader.feed(data)
+            if request is not None and not self._transport.is_closing():
+                self._transport.write(self._answer(request))
+                self._transport.close()
         except HttpError:
             self._transport.close()
-            return
-        except Exception as error:
+        except Exception as error:  # nothing is changed by an answer
             self._driver.defects.end_connection(error, self._transport)
-            return
-        if request is not None and not self._transport.is_closing():
-            self._transport.write(self._answer(request.method, request.path))
-            self._transport.close()
 
-    def _answer(self, method: str, path: str) -> bytes:
+    def _answer(self, request: Request) -> bytes:
+        method, path = request.method, request.path
         if method not in ("GET", "HEAD"):
             return _response("405 Method Not Allowed", "GET and HEAD only.\n", method)
+        if problem := page_problem(self._pages, request):
+            return _response("403 Forbidden", problem + "\n", method)
         if path == "/metrics":
             text = _metrics(self._driver.broker.figures) + self._driver.metrics()
             text += _certificate_metrics(self._driver.certificates, self._driver.now())

@@ -20,7 +20,7 @@ from weft.live.network_metrics import network_metrics
 from weft.live.peering import Peering
 from weft.live.settings import Settings
 from weft.live.tls import Credentials
-from weft.node.effect import Break, Left, Link, Named, Synced, Tell, Turned, Unlink
+from weft.node.effect import Break, Left, Link, Named, Revoked, Synced, Tell, Turned, Unlink
 from weft.node.lane import Passed
 from weft.node.node import Node
 from weft.node.parameters import Parameters as NodeParameters
@@ -56,6 +56,7 @@ class NodeDriver(Driver):
             Break: self._break,
             Named: self._name,
             Turned: self._turn,
+            Revoked: self._revoke,
             Left: lambda _: self._left.set(),
         }
 
@@ -172,6 +173,10 @@ class NodeDriver(Driver):
         self.node.identity = replace(self.node.identity, node=effect.node)
         if self._data is not None:
             write_identity(self._data, self.node.identity)
+
+    def _revoke(self, effect: Effect) -> None:
+        assert isinstance(effect, Revoked)
+        self.peering.revoke(effect.names)
 
     def _turn(self, effect: Effect) -> None:
         """End where this node was never in the network; else go on without the master."""

@@ -13,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from weft.access.guard import Guard
+from weft.access.page import Pages
 from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
@@ -29,10 +30,10 @@ from weft.live.settings import Settings
 from weft.live.socket import Poller
 from weft.live.stop import Stop
 from weft.live.stream import StreamClient
-from weft.live.tls import log_refusals, reload, server_context
+from weft.live.tls import Refusals, reload, server_context
 from weft.live.watch import Watch, daily
 
-ENDING = 1.5  # seconds that the rest of an end in order may take; more than what waits in it below
+ENDING = 1.2  # seconds that the rest of an end in order may take; more than what waits in it below
 SWITCH = 0.0002  # seconds that the journal's thread may keep the interpreter while the event loop wants it; Python's
 # own 5 ms would be added to every read and write while the journal works through a large batch
 
@@ -164,6 +165,7 @@ class Listeners:
         self._settings = settings
         self._poller = Poller(driver, log.write) if hasattr(select, "epoll") else None
         self._listeners: list[Listener] = []
+        self._refusals = Refusals(log.write, driver.now)
         self._most = share_of(settings.descriptors, settings.ports)
         self._context = self._tls(watch) if any(one.secure for one in settings.listen) else None
 
@@ -171,7 +173,8 @@ class Listeners:
         """The addresses, with the ports that were given for port 0."""
         opened = [replace(address, port=await self._open(address)) for address in self._settings.listen]
         if self._settings.http is not None:
-            await self._serve(partial(Monitor, self._driver), self._settings.http, None)
+            monitor = partial(Monitor, self._driver, self._settings.pages(self._settings.http))
+            await self._serve(monitor, self._settings.http, None)
         return opened
 
     def close(self) -> None:
@@ -185,13 +188,14 @@ class Listeners:
         if address.scheme == "mqtt" and self._poller is not None:
             with listening(address):
                 return await self._poller.listen(address.host, address.port, anonymous, self._most)
-        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, address.websocket, anonymous)
+        pages = self._settings.pages(address) if address.websocket else None
+        make = partial(_client, self._driver, self._settings.parameters.packet_bytes, pages, anonymous)
         return await self._serve(make, address, self._context if address.secure else None)
 
     async def _serve(
         self, make: Callable[[], asyncio.Protocol], address: Address, context: ssl.SSLContext | None
     ) -> int:
-        streams = Streams(make, context, self._settings.parameters.connect_timeout)
+        streams = Streams(make, context, self._settings.parameters.connect_timeout, self._refusals.add)
         listener = Listener(streams.take, self._log.write, self._most)
         with listening(address):
             port = await listener.open(address.host, address.port)
@@ -202,14 +206,14 @@ class Listeners:
         credentials = self._settings.tls()
         self._driver.certificates.add(credentials.certificate)
         context = server_context(credentials)
-        log_refusals(context, self._log.write, self._driver.now)
         watch.add(credentials.paths, partial(reload, context, credentials, self._log.write))
         return context
 
 
-def _client(driver: Driver, largest: int, websocket: bool, anonymous: bool) -> StreamClient:
-    if not websocket:
+def _client(driver: Driver, largest: int, pages: Pages | None, anonymous: bool) -> StreamClient:
+    """A client, over WebSockets where pages may call."""
+    if pages is None:
         return StreamClient(driver, anonymous)
     from weft.live.websocket import WebSocketClient
 
-    return WebSocketClient(driver, largest, anonymous)
+    return WebSocketClient(driver, largest, pages, anonymous)

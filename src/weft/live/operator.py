@@ -47,7 +47,7 @@ def _ask(master: Address, request: str, options: dict[str, Any], patience: float
 
             require_master(connection, master)
         body = json.dumps({"request": request, "options": options})
-        connection.request("POST", "/ask", body, {"Content-Type": "application/json"})
+        connection.request("POST", "/ask", body, headers_of(connection))
         connection.sock.settimeout(patience)
         response = connection.getresponse()
         told = response.read()
@@ -63,6 +63,12 @@ def _ask(master: Address, request: str, options: dict[str, Any], patience: float
     finally:
         connection.close()
     return _believed(master, request, response.status, told)
+
+
+def headers_of(connection: http.client.HTTPConnection) -> dict[str, str]:
+    """Headers of a request. A master may not know the name that it was called by, but it knows its address."""
+    host, port = connection.sock.getpeername()[:2]
+    return {"Content-Type": "application/json", "Host": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"}
 
 
 def _believed(master: Address, request: str, status: int, told: bytes) -> dict[str, Any]:

@@ -7,7 +7,7 @@ it is known how far the other is, which it asks with its Hello.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,8 @@ from weft.live.defect import Defects
 from weft.live.link import Dialer, Wire
 from weft.live.listener import Listener, Streams
 from weft.live.log import Log
-from weft.live.tls import Credentials, cause_of, client_context, log_refusals, peer_badge, reload, server_context
+from weft.live.revoked_file import RevokedFile
+from weft.live.tls import Credentials, Refusals, cause_of, client_context, peer_badge, reload, server_context
 from weft.live.watch import Watch
 from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, Unlinked
 from weft.node.identity import Identity
@@ -36,6 +37,7 @@ HANDSHAKE = 10.0  # seconds that who calls has until it is linked
 EARLY_BYTES = 1 << 20  # before a link counts: Hello, and what one read or two have brought with it
 EARLY = 5.0  # seconds that a peer may wait until the master has told us of it
 APART = 60.0  # seconds that clocks may differ without a word
+SAID = 1000  # sentences of the log that are not said again; strangers may make any number of them
 ANY = ("0.0.0.0", "::")
 MASTER_FAILURE = 15.0  # seconds of silence: a master that weaves many trees is busy, and on nobody's way meanwhile
 
@@ -93,12 +95,11 @@ class Peering:
         self._credentials = credentials
         self._calls = None if credentials is None else client_context(credentials)
         self._takes = None if credentials is None else server_context(credentials, required=True)
-        if self._takes is not None:
-            log_refusals(self._takes, log.write, clock.now)
         self._wanted: dict[int, Peer] = {}
         self._dialers: dict[int, Dialer] = {}
         self._bonds: dict[int, Bond] = {}  # linked
         self._waiting: dict[str, Bond] = {}  # by name, peers that said Hello before the master told us of them
+        self._revoked = RevokedFile(credentials)
         self._listener: Listener | None = None
         self._said: set[str] = set()  # what the log has said already
         self._told: dict[int, Bond] = {}  # since the last flush
@@ -113,6 +114,17 @@ class Peering:
             if context is not None and self._credentials is not None:
                 watch.add(self._credentials.paths, partial(reload, context, self._credentials, self._log.write))
 
+    def revoke(self, names: Iterable[tuple[str, float]]) -> None:
+        """Take none of these certificates any more, and end what was made with them."""
+        try:
+            self._revoked.add(names, self._clock.now())
+        except OSError as error:
+            self.say_once("revocations_not_kept", f"{self._revoked.path}: {error.strerror}")
+        for bond in [*self._bonds.values(), *self._waiting.values()]:
+            if bond.badge is not None and self._revoked.known.holds(bond.badge):
+                self._lose(bond)
+                bond.abort("its certificate was revoked")
+
     @property
     def identity(self) -> Identity:
         return self._node.identity
@@ -124,7 +136,8 @@ class Peering:
 
     async def listen(self, address: Address, most: int = MOST) -> Address:
         """Where it listens, also where port 0 was given; at most so many peers may wait to be linked."""
-        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE)
+        refusals = Refusals(self._log.write, self._clock.now)
+        streams = Streams(lambda: Bond(self, self._clock), self._takes, HANDSHAKE, refusals.add)
         self._listener = Listener(streams.take, self._log.write, most, HANDSHAKE)
         with listening(address):
             port = await self._listener.open(address.host, address.port)
@@ -319,6 +332,8 @@ class Peering:
             bond.refuse(f"{self.identity.name} is of the cluster {self.identity.cluster}, not of {frame.cluster}.")
         elif bond.opens:
             self._greet_back(bond, frame)
+        elif frame.node < 0:
+            bond.refuse(f"{frame.name} has no number of a node: it has links when the master has given it one.")
         else:
             self._welcome(bond, frame)
 
@@ -357,6 +372,8 @@ class Peering:
         if bond.opens and bond.peer_number in self._wanted:
             wanted = self._wanted[bond.peer_number].name
         problem = stranger(bond.badge, Badges.MASTER if bond.peer_number == MASTER else Badges.NODE, wanted)
+        if self._revoked.known.holds(bond.badge):
+            problem = f"The certificate of {bond.badge.name} was revoked."
         if problem:
             self._send_off(bond, problem)
         return bool(problem)
@@ -436,12 +453,14 @@ class Peering:
     def say_once(self, event: str, detail: str) -> None:
         """Log what would be said again and again."""
         if detail not in self._said:
+            if len(self._said) == SAID:
+                self._said.clear()
             self._said.add(detail)
             self._log.write(event, detail=detail)
 
 
 def _name_of(bond: Bond) -> str:
-    """Who calls: by its certificate, or as it says where there are none."""
+    """The name of who calls: by its certificate, or as it says where there are none."""
     return bond.badge.name if bond.badge is not None else bond.hello.name if bond.hello is not None else ""
 
 

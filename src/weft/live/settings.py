@@ -10,6 +10,7 @@ from typing import Any
 from weft.access.limit import NAMES as LIMITS
 from weft.access.limit import Limits, is_loopback
 from weft.access.name import NODE_CHARACTERS, node_problem
+from weft.access.page import Pages
 from weft.broker.parameters import NAMES, Parameters
 from weft.errors import WeftError
 from weft.journal.parameters import Sync
@@ -23,6 +24,7 @@ LEAVING = DEFAULT.leaving
 CREDENTIALS = "credentials"  # folder within that of the data
 ANONYMOUS = ("never", "loopback", "anywhere")
 SWITCHES = ("allow_plaintext", "json_logs", "quiet")
+LISTS = ("listen", "http_host", "websocket_origin")
 WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 PATHS = ("data", "certificate", "key", "client_authority", "users", "rights", "token_key", "credentials")
 
@@ -34,6 +36,8 @@ class Settings:
     sync: Sync = Sync.DISK
     acknowledge: str = "disk"  # in a network: when a publisher hears, by node/parameters.py
     http: Address | None = None  # metrics and health
+    http_host: tuple[str, ...] = ()  # names that web pages and others may call this host by, besides its addresses
+    websocket_origin: tuple[str, ...] = ()  # of web pages that may be clients; `*` is any
     master: Address | None = None  # of the network that the node is part of; none is a broker alone
     name: str = ""  # in the network; by host and port where none is given
     link: Address | None = None  # where other nodes connect; any port of the first listener's host where none is given
@@ -92,6 +96,10 @@ class Settings:
 
     def takes_anonymous(self, address: Address) -> bool:
         return self.anonymous == "anywhere" or (self.anonymous == "loopback" and is_loopback(address.host))
+
+    def pages(self, address: Address) -> Pages:
+        """What web pages may ask of a port."""
+        return Pages(address.host, self.http_host, self.websocket_origin)
 
     def warnings(self) -> list[str]:
         """What is not protected by the operator's word."""
@@ -169,14 +177,20 @@ def require_kind(name: str, value: Any, wanted: type) -> None:
         raise WeftError(f"{name.replace('_', '-')} is {value!r}: give {WORDS[wanted]}.")
 
 
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Texts of an option that may be given more than once, or once."""
+    many = value if isinstance(value, list | tuple) else [value]
+    for one in many:
+        require_kind(name, one, str)
+    return tuple(many)
+
+
 def _read(name: str, value: Any) -> Any:
-    if name == "listen":
-        many = value if isinstance(value, list | tuple) else [value]
-        if not many:
+    if name in LISTS:
+        many = read_texts(name, value)
+        if name == "listen" and not many:
             raise WeftError("listen is []: give one address or more.")
-        for one in many:
-            require_kind(name, one, str)
-        return tuple(map(read_address, many))
+        return tuple(map(read_address, many)) if name == "listen" else many
     require_kind(name, value, float if name == "leaving" else bool if name in SWITCHES else str)
     if name == "leaving" and value < 0:
         raise WeftError(f"leaving is {value}: give 0 or more.")

@@ -12,6 +12,7 @@ import asyncio
 import os
 import select
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -80,12 +81,13 @@ class Poller:
 
 
 class SocketClient(Client):
-    __slots__ = ("_descriptor", "_finishing", "_pending", "_poller", "_reading", "_size")
+    __slots__ = ("_descriptor", "_finishing", "_host", "_pending", "_poller", "_port", "_reading", "_size")
 
     def __init__(self, poller: Poller, descriptor: int) -> None:
         super().__init__(poller.driver)
         self._poller = poller
         self._descriptor = descriptor  # -1 when it is closed
+        self._host, self._port = _peer(descriptor)  # the system forgets them with the connection
         self._reading = True
         self._finishing = False
         self._pending: deque[bytes | memoryview] | None = None  # what the kernel has not taken
@@ -139,16 +141,7 @@ class SocketClient(Client):
         self._shut()
 
     def peer(self) -> str:
-        if self._descriptor < 0:
-            return ""
-        one = socket.socket(fileno=self._descriptor)
-        try:
-            host, port = one.getpeername()[:2]
-            return f"{host}:{port}"
-        except OSError:
-            return ""
-        finally:
-            one.detach()
+        return f"{self._host}:{self._port}"
 
     def _read(self) -> None:
         poller = self._poller
@@ -212,3 +205,15 @@ class SocketClient(Client):
         os.close(self._descriptor)
         self._descriptor, self._pending = -1, None
         self.lost()
+
+
+def _peer(descriptor: int) -> tuple[str, int]:
+    """Address and port of the other end; connections from one address share the text."""
+    one = socket.socket(fileno=descriptor)
+    try:
+        host, port = one.getpeername()[:2]
+    except OSError:  # it has gone already
+        return "", 0
+    finally:
+        one.detach()
+    return sys.intern(host), port

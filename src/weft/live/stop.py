@@ -17,6 +17,7 @@ from threading import Thread
 
 from weft.live.log import Log
 
+LAST_WORDS = 0.2  # seconds that the log has when there is no more time
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -47,7 +48,7 @@ class Stop:
             "ended_late", detail=f"the process has ended before its end in order was done; it was at {_place()}"
         )
         self.at_last()
-        self._log.close()
+        self._log.close(seconds=LAST_WORDS)
         os._exit(0)
 
 

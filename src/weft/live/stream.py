@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from weft.access.badge import Role, badge_of
 from weft.live.client import HIGH, LOW, Client
 from weft.live.listener import LINGER
-from weft.live.tls import peer_certificate, peer_host
+from weft.live.tls import peer_address, peer_certificate, peer_host
 from weft.live.visitor import visitor_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StreamClient(Client, asyncio.Protocol):
-    __slots__ = ("_anonymous", "transport")
+    __slots__ = ("_anonymous", "_peer", "transport")
 
     def __init__(self, driver: "Driver", anonymous: bool = True) -> None:
         super().__init__(driver)
@@ -26,6 +26,7 @@ class StreamClient(Client, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(HIGH, LOW)
+        self._peer = peer_address(transport)  # the system forgets it with the connection
         self.opened(visitor_of(peer_host(transport), _user(transport), self._anonymous))
 
     def data_received(self, data: bytes) -> None:
@@ -60,8 +61,7 @@ class StreamClient(Client, asyncio.Protocol):
         self.transport.abort()
 
     def peer(self) -> str:
-        peer = self.transport.get_extra_info("peername")
-        return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+        return self._peer
 
 
 def _user(transport: asyncio.BaseTransport) -> str | None:

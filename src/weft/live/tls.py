@@ -80,37 +80,24 @@ def reload(context: ssl.SSLContext, credentials: Credentials, write: Callable[..
     write("certificate_read", detail=str(credentials.certificate))
 
 
-def log_refusals(context: ssl.SSLContext, write: Callable[..., None], now: Callable[[], float]) -> None:
-    """Have failed handshakes logged."""
-    told = _Refusals(write, now)
+class Refusals:
+    """Handshakes that have failed, for the log."""
 
-    class Handshake(ssl.SSLObject):
-        def do_handshake(self) -> None:
-            try:
-                super().do_handshake()
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                raise
-            except ssl.SSLError as error:
-                told.add(error)
-                raise
-
-    context.sslobject_class = Handshake
-
-
-class _Refusals:
     def __init__(self, write: Callable[..., None], now: Callable[[], float]) -> None:
         self._write = write
         self._now = now
         self._told_at = 0.0
         self._untold = 0
 
-    def add(self, error: ssl.SSLError) -> None:
+    def add(self, error: OSError, peer: str) -> None:
+        if not isinstance(error, ssl.SSLError):  # the connection has gone
+            return
         if self._now() - self._told_at < 1.0:
             self._untold += 1
             return
         more = f", and {self._untold} more before" if self._untold else ""
         self._told_at, self._untold = self._now(), 0
-        self._write("tls_refused", detail=f"{_reason(error)}{more}")
+        self._write("tls_refused", peer=peer, detail=f"{_reason(error)}{more}")
 
 
 def peer_certificate(transport: BaseTransport) -> dict[str, Any] | None:
@@ -121,6 +108,11 @@ def peer_certificate(transport: BaseTransport) -> dict[str, Any] | None:
 def peer_badge(transport: BaseTransport) -> Badge:
     """Badge that the other end has shown; nobody's, where it has shown nothing."""
     return badge_of(peer_certificate(transport) or {})
+
+
+def peer_address(transport: BaseTransport) -> str:
+    peer = transport.get_extra_info("peername")
+    return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
 
 
 def peer_host(transport: BaseTransport) -> str:

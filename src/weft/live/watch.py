@@ -26,7 +26,7 @@ class Watch:
     def add(self, paths: Sequence[Path], changed: Callable[[], None]) -> None:
         """Call when one of the files is another than before."""
         self._watched.append((paths, changed))
-        self._stamps.append(_stamp(paths))
+        self._stamps.append(stamp_of(paths))
 
     def start(self) -> None:
         if self._watched:
@@ -52,13 +52,14 @@ class Watch:
         """Look now."""
         self._look_later()
         for place, (paths, changed) in enumerate(self._watched):
-            stamp = _stamp(paths)
+            stamp = stamp_of(paths)
             if stamp != self._stamps[place]:
                 self._stamps[place] = stamp
                 changed()
 
 
-def _stamp(paths: Sequence[Path]) -> Stamp:
+def stamp_of(paths: Sequence[Path]) -> Stamp:
+    """What is another when a file is."""
     return tuple(map(_stamp_of, paths))
 
 

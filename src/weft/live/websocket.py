@@ -1,13 +1,15 @@
 """MQTT over WebSockets: binary frames of the subprotocol "mqtt", in which packets may begin and end anywhere."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from websockets.frames import Frame, Opcode
-from websockets.http11 import Request
+from websockets.http11 import Request, Response
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
+from weft.access.page import Pages
 from weft.live.stream import StreamClient
 
 if TYPE_CHECKING:
@@ -18,23 +20,25 @@ UNSUPPORTED_DATA = 1003
 
 
 class WebSocketClient(StreamClient):
-    __slots__ = ("_socket",)
+    __slots__ = ("_pages", "_socket")
 
-    def __init__(self, driver: "Driver", largest: int, anonymous: bool = True) -> None:
+    def __init__(self, driver: "Driver", largest: int, pages: Pages, anonymous: bool = True) -> None:
         super().__init__(driver, anonymous)
+        self._pages = pages
         self._socket = ServerProtocol(subprotocols=NAMES, max_size=largest)
 
     def data_received(self, data: bytes) -> None:
         try:
-            self._socket.receive_data(data)
-            events = self._socket.events_received()
-        except Exception as error:
+            self._read(data)
+        except Exception as error:  # none of the broker's, which would have ended the process
             self.driver.defects.end_connection(error, self.transport)
-            return
+
+    def _read(self, data: bytes) -> None:
+        self._socket.receive_data(data)
         said = []  # of one read, by any number of frames
-        for event in events:
+        for event in self._socket.events_received():
             if isinstance(event, Request):
-                self._socket.send_response(self._socket.accept(event))
+                self._socket.send_response(self._answer(event))
             elif not isinstance(event, Frame):
                 continue
             elif event.opcode is Opcode.TEXT:
@@ -44,6 +48,16 @@ class WebSocketClient(StreamClient):
         if said:
             super().data_received(b"".join(said))
         self._flush()
+
+    def _answer(self, request: Request) -> Response:
+        """The upgrade, or a refusal of the page that wants it."""
+        host, origin = (", ".join(request.headers.get_all(name)) or None for name in ("Host", "Origin"))
+        problem = self._pages.websocket_refusal(host, origin)
+        if problem:
+            return self._socket.reject(
+                HTTPStatus.FORBIDDEN, f"{problem} The option websocket-origin names those that are not.\n"
+            )
+        return self._socket.accept(request)
 
     def eof_received(self) -> None:
         self._socket.receive_eof()

@@ -23,10 +23,10 @@ from itertools import chain
 from math import inf
 
 from weft.wire import frame as w
+from weft.wire.lease import LEASE
 
 VERSIONED = (w.Peers, w.Tables, w.Filters, w.Way)
 PATIENCE = 5.0  # seconds that a node has to apply what it is told
-LEASE = 3.0  # seconds; a little more than nodes count on (node/parameters.py), for clocks do not run alike
 
 
 @dataclass

@@ -25,6 +25,13 @@ class Proved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Revoked(Event):
+    """Certificates that are taken no more, all that there are."""
+
+    names: tuple[tuple[str, float], ...]  # names, and until when nothing that was issued for them is taken
+
+
+@dataclass(frozen=True, slots=True)
 class Heard(Event):
     """A frame of a connection; the first is a Hello."""
 

@@ -138,6 +138,9 @@ class Master:
     def _prove(self, event: e.Proved) -> None:
         self.membership.connection(event.connection).proved = event.name
 
+    def _revoke(self, event: e.Revoked) -> None:
+        self.membership.revoke(event.names)
+
     def _close(self, event: e.Closed) -> None:
         self.membership.close(event.connection)
 
@@ -159,6 +162,7 @@ class Master:
     _EVENTS: ClassVar[dict[type[e.Event], Callable[["Master", Any], None]]] = {
         e.Heard: _hear,
         e.Proved: _prove,
+        e.Revoked: _revoke,
         e.Closed: _close,
         e.ClockRead: _read_clock,
         e.CertificatesRead: _read_certificates,

@@ -67,6 +67,7 @@ class Membership:
         self._gone: dict[int, float] = {}  # nodes without a connection, and when they count as failed
         self._missed: dict[int, float] = {}  # nodes, and when a neighbour last lost them
         self._forgetting: set[int] = set()  # nodes that leave for good
+        self._revoked: tuple[tuple[str, float], ...] = ()
         self._leaving: dict[int, float] = {}  # nodes that were told to leave, and until when they must have
         self._bans: dict[str, Ban] = {}  # by name: one that is forgotten comes with another number
         self._memory = Memory()
@@ -146,6 +147,13 @@ class Membership:
         self.close(connection)
         self._turn.refuse(connection, reason)
 
+    def revoke(self, names: tuple[tuple[str, float], ...]) -> None:
+        """Tell all nodes whose certificates they are to take no more."""
+        if names != self._revoked:
+            self._revoked = names
+            for node in sorted(self.connection_of):
+                self._network.changes.tell(node, w.Revoked(names))
+
     def join(self, connection: int, join: w.Join) -> None:
         network, known = self._network, self._network.roster.called(join.name)
         require_count(join.plan, network.version)
@@ -165,6 +173,8 @@ class Membership:
             network.announce_loss(node)
         self._enter(node, join, known)
         self._compare_clock(node, self.connection(connection).ahead)
+        if self._revoked:
+            network.changes.tell(node, w.Revoked(self._revoked))
         if stays:
             self._take_up(node)
         elif node not in self.pending:

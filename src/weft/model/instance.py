@@ -276,7 +276,7 @@ def read_instance(path: str | Path) -> Instance:
             topic_count=meta.pop("topics"),
         )
     except WeftError as error:
-        raise WeftError(f"{folder}: {error}") from error
+        raise WeftError(f"{folder}: {error}", *error.options) from error
     if instance.subscriptions != len(pairs):
         raise WeftError(f"{folder}: interest.parquet has {len(pairs) - instance.subscriptions} duplicate rows.")
     if meta.pop("subscriptions") != instance.subscriptions:

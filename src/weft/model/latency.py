@@ -2,7 +2,7 @@
 
 Every model answers `round_trip(sources, targets)` for arrays of nodes; a message takes half of it one way.
 Measured sets have a few hundred hosts, so `place` puts several nodes on a host, each behind an access delay of its own.
-Where a file names its hosts as an instance does its nodes, every node is the host of its name, and nothing is drawn.
+Where a file names its hosts and an instance its nodes, every node is the host of its name, and nothing is drawn.
 """
 
 import gzip
@@ -112,33 +112,44 @@ def place(hosts: Latency, nodes: int, seed: int, access: tuple[float, float] = (
     return PlacedLatency(hosts, host, random.uniform(*access, size=nodes))
 
 
-def placed_latency(path: str | Path, nodes: int, seed: int = 1, names: Names | None = None) -> PlacedLatency:
-    """The latencies of a file: of the nodes themselves where it has their names; else the seed places them on hosts."""
+def placed_latency(
+    path: str | Path, nodes: int, seed: int = 1, names: Names | None = None, *, draw_hosts: bool = False
+) -> PlacedLatency:
+    """The latencies of a file: of the nodes themselves where both have names; else the seed places them on hosts.
+
+    Names of which none is the same are an error; `draw_hosts` places the nodes by the seed whatever the names.
+    """
     hosts = read_latency(path)
-    by_name = _by_name(hosts, names)
+    by_name = None if draw_hosts else _by_name(hosts, names)
     return place(hosts, nodes, seed) if by_name is None else by_name
 
 
 def _by_name(hosts: Latency, names: Names | None) -> PlacedLatency | None:
-    """Every node at the host of its name; None where the file has none of the names."""
+    """Every node at the host of its name; None where one of both has no names."""
     if names is None or not isinstance(hosts, MatrixLatency) or hosts.names is None:
         return None
     row_of = {name: row for row, name in enumerate(hosts.names)}
     missing = [name for name in names if name not in row_of]
-    if len(missing) == len(names):
-        return None
+    if len(missing) == len(names) and len(names):
+        raise WeftError(
+            f"{hosts.source} has times of {hosts.names[0]!r} and others, and of none of the {len(names)} nodes, such "
+            f"as {names[0]!r}: mend the names, or have the seed place nodes on its hosts with `draw_hosts`.",
+            "draw_hosts",
+        )
     if missing:
         raise WeftError(
             f"{hosts.source} has times of {len(names) - len(missing)} of the {len(names)} nodes, and none of "
-            f"{missing[0]!r}: add what is missing, or give times of hosts that are no nodes."
+            f"{missing[0]!r}: add what is missing."
         )
     rows = np.array([row_of[name] for name in names], np.int64)
     return PlacedLatency(hosts, rows, np.zeros(len(rows)), is_drawn=False)
 
 
-def latency_for(overlay: Overlay, path: str | Path, seed: int, names: Names | None = None) -> PlacedLatency:
+def latency_for(
+    overlay: Overlay, path: str | Path, seed: int, names: Names | None = None, *, draw_hosts: bool = False
+) -> PlacedLatency:
     """The same for an overlay; if its design went by latencies, its nodes must be where that placed them."""
-    placed = placed_latency(path, overlay.nodes, seed, names)
+    placed = placed_latency(path, overlay.nodes, seed, names, draw_hosts=draw_hosts)
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
     if by_latency and overlay.meta["seed"] != seed and placed.is_drawn:
         raise WeftError(

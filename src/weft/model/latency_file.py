@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.arrays import Floats
 from weft.errors import WeftError
+from weft.model.heading import delimiter_of
 
 LONGEST = 3_600_000  # milliseconds that a round trip takes at most
 
@@ -22,8 +23,7 @@ def has_names(lines: list[str]) -> bool:
     rows = _rows(lines)
     is_bare = all(len(row) == len(rows) and all(map(_is_number, row)) for _, row in rows)
     first = rows[0][1]
-    has_commas = len(first) > 1 and not any(";" in field for field in first)
-    return has_commas and not is_bare and (len(first) == 3 or not _is_number(first[0]))
+    return len(first) > 1 and not is_bare and (len(first) == 3 or not _is_number(first[0]))
 
 
 def read_named_times(lines: list[str]) -> tuple[Floats, tuple[str, ...]]:
@@ -41,7 +41,8 @@ def write_named_times(path: Path, times: Floats, names: Sequence[str]) -> None:
 
 
 def _rows(lines: list[str]) -> Rows:
-    reader = csv.reader(lines)
+    first = next((line for line in lines if line.strip()), "")
+    reader = csv.reader(lines, delimiter=";" if ";" in first else delimiter_of(first))  # a comma may be of decimals
     return [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
 
 

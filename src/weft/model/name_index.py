@@ -1,14 +1,16 @@
 """Names of topics, found by the filters that match them: retained messages, and receivers that are known.
 
-A dictionary by name, and beside it a tree of levels that is asked only for filters with wildcards.
+A dictionary by name, and beside it a tree of levels that is asked only for filters with wildcards. A filter may match
+all names: who cannot wait that long walks (`walk`), or says how much it is worth to be found (`find_within`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from weft.model.topic import is_wild
 
 T = TypeVar("T")
+_Children = Iterable[tuple[str, "_Level"]]
 
 
 class _Level:
@@ -55,38 +57,63 @@ class NameIndex(Generic[T]):
             del path[place - 1].below[levels[place - 1]]
         return self._values.pop(name)
 
-    def clear(self) -> None:
-        self._values.clear()
-        self._top = _Level()
+    def dismantle(self) -> Iterator[None]:
+        """Take it apart a piece a step, for to free a hundred thousand names at once takes long. Nobody uses it."""
+        waiting = [self._top]
+        while waiting:
+            at = waiting.pop()
+            while at.below:
+                waiting.append(at.below.popitem()[1])
+                yield
+        while self._values:
+            self._values.popitem()
+            yield
 
     def find(self, pattern: str) -> list[tuple[str, T]]:
         """Names that a filter matches, with their values."""
+        return [found for found in self._steps(pattern, dict.items) if found is not None]
+
+    def find_within(self, pattern: str, steps: int) -> tuple[list[tuple[str, T]] | None, int]:
+        """The same, and the steps that are left; None if it takes more than there are."""
+        found: list[tuple[str, T]] = []
+        for one in self._steps(pattern, dict.items):
+            if not steps:
+                return None, 0
+            steps -= 1
+            if one is not None:
+                found.append(one)
+        return found, steps
+
+    def walk(self, pattern: str) -> Iterator[tuple[str, T] | None]:
+        """The same in steps, between which names may come and go: one that comes meanwhile may be found, or not."""
+        return self._steps(pattern, lambda below: list(below.items()))
+
+    def _steps(
+        self, pattern: str, children: Callable[[dict[str, _Level]], _Children]
+    ) -> Iterator[tuple[str, T] | None]:
+        """A name or nothing for each level that is looked at, depth first."""
         if not is_wild(pattern):
-            return [(pattern, self._values[pattern])] if pattern in self._values else []
-        return [(name, self._values[name]) for name in self._matching(pattern.split("/"))]
-
-    def _matching(self, levels: list[str]) -> Iterator[str]:
-        reached = [self._top]
-        for place, level in enumerate(levels):
-            if level == "#":
-                yield from self._below(reached, first=place == 0)
-                return
-            if level == "+":
-                reached = [one for at in reached for one in self._children(at, first=place == 0)]
-            else:
-                reached = [at.below[level] for at in reached if level in at.below]
-        yield from (at.name for at in reached if at.name is not None)
-
-    def _children(self, at: _Level, first: bool) -> list[_Level]:
-        if not first:
-            return list(at.below.values())
-        return [one for level, one in at.below.items() if not level.startswith("$")]
-
-    def _below(self, reached: list[_Level], first: bool) -> Iterator[str]:
-        """All names from here on, "a" included for "a/#"."""
-        waiting = [one for at in reached for one in self._children(at, first)] if first else list(reached)
+            value = self._values.get(pattern)
+            yield None if value is None else (pattern, value)
+            return
+        levels = pattern.split("/")
+        whole = len(levels) - 1 if levels[-1] == "#" else len(levels)  # levels that a name must have
+        waiting: list[Iterator[_Level]] = [iter((self._top,))]  # by depth: what is still to be looked at
         while waiting:
-            at = waiting.pop()
-            if at.name is not None:
-                yield at.name
-            waiting.extend(at.below.values())
+            at = next(waiting[-1], None)
+            if at is None:
+                waiting.pop()
+                continue
+            place = len(waiting) - 1
+            value = self._values.get(at.name) if place >= whole and at.name is not None else None
+            yield None if value is None or at.name is None else (at.name, value)
+            if place < whole and levels[place] != "+":
+                own = at.below.get(levels[place])
+                waiting.append(iter(() if own is None else (own,)))
+            elif place < len(levels) or whole < len(levels):
+                waiting.append(_visible(children(at.below), place))
+
+
+def _visible(children: _Children, place: int) -> Iterator[_Level]:
+    """Wildcards of the first level do not match names that begin with $."""
+    return (one for level, one in children if place or not level.startswith("$"))

@@ -238,7 +238,7 @@ def read_overlay(path: str | Path) -> Overlay:
             **meta,
         )
     except WeftError as error:
-        raise WeftError(f"{folder}: {error}") from error
+        raise WeftError(f"{folder}: {error}", *error.options) from error
     if told not in (overlay.links, len(links)):  # rows, as older folders tell
         raise WeftError(f"{folder}: links.parquet and meta.json disagree on the number of links.")
     return overlay

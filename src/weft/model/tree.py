@@ -128,7 +128,7 @@ def require_file_for(path: Path, instance: Instance, overlay: Overlay) -> None:
         require_made_for(instance, overlay)
         require_woven_for(instance, overlay, read_file_meta(path))
     except WeftError as error:
-        raise WeftError(f"{path}: {error}") from error
+        raise WeftError(f"{path}: {error}", *error.options) from error
 
 
 def read_trees_of(path: Path, topics: tuple[int, int], part: Instance, neighbours: Csr) -> Trees:
@@ -147,7 +147,7 @@ def read_trees_of(path: Path, topics: tuple[int, int], part: Instance, neighbour
         trees = _from_rows(*columns, part, read_file_meta(path))
         _require_carrying(trees, part, neighbours)
     except WeftError as error:
-        raise WeftError(f"{path}: {error}") from error
+        raise WeftError(f"{path}: {error}", *error.options) from error
     return trees
 
 

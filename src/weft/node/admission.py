@@ -8,7 +8,7 @@ what is fetched (fetch.py), for `moving` seconds at most, unless a node that has
 or this node is kept from asking, by its disk or by a slow master. What comes for a client that is let in before its
 session is whole waits for the rest, for as long again.
 
-A connection that waits is not read. Of two that come under one name the later goes first, and the earlier is closed,
+Of two that come under one name the later goes first, and the earlier is closed,
 wherever it waits: a session must never have two clients. One that closes before the master has answered leaves the
 session where it is: this node, its owner by then, says and fetches nothing (master/directory.py).
 """
@@ -28,8 +28,6 @@ from weft.node.fetch import Fetches, filters_of
 from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.wire.frame import NOBODY, FindSession
-
-HELD = "moving"  # the reason for which a connection is not read
 
 
 @dataclass(slots=True)
@@ -93,7 +91,6 @@ class Admissions:
         if MASTER not in self._atlas.up and self._has_joined:
             self._let_in_alone(claim, now)
             return
-        self._outbox.hold(connection, HELD)
         if self._has_joined:
             self._ask(token, claim)
         self._patiences.after(self._parameters.patience, token, now)
@@ -314,11 +311,9 @@ class Admissions:
 
     def _admit(self, client: str, connection: int, now: float) -> None:
         self._fetches.note_client(client)
-        self._outbox.resume(connection, HELD)
         self._happen(Admitted(connection), now)
 
     def _close(self, connection: int) -> None:
-        self._outbox.resume(connection, HELD)
         self._outbox.send(Close(connection))
 
     # What outlives a crash

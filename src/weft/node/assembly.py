@@ -58,6 +58,7 @@ from weft.node.trace import Traces
 from weft.node.trail import Trails
 from weft.node.unicast import Unicast
 from weft.protocol.custody import Custody
+from weft.wire.lease import LEASE
 
 
 class Assembly:
@@ -101,8 +102,7 @@ class Assembly:
         self.seen = seen = Seen(network.memory)
         self.debts = debts = Debts(network)
         self.custody = custody = Custody()
-        alone = network.lease * 1.2  # seconds; the leases of others have ended by then
-        self.directory = directory = Directory(atlas, outbox, deadlines, alone, broker.session)
+        self.directory = directory = Directory(atlas, outbox, deadlines, LEASE, broker.session)
         self.reliance = reliance = Reliance(
             network.lease, deadlines, network.doubt, broker.reroute, lambda then: attempts.dispel(then)
         )
@@ -183,7 +183,7 @@ class Assembly:
             reliance,
             issuing,
             groups,
-            outbox,
+            broker.holds,
             deadlines,
             figures,
             network,
@@ -215,7 +215,9 @@ class Assembly:
 
         # Links and the master
         self.grafting = grafting = Grafting(atlas, carrier, outbox, deadlines, network.patience, forget_routes)
-        self.links = Links(atlas, carrier, custody, outbox, deadlines, network, attempts, grafting, retention, lane)
+        self.links = Links(
+            atlas, carrier, custody, outbox, broker.holds, deadlines, network, attempts, grafting, retention, lane
+        )
         self.absences = absences = Absences(atlas, deadlines, debts, destinations, attempts, fetches, network.absence)
         self.assignments = assignments = Assignments(
             atlas,

@@ -40,6 +40,7 @@ from weft.wire.frame import (
     Tables,
     Way,
 )
+from weft.wire.frame_field import FrameError
 
 
 class Assignments:
@@ -103,6 +104,8 @@ class Assignments:
                 self._grafting.assign(topic, None, False, now)
         for one in frame.tables:
             neighbours = None if one.neighbours is None else frozenset(one.neighbours)
+            if self._atlas.node in (neighbours or ()):
+                raise FrameError("This node is its own neighbour in a table.")
             if not frame.whole or self._grafting.table(one.topic) != neighbours:
                 self._grafting.assign(one.topic, neighbours, one.safe, now)
                 if one.topic == EVERYBODY:

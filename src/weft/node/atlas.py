@@ -10,6 +10,7 @@ from weft.broker.filter import FilterIndex
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.router import Membership
 from weft.wire.frame import NOBODY, Filters, Holder, Listed, NeighbourInterests, Peer, Peers
+from weft.wire.frame_field import FrameError
 from weft.wire.mqtt.topic import is_shared, split_shared
 
 RING = 2**63
@@ -107,6 +108,12 @@ class Atlas(Membership):
         self.fingers = FingerTable(self.ring_id, self.ring_size, fingers)
         self.is_whole = not self.peers or min(self.peers.values(), key=self._distance).node in self.up
 
+    def place(self, ring_id: int, ring_size: int) -> None:
+        """Have a place on the ring."""
+        if ring_id >= ring_size:
+            raise FrameError(f"The place {ring_id} is not on a ring of {ring_size}.")
+        self.ring_id, self.ring_size = ring_id, ring_size
+
     def towards(self, node: int, ring_id: int) -> int | None:
         """The peer to send to what is for a node."""
         if node in self.up:
@@ -121,7 +128,10 @@ class Atlas(Membership):
 
     def rewire(self, news: Peers) -> tuple[list[Peer], list[int]]:
         """Links to make, and links to end."""
-        self.ring_id, self.ring_size = news.ring_id, news.ring_size
+        places = {one.ring_id for one in news.peers}
+        if len(places) < len(news.peers) or news.ring_id in places or max(places, default=0) >= news.ring_size:
+            raise FrameError("Peers share a place on the ring, or have one that is not on it.")
+        self.place(news.ring_id, news.ring_size)
         before, self.peers = self.peers, {one.node: one for one in news.peers}
         made = [one for one in news.peers if before.get(one.node) != one]
         ended = [node for node in before if node not in self.peers]

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from weft.broker.deadline import ONLY, Deadlines
+from weft.broker.hold import Holds
 from weft.broker.publication import Publication
 from weft.node import record
 from weft.node.atlas import Atlas
@@ -38,7 +39,6 @@ from weft.node.group import Groups
 from weft.node.issuing import Issuing
 from weft.node.lease import Reliance
 from weft.node.message import DIRECT, key_of, message_for
-from weft.node.outbox import Outbox
 from weft.node.parameters import Parameters
 from weft.node.trail import Trail
 from weft.protocol.custody import Conclusion, Custody
@@ -62,7 +62,7 @@ class Attempts:
         reliance: Reliance,
         issuing: Issuing,
         groups: Groups,
-        outbox: Outbox,
+        holds: Holds,
         deadlines: Deadlines,
         figures: Figures,
         parameters: Parameters,
@@ -79,7 +79,7 @@ class Attempts:
         self._reliance = reliance
         self._issuing = issuing
         self._groups = groups
-        self._outbox = outbox
+        self._holds = holds
         self._ticks = deadlines.timer(lambda _, now: self._look(now))
         self._figures = figures
         self._parameters = parameters
@@ -113,7 +113,7 @@ class Attempts:
         else:
             self._attempt(debt, now, is_new=True)
         if source is not None and self._debts.is_full():
-            self._outbox.hold(source, ROOM)
+            self._holds.hold(source, ROOM)
 
     def issue_for_group(self, filter_: str, publication: Publication, now: float) -> None:
         """Issue it for one member of a shared subscription alone."""
@@ -286,7 +286,7 @@ class Attempts:
         else:
             self._finish(debt, now)
         if self._debts.has_room():
-            self._outbox.release(ROOM)
+            self._holds.release(ROOM)
             self._pay_all(now)
 
     def _owe(self, debt: Debt, absent: set[int], now: float) -> None:

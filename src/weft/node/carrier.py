@@ -30,11 +30,10 @@ from weft.protocol.router import (
 from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
-from weft.wire.frame import Carry, Form, Message
+from weft.wire.frame import NOBODY, Carry, Form, Message
 from weft.wire.frame_codec import PLACE
 
 MOST_HOPS = 250
-STRANGER = -2  # stands for no peer
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ class Carrier:
                 return False
             return True
         here = [one.node for one in self._atlas.peers.values() if one.ring_id == message.low]
-        peer = self._atlas.towards(here[0] if here else STRANGER, message.low)
+        peer = self._atlas.towards(here[0] if here else NOBODY, message.low)
         publication = _carried(message)
         if peer is None or message.hops >= MOST_HOPS:
             self._fail(publication)
@@ -237,7 +236,7 @@ class Carrier:
             self._fall_back(publication, message.hops, now)
 
     def _fall_back(self, publication: Carried, hops: int, now: float) -> None:
-        self._route(Undelivered(STRANGER, Woven(publication, hops + 1)), publication, now)
+        self._route(Undelivered(NOBODY, Woven(publication, hops + 1)), publication, now)
 
     def _route(self, event: Event, publication: Carried, now: float) -> None:
         if self._leads_nowhere(event):
@@ -303,7 +302,8 @@ class Carrier:
         if is_own and is_for_many(message) and not is_for_all(message):
             return False
         if message.kept:
-            return self._seen.take(origin_of(message), message.floor, now)
+            issuer = message.issuer, message.incarnation
+            return self._seen.take(origin_of(message), message.floor, now, issuer)
         return self._seen.is_first(ORIGIN.pack(*origin_of(message)), now)
 
 

@@ -7,9 +7,8 @@ Hello; what was told to a peer between the two may or may not have arrived. Fram
 from dataclasses import dataclass
 
 from weft.broker.effect import Effect, Event
+from weft.wire.frame import MASTER as MASTER
 from weft.wire.frame import Frame, Peer
-
-MASTER = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +88,13 @@ class Named(Effect):
     """The master has given this node its number, which is to be kept with its data."""
 
     node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked(Effect):
+    """Take none of these certificates any more, and remember that across a restart."""
+
+    names: tuple[tuple[str, float], ...]  # names, and until when nothing that was issued for them is taken
 
 
 @dataclass(frozen=True, slots=True)

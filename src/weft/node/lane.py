@@ -32,6 +32,7 @@ from weft.wire.frame_codec import ENTERS, HOPS, PLACE, REST, passing, passing_of
 
 _TOPIC, _ORIGIN, _PUBLISHER = REST, REST + 8, REST + PLACE.size  # where they begin in a frame
 _INCARNATION = slice(REST + 12, REST + 20)
+_COUNT, TOO_MUCH = REST + 20, 0x40  # first byte of a message's number; one that is beyond its range is not passed on
 Peers = tuple[int, ...]
 Entry = tuple[int, Peers, bool]  # a topic, who is told, and whether it enters the tree there
 Passed = tuple[list[tuple[Peers, bytes]], Sends]  # frames and who is told them, and what clients are sent
@@ -72,7 +73,7 @@ class Lane:
         peers = self._tables.get((sender, topic))
         if peers is None:
             peers = self._find(sender, topic, now)
-        if peers is None or len(data) < _PUBLISHER + 2 or self._gates or hops >= MOST_HOPS:
+        if peers is None or len(data) < _PUBLISHER + 2 or self._gates or hops >= MOST_HOPS or data[_COUNT] >= TOO_MUCH:
             return None
         said = _PUBLISHER + 2 + (data[_PUBLISHER] << 8 | data[_PUBLISHER + 1])
         lone = self._lane.find(data[said:], arrives=True)

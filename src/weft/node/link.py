@@ -13,6 +13,7 @@ messages of QoS 0 for it are dropped, while those in custody wait.
 from itertools import count
 
 from weft.broker.deadline import Deadlines
+from weft.broker.hold import Holds
 from weft.node.atlas import Atlas
 from weft.node.attempt import Attempts
 from weft.node.carrier import Carrier
@@ -33,6 +34,7 @@ class Links:
         carrier: Carrier,
         custody: Custody,
         outbox: Outbox,
+        holds: Holds,
         deadlines: Deadlines,
         parameters: Parameters,
         attempts: Attempts,
@@ -44,6 +46,7 @@ class Links:
         self._carrier = carrier
         self._custody = custody
         self._outbox = outbox
+        self._holds = holds
         self._comparisons = deadlines.timer(lambda *_: retention.compare_with_all())  # by number
         self._numbers = count()
         self._patiences = deadlines.timer(lambda peer, _: self._lose_patience(peer))
@@ -80,7 +83,7 @@ class Links:
         self.congested.discard(peer)
         self._patiences.drop(peer)
         self._carrier.stuck.discard(peer)
-        self._outbox.release(("link", peer))
+        self._holds.release(("link", peer))
 
     def acknowledge(self, peer: int, frame: Acked, now: float) -> None:
         """A peer has told what became of messages that it was sent."""
@@ -92,7 +95,7 @@ class Links:
         for peer, carry in self._carrier.take():
             self._outbox.tell(peer, carry)
             if peer in self.congested and source is not None and peer not in self._carrier.stuck:
-                self._outbox.hold(source, ("link", peer))
+                self._holds.hold(source, ("link", peer))
         for peer, ranges, troubles in self._custody.acknowledgements():
             named = tuple(Trouble(one[0], tuple(sorted(one[1])), *one[2:]) for one in troubles)
             self._outbox.tell(peer, Acked(ranges, named))
@@ -100,4 +103,4 @@ class Links:
     def _lose_patience(self, peer: int) -> None:
         self._carrier.stuck.add(peer)
         self._lane.forget()
-        self._outbox.release(("link", peer))
+        self._holds.release(("link", peer))

@@ -71,7 +71,8 @@ class LocalBroker:
         self._debts = debts
         self._durable = durable
         self._waits_for_tree = waits_for_tree
-        self.source: int | None = None  # the connection that the node's event came from
+        self.source: int | None = None  # the connection that is heard with the node's event
+        self._asking: set[int] = set()  # connections that have asked for what others do not know yet
 
     def handle(self, event: e.Event, now: float) -> None:
         self._carry_out(self._broker.handle(event, now), now)
@@ -79,7 +80,9 @@ class LocalBroker:
     def on_timer(self, now: float) -> None:
         due = self._broker.next_deadline()
         if due is not None and due <= now:
-            self._carry_out(self._broker.on_timer(now), now)
+            effects = self._broker.on_timer(now)
+            self.source = self._broker.source
+            self._carry_out(effects, now)
 
     def restore(self, recovery: Recovery, now: float) -> None:
         self._carry_out(self._broker.restore(recovery, now), now)
@@ -94,13 +97,13 @@ class LocalBroker:
             self._outbox.add(effect)
 
     def _carry_out(self, effects: Iterable[e.Effect], now: float) -> None:
-        is_to_wait = False  # the source has subscribed to what others do not know yet
+        answered: set[int] = set()  # connections whose next bytes are an answer that waits
         for effect in effects:
             kind = type(effect)
             if kind is e.Send or kind is e.Close:
-                if is_to_wait and self.source == effect.connection:  # type: ignore[attr-defined]
+                if effect.connection in answered:  # type: ignore[attr-defined]
                     self._await_network(effect.connection, now)  # type: ignore[attr-defined]
-                    is_to_wait = False
+                    answered.discard(effect.connection)  # type: ignore[attr-defined]
                 self._outbox.send(effect)  # type: ignore[arg-type]
             elif kind is e.Accepted:
                 self._issue(effect.publication, now)  # type: ignore[attr-defined]
@@ -110,18 +113,31 @@ class LocalBroker:
                 self._note_filter(effect, now)  # type: ignore[arg-type]
             elif kind is e.SessionSubscribed:
                 self._note_subscription(effect)  # type: ignore[arg-type]
-                is_to_wait |= effect.subscription is not None  # type: ignore[attr-defined]
             elif kind is e.FilterAsked:
-                is_to_wait |= self._directory.is_unknown(effect.filter)  # type: ignore[attr-defined]
+                self._note_asked(effect)  # type: ignore[arg-type]
+            elif kind is e.Granted and effect.connection in self._asking:  # type: ignore[attr-defined]
+                self._asking.discard(effect.connection)  # type: ignore[attr-defined]
+                answered.add(effect.connection)  # type: ignore[attr-defined]
             else:
                 self._carry_out_rare(effect, now)
 
+    def drop(self, connection: int) -> None:
+        """The connection is gone."""
+        self._asking.discard(connection)
+        self._outbox.drop(connection)
+
+    def weigh(self, now: float) -> None:
+        """Tell the broker of clients for which too much waits for the network."""
+        filled, emptied = self._outbox.congestion()
+        for connection in filled:
+            self.handle(e.Congested(connection, e.NETWORK), now)
+        for connection in emptied:
+            self.handle(e.Drained(connection, e.NETWORK), now)
+
     def _carry_out_rare(self, effect: e.Effect, now: float) -> None:
         match effect:
-            case e.Hold(connection):
-                self._outbox.hold(connection, "broker")
-            case e.Resume(connection):
-                self._outbox.resume(connection, "broker")
+            case e.Granted():
+                pass
             case e.Connecting(connection, client, clean):
                 self._admissions.connect(connection, client, clean, now)
             case e.SessionHere(client):
@@ -152,6 +168,10 @@ class LocalBroker:
         self._directory.note_subscription(effect)
         if self.source is not None:  # its client's doing, and not what came with a session
             self._admissions.note_subscription(effect.client, effect.filter, effect.subscription is not None)
+
+    def _note_asked(self, effect: e.FilterAsked) -> None:
+        if effect.kept or self._directory.is_unknown(effect.filter):
+            self._asking.add(effect.connection)
 
     def _note_filter(self, effect: e.FilterHeld, now: float) -> None:
         self._directory.note_filter(effect)

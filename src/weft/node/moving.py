@@ -125,6 +125,7 @@ class Moving:
         """The master has said who had the session."""
         claim = self._admissions.take_answered(news.token)
         if claim is None:
+            self._note_later(news)
             return  # its client has left, and is elsewhere perhaps: it stays where it is
         if claim.connection is not None:
             self._admissions.receive(claim.client, claim.connection, now)
@@ -145,6 +146,15 @@ class Moving:
             self._directory.note_session(claim.client, here)
         self._admissions.welcome(claim.client, now)
         self._give_up(claim.client)
+
+    def _note_later(self, news: SessionAt) -> None:
+        """A claim that was repeated, since its answer was slow, has another number, and it is this that counts."""
+        client = news.session.client if news.session is not None else ""
+        here = self._broker.session(client)
+        if here is not None and 0 < self._directory.claims.get(client, 0) < news.claim:
+            self._directory.claims[client] = news.claim
+            self._keep(record.Claimed(client, news.claim))
+            self._directory.note_session(client, here)
 
     def _give_up(self, client: str) -> None:
         """Let the master forget a session that this node has claimed, and that has ended before, here and elsewhere."""

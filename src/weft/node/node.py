@@ -77,6 +77,7 @@ class Node:
             w.Welcome: parts.registration.be_welcome,
             w.Refused: parts.registration.be_refused,
             w.Leave: parts.registration.be_sent_away,
+            w.Revoked: lambda frame, _: parts.outbox.add(n.Revoked(frame.names)),
             w.Confirmed: lambda frame, now: parts.reliance.grant(frame.token, now),
             w.Parted: lambda _, now: parts.reliance.lose(now),
             w.Peers: parts.assignments.rewire,
@@ -161,7 +162,9 @@ class Node:
     def on_timer(self, now: float) -> list[e.Effect]:
         self._local.on_timer(now)
         self.parts.deadlines.run(now)
-        return self._finish(now)
+        effects = self._finish(now)
+        self._local.source = None
+        return effects
 
     def restore(self, recovery: Recovery, now: float) -> list[e.Effect]:
         """Begin with what a journal had, or with nothing."""
@@ -239,7 +242,7 @@ class Node:
     def _close(self, event: e.Closed, now: float) -> None:
         self._local.handle(event, now)
         self.parts.admissions.forget(event.connection)
-        self.parts.outbox.drop(event.connection)
+        self._local.drop(event.connection)
 
     # Frames
 
@@ -330,6 +333,7 @@ class Node:
         parts.directory.flush()
         if parts.registration.is_stopping and self.is_drained():
             parts.registration.leave()
+        self._local.weigh(now)
         self._links.flush(self._local.source)
         return parts.outbox.flush()
 
@@ -341,7 +345,8 @@ class Node:
     def _gossip(self, now: float) -> None:
         self._gossips.at(now + self.network.gossip)
         self.parts.retention.compare()
-        self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count), now)
+        self.parts.seen.raise_floor(self.parts.carrier.own, self.debts.floor(self.parts.issuer.count))
+        self.parts.seen.prune(now)
         self.parts.memory.prune(now)
 
     def _bury(self, now: float) -> None:

@@ -1,17 +1,17 @@
-"""What an event leads to, in order: effects of the broker, frames to peers, and who is not read from.
+"""What an event leads to, in order: effects of the broker, and frames to peers.
 
-A connection may have to wait for several reasons at a time, the broker's among them: it is held from the first on and
-resumed after the last. What a client is sent may have to wait for the network (an answer to SUBSCRIBE); what follows on
-its connection then waits too.
+What a client is sent may have to wait for the network (an answer to SUBSCRIBE); what follows on its connection then
+waits too. It may be no more than a driver would keep for a client: the connection is congested from there on.
 """
 
 from collections import deque
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from weft.broker.effect import Close, Effect, Hold, Note, Resume, Send
+from weft.broker.effect import Close, Effect, Note, Send
 from weft.node.effect import Tell
 from weft.wire.frame import Frame
+
+HIGH = 1 << 20  # bytes that wait for the network on a connection: more is congested
 
 
 @dataclass(slots=True, eq=False)
@@ -25,8 +25,9 @@ class Gate:
 class Outbox:
     def __init__(self) -> None:
         self._effects: list[Effect] = []
-        self._holds: dict[int, set[Hashable]] = {}  # connection -> reasons
         self.gates: dict[int, deque[Gate]] = {}  # by connection, those that are shut, in order
+        self._sizes: dict[int, int] = {}  # by connection: bytes that wait behind its gates
+        self._full: set[int] = set()  # connections that are congested by that
 
     def add(self, effect: Effect) -> None:
         self._effects.append(effect)
@@ -39,27 +40,19 @@ class Outbox:
 
     def send(self, effect: Send | Close) -> None:
         gates = self.gates.get(effect.connection)
-        (gates[-1].waiting if gates else self._effects).append(effect)
-
-    def hold(self, connection: int, reason: Hashable) -> None:
-        reasons = self._holds.setdefault(connection, set())
-        if not reasons:
-            self._effects.append(Hold(connection))
-        reasons.add(reason)
-
-    def resume(self, connection: int, reason: Hashable) -> None:
-        reasons = self._holds.get(connection)
-        if reasons is None or reason not in reasons:
+        if gates is None:
+            self._effects.append(effect)
             return
-        reasons.remove(reason)
-        if not reasons:
-            del self._holds[connection]
-            self._effects.append(Resume(connection))
+        gates[-1].waiting.append(effect)
+        if type(effect) is Send:
+            self._sizes[effect.connection] = self._sizes.get(effect.connection, 0) + len(effect.data)
 
-    def release(self, reason: Hashable) -> None:
-        """All that were held for a reason."""
-        for connection in sorted(one for one, reasons in self._holds.items() if reason in reasons):
-            self.resume(connection, reason)
+    def congestion(self) -> tuple[list[int], list[int]]:
+        """Connections for which too much waits since the last time, and those for which nothing does any more."""
+        full = {one for one, size in self._sizes.items() if size > HIGH}
+        filled, emptied = full - self._full, {one for one in self._full if one not in self._sizes}
+        self._full = (self._full | filled) - emptied
+        return sorted(filled), sorted(emptied)
 
     def shut(self, connection: int) -> Gate:
         """Keep what the connection is sent from now on, until the gate is opened, and those before it are."""
@@ -74,11 +67,13 @@ class Outbox:
             self._effects += gates.popleft().waiting
         if not gates:
             self.gates.pop(connection, None)
+            self._sizes.pop(connection, None)
 
     def drop(self, connection: int) -> None:
         """The connection is gone."""
-        self._holds.pop(connection, None)
         self.gates.pop(connection, None)
+        self._sizes.pop(connection, None)
+        self._full.discard(connection)
 
     def flush(self) -> list[Effect]:
         effects, self._effects = self._effects, []

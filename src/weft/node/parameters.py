@@ -3,15 +3,14 @@
 from dataclasses import dataclass, fields
 
 from weft.errors import WeftError
-
-LEASE = 2.5  # seconds
+from weft.wire.lease import RELIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     patience: float = 1.0  # seconds that a client waits for an answer of the network, at least 0
     acknowledge: str = "disk"  # disk: QoS 1 and 2 when it is on this node's; tree: when all nodes that want it have it
-    lease: float = 2.5  # seconds for which a node relies on what the master has confirmed, above 0, at most 2.5
+    lease: float = RELIED  # seconds for which a node relies on what the master has confirmed, above 0, at most RELIED
     doubt: float = 4.0  # seconds that a node with a new lease waits for others to be told of, at least 0
     moving: float = 5.0  # seconds that a client waits for its session from another node, at least 0
     linger: float = 600.0  # seconds for which a node passes on what still comes for a session that has left, at least 0
@@ -40,8 +39,8 @@ class Parameters:
         for name in ("retry", "attempt", "window", "window_bytes", "owed_age", "measuring", "gossip", "lease"):
             if not getattr(self, name):
                 raise WeftError(f"{name} is 0: give more.")
-        if self.lease > LEASE:
-            raise WeftError(f"lease is {self.lease}: give at most {LEASE}, for the master does not wait longer.")
+        if self.lease > RELIED:
+            raise WeftError(f"lease is {self.lease}: give at most {RELIED}, for the master does not wait longer.")
         if self.memory < self.settling or self.most_retry < self.retry:
             raise WeftError("memory is at least settling, and most_retry at least retry: give others.")
 

@@ -84,7 +84,7 @@ class Registration:
             self._join()
 
     def be_welcome(self, frame: Welcome, now: float) -> None:
-        self._atlas.ring_id, self._atlas.ring_size = frame.ring_id, frame.ring_size
+        self._atlas.place(frame.ring_id, frame.ring_size)
         self._assignments.begin()
         if frame.node != self._atlas.node:
             self._take_number(frame.node)

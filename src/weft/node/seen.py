@@ -5,6 +5,9 @@ again: it says with each message from which count on it may (its floor). What is
 was looked at before: the issuer may have more to send to a node that was away than it says to others, and may forget in
 a crash that it has settled something; and this node's clock may jump, or the node stand still.
 
+What is for a group, or for one session, is counted apart from what is for all, by the group or session (message.py).
+Clients make groups as they like, so of one that nothing has come for since nothing stays: the floor is the issuer's.
+
 Across a crash a node remembers by session (Session.had), which is what counts: nobody else is there after it.
 """
 
@@ -19,13 +22,17 @@ ORIGIN = Struct(">IQQ")  # a publication's number, as it is on the wire
 
 
 class _Taken:
-    __slots__ = ("counts", "floor", "passed", "pruned")
+    __slots__ = ("counts", "issuer", "passed", "pruned")
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, issuer: Issuer, now: float) -> None:
+        self.issuer = issuer
         self.counts: set[int] = set()
-        self.floor = 0
         self.pruned = now
         self.passed = 0  # the floor then
+
+    def prune(self, floor: int, now: float) -> None:
+        self.counts = {count for count in self.counts if count >= self.passed}
+        self.pruned, self.passed = now, floor
 
 
 class Seen:
@@ -34,26 +41,25 @@ class Seen:
         self._new: set[bytes] = set()
         self._old: set[bytes] = set()
         self._turned = 0.0
-        self._taken: dict[Issuer, _Taken] = {}
+        self._taken: dict[Issuer, _Taken] = {}  # also by what stands for an issuer and a group
+        self._floors: dict[Issuer, int] = {}
 
     def is_first(self, origin: bytes, now: float) -> bool:
         """Whether it is the first time, by the bytes of its number; QoS 0, and this node's own."""
-        if now - self._turned > self._memory / 2:
-            self._old, self._new, self._turned = self._new, set(), now
+        self._turn(now)
         if origin in self._new or origin in self._old:
             return False
         self._new.add(origin)
         return True
 
-    def take(self, origin: Origin, floor: int, now: float) -> bool:
-        """Whether it is the first time; QoS 1 and 2."""
+    def take(self, origin: Origin, floor: int, now: float, issuer: Issuer | None = None) -> bool:
+        """Whether it is the first time; QoS 1 and 2. The issuer is named where it does not stand in the origin."""
         taken = self._taken.get(origin[:2])
         if taken is None:
-            taken = self._taken[origin[:2]] = _Taken(now)
-        taken.floor = floor
+            taken = self._taken[origin[:2]] = _Taken(issuer or origin[:2], now)
+        self._floors[taken.issuer] = floor
         if now - taken.pruned > self._memory / 2:
-            taken.counts = {count for count in taken.counts if count >= taken.passed}
-            taken.pruned, taken.passed = now, floor
+            taken.prune(floor, now)
         if origin[2] in taken.counts:
             return False
         taken.counts.add(origin[2])
@@ -64,9 +70,22 @@ class Seen:
         if taken is not None:
             taken.counts.discard(origin[2])
 
-    def raise_floor(self, issuer: Issuer, floor: int, now: float) -> None:
+    def raise_floor(self, issuer: Issuer, floor: int) -> None:
         """This node's own, which it does not receive."""
-        self._taken.setdefault(issuer, _Taken(now)).floor = floor
+        self._floors[issuer] = floor
+
+    def prune(self, now: float) -> None:
+        """Forget what nothing has come for lately, and may not come again."""
+        self._turn(now)
+        for key, taken in list(self._taken.items()):
+            if now - taken.pruned > self._memory / 2:
+                taken.prune(self._floors[taken.issuer], now)
+                if not taken.counts:
+                    del self._taken[key]
+
+    def _turn(self, now: float) -> None:
+        if now - self._turned > self._memory / 2:
+            self._old, self._new, self._turned = self._new, set(), now
 
     def left_of(self, had: dict[Origin, float], now: float) -> dict[Origin, float]:
         """What of a session's publications may still come again, and since when others may not."""
@@ -79,8 +98,7 @@ class Seen:
 
     def _is_passed(self, origin: Origin) -> bool:
         """Whether nobody sends it again; what nobody has issued comes with sessions alone."""
-        taken = self._taken.get(origin[:2])
-        return origin[0] == UNISSUED or (taken is not None and origin[2] < taken.floor)
+        return origin[0] == UNISSUED or origin[2] < self._floors.get(origin[:2], 0)
 
 
 def oldest_of(had: Iterable[Origin]) -> tuple[Origin, ...]:

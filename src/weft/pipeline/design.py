@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from weft.model.instance import read_instance, read_instance_meta
-from weft.model.latency import placed_latency, read_latency
+from weft.model.instance import read_instance, read_instance_meta, read_names
+from weft.model.latency import placed_latency
 from weft.model.overlay import Overlay, read_overlay
 from weft.overlays import catalog
 from weft.overlays.arcs.swico import is_divided
@@ -35,6 +35,7 @@ def design(
     seed: int,
     kept: Path | None = None,
     latency: str | None = None,
+    draw_hosts: bool = False,
     progress: Progress = SILENCE,
     **options: Any,
 ) -> Overlay:
@@ -44,7 +45,8 @@ def design(
     """
     chosen = catalog.chosen_options(name, {**options, "latency": latency})
     if latency is not None:
-        read_latency(latency)  # here as well, so that errors in it show before a task is sent
+        names, nodes = read_names(instance, "node"), read_instance_meta(instance)["nodes"]
+        placed_latency(latency, nodes, seed, names, draw_hosts=draw_hosts)  # here as well: errors before a task is sent
         latency = str(Path(latency).absolute())
     target = scratch.absolute() / "overlay"
     if is_in_arcs(instance, name, chosen):
@@ -58,7 +60,7 @@ def design(
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
     else:
         with progress.step(f"Designing {name}", spark_tasks(spark)):
-            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, options)
+            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
     return read_overlay(target)
 
 
@@ -78,12 +80,15 @@ def _design_in_a_task(
     name: str,
     seed: int,
     latency: str | None,
+    draw_hosts: bool,
     options: Mapping[str, Any],
 ) -> None:
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             given = read_instance(instance)
-            placed = None if latency is None else placed_latency(latency, given.nodes, seed, given.node_names)
+            placed = None
+            if latency is not None:
+                placed = placed_latency(latency, given.nodes, seed, given.node_names, draw_hosts=draw_hosts)
             catalog.design(given, name, seed=seed, latency=placed, **options).write(target, force=True)
         yield pa.RecordBatch.from_pydict({"done": [1]})
 

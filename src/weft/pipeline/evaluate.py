@@ -79,6 +79,7 @@ def evaluate(
     per_topic: bool = False,
     fan_out: int | None = None,
     latency: str | None = None,
+    draw_hosts: bool = False,
     trees: Path | None = None,
     progress: Progress = SILENCE,
 ) -> Evaluation:
@@ -91,11 +92,16 @@ def evaluate(
     require_made_for(instance, links)
     require_known(publications, instance.nodes, instance.topics)
     names = None if latency is None else read_names(given.folder, "node")
-    placed = None if latency is None else latency_for(links, latency, seed, names)
+    placed = None if latency is None else latency_for(links, latency, seed, names, draw_hosts=draw_hosts)
     started = perf_counter()
     if routing(router).has_trees and trees is None:
         trees = given.scratch / "trees.parquet"
-        about = {"fan_out": FAN_OUT if fan_out is None else fan_out, "latency": latency, "seed": seed}
+        about = {
+            "fan_out": FAN_OUT if fan_out is None else fan_out,
+            "latency": latency,
+            "seed": seed,
+            "draw_hosts": draw_hosts,
+        }
         kept = given.scratch / "weave"
         weave_to(given.spark, given.folder, overlay, trees, kept, force=True, progress=progress, **about)
     network = bare_network(links, instance.topics, has_trees=trees is not None)

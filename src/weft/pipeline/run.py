@@ -64,6 +64,7 @@ class Proof:
     latency: str | None = None  # a file: the overlay goes by it, where its algorithm can, and so does the router
     load_weight: float | None = None  # of trees, as the fan-out
     rates: str | None = None  # of trees: a file of how often topics are published on
+    draw_hosts: bool = False  # the seed places nodes on the hosts of the latencies, whatever their names
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
@@ -147,6 +148,7 @@ def _design_stage(
         before()
         with scratch_folder(out) as scratch:
             about: dict[str, Any] = {"seed": seed, "kept": kept_beside(out), "latency": latency}
+            about["draw_hosts"] = proof.draw_hosts
             overlay = design(session(), instance, name, scratch, progress=progress, **about)
         names = None
         if "quality" not in overlay.meta:
@@ -156,7 +158,7 @@ def _design_stage(
         overlay.write(out, force=True, names=names)
         return {"algorithm": name, "links": overlay.links, **overlay.meta["quality"]}
 
-    options = {"overlay": name, "seed": seed, "latency": latency and _files(latency)}
+    options = {"overlay": name, "seed": seed, "latency": latency and _files(latency), "draw_hosts": proof.draw_hosts}
     return Stage("design" if output == "overlay" else output, output, options, work)
 
 
@@ -177,6 +179,7 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
             rates=proof.rates,
             latency=proof.latency,
             seed=proof.seed,
+            draw_hosts=proof.draw_hosts,
             progress=progress,
         )
 
@@ -186,6 +189,7 @@ def _weave_stage(session: Session, instance: Path, proof: Proof, folder: Path, p
         "rates": proof.rates and _files(proof.rates),
         "seed": proof.seed,
         "latency": proof.latency and _files(proof.latency),
+        "draw_hosts": proof.draw_hosts,
     }
     return Stage("weave", TREES, options, work)
 
@@ -198,6 +202,7 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
             for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
                 trees = folder / TREES if routing(router).has_trees else None
                 options: dict[str, Any] = {"seed": proof.seed, "latency": proof.latency, "trees": trees}
+                options["draw_hosts"] = proof.draw_hosts
                 results[name] = evaluate(
                     given, folder / name, router, drawn, **options, per_topic=True, progress=progress
                 )

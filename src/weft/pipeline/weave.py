@@ -86,6 +86,7 @@ def _weave_in(
     rates: str | None = None,
     latency: str | None = None,
     seed: int = 1,
+    draw_hosts: bool = False,
     progress: Progress = SILENCE,
 ) -> Woven:
     """Rates and latencies are files; the seed places the nodes on the hosts of the latencies.
@@ -96,11 +97,13 @@ def _weave_in(
     files = [str(path) for path in (instance, overlay, rates, latency) if path is not None]
     stamps = [(Path(file) / "meta.json" if Path(file).is_dir() else Path(file)).stat().st_mtime_ns for file in files]
     key = {"files": files, "stamps": stamps, "fan_out": fan_out, "load_weight": load_weight, "seed": seed}
+    key["draw_hosts"] = draw_hosts
     workshop = SparkWorkshop(spark, folder, key, progress)
     given, links = given_instance(spark, instance, workshop, progress), read_overlay(overlay)
     require_made_for(given, links)
     by_topic = None if rates is None else read_topic_rates(rates, named_in(given, instance))
-    placed = None if latency is None else placed_latency(latency, links.nodes, seed, read_names(instance, "node"))
+    names = None if latency is None else read_names(instance, "node")
+    placed = None if latency is None else placed_latency(latency, links.nodes, seed, names, draw_hosts=draw_hosts)
     order, mesh = ring_order(links), mesh_of(links, placed)
     _put_mesh(workshop, mesh.ranked(order))
     workshop.put(rank=order.ranks, hop=np.array([mesh.hop]))

@@ -3,7 +3,6 @@
 It shows in the first lines of the files, so that a wrong option is told before anything is started or read whole.
 """
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.errors import WeftError
+from weft.model.heading import delimiter_of, names_of, place_of, require_once
 from weft.model.text import first_line, require_text
 from weft.raw.source import Format, Source
 
@@ -27,7 +27,6 @@ _SUFFIXES: dict[str, Format] = {
     ".tsv": "csv",
     ".txt": "edges",
 }
-_DELIMITERS = ";,\t|"  # that are looked for where there are too few fields
 
 
 @dataclass(frozen=True)
@@ -110,33 +109,20 @@ def _edges(file: str, source: Source) -> Layout:
 
 def _csv(samples: Sequence[str], source: Source, opening: Opening) -> Layout:
     header = opening.line(samples[0])
-    delimiter = _delimiter(source, samples[0])
-    try:
-        names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True))]
-    except csv.Error as error:
-        raise WeftError(f"{samples[0]}, line 1: {error}: {header[:80]}") from error
-    if len(names) == 1 and source.delimiter is None:
-        _hint_at_delimiter(samples[0], header)
+    delimiter = _delimiter(source, samples[0], header)
+    names = names_of(header, delimiter, samples[0], are_names=source.header)
     left, right = _places(source.columns, names if source.header else [], samples[0], len(names))
     if source.header:
         _require_header(samples, header, opening)
     return Layout("csv", left, right, len(names), delimiter, header if source.header else None)
 
 
-def _delimiter(source: Source, file: str) -> str:
-    delimiter = source.delimiter or ("\t" if file.removesuffix(".gz").endswith(".tsv") else ",")
-    if len(delimiter) != 1:
-        raise WeftError(f"`delimiter` is one character, not {delimiter!r}.", "delimiter")
-    return delimiter
-
-
-def _hint_at_delimiter(file: str, line: str) -> None:
-    for other in _DELIMITERS:
-        if other in line:
-            raise WeftError(
-                f"{file} has one column, {line[:80]!r}: if {other!r} separates two, say so with `delimiter` {other!r}.",
-                "delimiter",
-            )
+def _delimiter(source: Source, file: str, header: str) -> str:
+    if source.delimiter is None:
+        return "\t" if file.removesuffix(".gz").endswith(".tsv") and "\t" in header else delimiter_of(header)
+    if len(source.delimiter) != 1:
+        raise WeftError(f"`delimiter` is one character, not {source.delimiter!r}.", "delimiter")
+    return source.delimiter
 
 
 def _require_header(samples: Sequence[str], header: str, opening: Opening) -> None:
@@ -155,6 +141,7 @@ def _json_lines(file: str, source: Source, line: str) -> Layout:
 
 
 def _parquet(file: str, source: Source, schema: pa.Schema) -> Layout:
+    require_once(schema.names, file)
     left, right = (schema.names[place] for place in _places(source.columns, schema.names, file))
     for name in (left, right):
         if not _is_id(schema.field(name).type):
@@ -174,8 +161,9 @@ def _places(
     """Where the two ids stand among the columns; names are empty where the file has none."""
     listed = ", ".join(names) or f"{count} without names"
     if wanted is None:
-        if {"node", "topic"} <= set(names):
-            return names.index("node"), names.index("topic")
+        node, topic = place_of("node", names), place_of("topic", names)
+        if node is not None and topic is not None:
+            return node, topic
         if (count or len(names)) != 2:
             raise WeftError(f"{file} has the columns {listed}: name the two that matter with `columns` A,B.", "columns")
         return 0, 1
@@ -185,8 +173,8 @@ def _places(
 
 def _place(name: str, names: Sequence[str], file: str, listed: str, count: int) -> int:
     """The place of a column by its name, or else by its number from 1."""
-    if name in names:
-        return names.index(name)
+    if (place := place_of(name, names)) is not None:
+        return place
     if name.isdecimal() and 1 <= int(name) <= count:
         return int(name) - 1
     raise WeftError(f"{file} has no column {name!r}; it has {listed}.")

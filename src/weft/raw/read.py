@@ -27,7 +27,7 @@ def ingest(
                 "subscriptions" (a node and a topic)
     format      "edges" (two ids a line), "csv", "json-lines", "json-map" or "parquet"; None: by the name of the file
     columns     the two that hold the ids, by name or by number from 1; None: there are just two
-    delimiter   of CSV; None: a comma, or a tab for .tsv
+    delimiter   of CSV; None: the comma, semicolon, tab or bar that the first line has
     header      whether CSV starts with the names of its columns
     on_bad_row  "stop" at a row that cannot be read, or "skip" it
     topics      file of the topics that are published on, one a line or a traffic log: what filters are expanded to

@@ -17,7 +17,7 @@ class Source:
     kind: Kind
     format: Format | None = None  # None: by the name of the first file
     columns: tuple[str, str] | None = None  # by name, or by number from 1; None: there are just two
-    delimiter: str | None = None  # of CSV; None: a tab for .tsv, else a comma
+    delimiter: str | None = None  # of CSV; None: as the first line shows it
     header: bool = True  # whether CSV has one
     on_bad_row: OnBadRow = "stop"
     topics: str | None = None  # a file of topics, for filters among the subscriptions

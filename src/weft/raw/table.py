@@ -1,5 +1,6 @@
 """Tables by names of columns, from CSV with a heading or from Parquet; gzipped CSV too."""
 
+from collections.abc import Iterable
 from io import BytesIO
 
 import pyarrow as pa
@@ -7,15 +8,24 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow
 
 from weft.errors import WeftError
-from weft.model.heading import delimiter_of, names_of, require_once
+from weft.model.heading import delimiter_of, names_of, place_of, require_once
 from weft.model.text import first_line, whole
 
 
 def read_table(path: str) -> pa.Table:
-    """All columns, those of CSV as text; their names are in lower case."""
-    table = _parquet(path) if path.endswith(".parquet") else _csv(path)
-    require_once(table.column_names, path)
-    return table.rename_columns([name.strip().lower() for name in table.column_names])
+    """All columns, those of CSV as text; names have no blanks around them."""
+    if not path.endswith(".parquet"):
+        return _csv(path)
+    table = _parquet(path)
+    names = [name.strip() for name in table.column_names]
+    require_once(names, path)
+    return table.rename_columns(names)
+
+
+def first_of(names: Iterable[str], table: pa.Table) -> str | None:
+    """The column that the table has of these, by the name that it has there."""
+    places = (place_of(name, table.column_names) for name in names)
+    return next((table.column_names[place] for place in places if place is not None), None)
 
 
 def _csv(path: str) -> pa.Table:

@@ -8,7 +8,7 @@ from weft.model.heading import delimiter_of
 from weft.model.text import first_line, whole
 from weft.model.topic import is_name
 from weft.raw.source import sample_of
-from weft.raw.table import read_table
+from weft.raw.table import first_of, read_table
 
 TOPIC_COLUMNS = ("topic_name", "topic")  # `weft publish` writes names beside numbers: names are meant
 
@@ -29,7 +29,7 @@ def _is_table(file: str) -> bool:
 
 def _column(path: str) -> list[str]:
     table = read_table(path)
-    column = next((name for name in TOPIC_COLUMNS if name in table.column_names), None)
+    column = first_of(TOPIC_COLUMNS, table)
     if column is None:
         raise WeftError(f"{path} has no column 'topic'; it has {', '.join(table.column_names) or 'none'}.")
     names: list[str] = pc.utf8_trim_whitespace(pc.unique(table[column].cast(pa.string())).drop_null()).to_pylist()

@@ -2,32 +2,33 @@
 
 A file has a row a publication, as a log has, or a row a rate. Its columns, of CSV with a heading or of Parquet:
 `topic`; `node` (or `broker`), who publishes; `rate`, publications in any unit of time, 1 where there is none; `size`,
-bytes of a publication. Without the node, the rate of a topic is shared by its subscribers, since nothing else is known.
+bytes of a publication; a file may call them otherwise, if that is said. Without the node, the rate of a topic is shared
+by its subscribers, since nothing else is known.
 """
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import csv as arrow
 
 from weft.arrays import Floats, Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance, Names
 from weft.model.publication import Publications, read_rates
 from weft.model.publisher import Publishers
-from weft.model.text import first_line, whole
 from weft.raw.source import sample_of
+from weft.raw.table import first_of, read_table
+from weft.raw.topic import TOPIC_COLUMNS
 
-TOPIC_COLUMNS = ("topic_name", "topic")  # `weft publish` writes names beside numbers: names are meant
-NODE_COLUMNS = ("node_name", "node", "broker")
-DELIMITERS = ",;\t"
+COLUMNS = {  # by our names those that files have; `weft publish` writes names beside numbers: names are meant
+    "topic": TOPIC_COLUMNS,
+    "node": ("node_name", "node", "broker"),
+    "rate": ("rate",),
+    "size": ("size",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,8 @@ class Traffic:
     rates: Floats
     sizes: Floats | None  # bytes
     unheard: int  # rows on topics that nobody subscribes to, which are left out
+    unheard_topics: tuple[str, ...] = ()  # these topics, that with the most rows first
+    unused: tuple[str, ...] = ()  # columns of the file that say nothing to us
 
     def publications(self) -> Publications:
         """A row a publication, in the order of the file."""
@@ -64,14 +67,43 @@ def _shared(traffic: Traffic, instance: Instance) -> Traffic:
     return Traffic(traffic.topics[row], nodes, (traffic.rates / counts)[row], sizes, traffic.unheard)
 
 
-def read_traffic(path: str | Path, instance: Instance) -> Traffic:
-    """Traffic of a file; names are those of the instance, or numbers where it has none."""
-    file = Path(sample_of(str(path)))
-    table = _table(file)
+def read_traffic(path: str | Path, instance: Instance, columns: Mapping[str, str] | None = None) -> Traffic:
+    """Traffic of a file; names are those of the instance, or numbers where it has none.
+
+    `columns` says by which names the file has ours, as in {"size": "bytes"}; errors name them where they are given.
+    """
+    for ours in columns or {}:
+        if _ours(ours) not in COLUMNS:
+            raise WeftError(f"`columns` names {ours!r}, and there are {', '.join(COLUMNS)}.", "columns")
+    file = sample_of(str(path))
+    table = read_table(file)
     try:
-        return _traffic(table, instance)
+        return _traffic(table, _columns_of(table, columns), instance)
     except WeftError as error:
-        raise WeftError(f"{file} {error}") from error
+        raise WeftError(f"{file} {error}", *error.options) from error
+
+
+def _ours(name: str) -> str:
+    return "node" if name == "broker" else name
+
+
+def _columns_of(table: pa.Table, columns: Mapping[str, str] | None) -> dict[str, str | None]:
+    """The column of the table for each of ours."""
+    listed = ", ".join(table.column_names) or "none"
+    found = {name: first_of(names, table) for name, names in COLUMNS.items()}
+    for ours, theirs in (columns or {}).items():
+        found[_ours(ours)] = first_of([theirs], table)
+        if found[_ours(ours)] is None:
+            raise WeftError(f"has no column {theirs!r}; it has {listed}.")
+    if found["topic"] is None and columns is not None:
+        raise WeftError(f"has no column 'topic'; it has {listed}: name one with `columns` topic=THEIRS.", "columns")
+    if found["topic"] is None:
+        raise WeftError(f"has no column 'topic'; it has {listed}.")
+    used = [name for name in found.values() if name is not None]
+    twice = next((name for name in used if used.count(name) > 1), None)
+    if twice is not None:
+        raise WeftError(f"has one column {twice!r} for two of ours: give each its own with `columns`.", "columns")
+    return found
 
 
 def read_topic_rates(path: str | Path, instance: Instance) -> Floats:
@@ -82,14 +114,11 @@ def read_topic_rates(path: str | Path, instance: Instance) -> Floats:
     return np.bincount(traffic.topics, traffic.rates, minlength=instance.topics).astype(np.float64)
 
 
-def _traffic(table: pa.Table, instance: Instance) -> Traffic:
-    topic_column, node_column = (_first_of(names, table) for names in (TOPIC_COLUMNS, NODE_COLUMNS))
-    if topic_column is None:
-        raise WeftError(f"has no column 'topic'; it has {', '.join(table.column_names) or 'none'}.")
-    topics = _ids(table[topic_column], instance.topic_names, instance.topics)
+def _traffic(table: pa.Table, column: Mapping[str, str | None], instance: Instance) -> Traffic:
+    topics = _ids(table[column["topic"]], instance.topic_names, instance.topics)
     heard = (topics >= 0) & (instance.subscribers.counts[np.maximum(topics, 0)] > 0)
-    nodes = None if node_column is None else _known_nodes(table[node_column], instance)
-    rates, sizes = _numbers(table, "rate"), _numbers(table, "size")
+    nodes = None if column["node"] is None else _known_nodes(table[column["node"]], instance)
+    rates, sizes = _numbers(table, column["rate"], "rate"), _numbers(table, column["size"], "size")
     if not heard.any():
         raise WeftError("has no topic with subscribers in the instance: is it of another one?")
     if rates is not None and not rates[heard].any():
@@ -100,33 +129,15 @@ def _traffic(table: pa.Table, instance: Instance) -> Traffic:
         np.ones(int(heard.sum())) if rates is None else rates[heard],
         None if sizes is None else sizes[heard],
         int((~heard).sum()),
+        _in_order(table[column["topic"]].filter(pa.array(~heard))),
+        tuple(name for name in table.column_names if name not in column.values()),
     )
 
 
-def _first_of(names: Sequence[str], table: pa.Table) -> str | None:
-    return next((name for name in names if name in table.column_names), None)
-
-
-def _table(path: Path) -> pa.Table:
-    if path.suffix == ".parquet":
-        return _parquet(path)
-    heading = first_line(str(path))
-    delimiter = next((mark for mark in DELIMITERS if mark in heading), ",")
-    names = next(csv.reader([heading], delimiter=delimiter))
-    as_text = arrow.ConvertOptions(column_types={name: pa.string() for name in names})
-    try:
-        parsed = {"parse_options": arrow.ParseOptions(delimiter=delimiter), "convert_options": as_text}
-        found = arrow.read_csv(BytesIO(whole(str(path))), **parsed)
-    except pa.ArrowException as error:
-        raise WeftError(f"{path} cannot be read as CSV with a heading: {error}") from error
-    return found.rename_columns([name.strip().lower() for name in names])
-
-
-def _parquet(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise WeftError(f"{path} cannot be read as Parquet: {error}") from error
+def _in_order(names: pa.ChunkedArray) -> tuple[str, ...]:
+    """Each name once, the most frequent first."""
+    counted = pc.value_counts(pc.utf8_trim_whitespace(names.cast(pa.string()))).to_pylist()
+    return tuple(each["values"] for each in sorted(counted, key=lambda each: (-each["counts"], str(each["values"]))))
 
 
 def _ids(column: pa.ChunkedArray, names: Names | None, count: int) -> Int64s:
@@ -146,15 +157,15 @@ def _known_nodes(column: pa.ChunkedArray, instance: Instance) -> Int64s:
     return nodes
 
 
-def _numbers(table: pa.Table, name: str) -> Floats | None:
-    if name not in table.column_names:
+def _numbers(table: pa.Table, column: str | None, name: str) -> Floats | None:
+    if column is None:
         return None
     try:
-        values: Floats = table[name].cast(pa.float64()).to_numpy()
+        values: Floats = table[column].cast(pa.float64()).to_numpy()
     except pa.ArrowException:
         values = np.array([np.nan])
     if not np.all((values >= 0) & (values < np.inf)):
-        row, word = next((row, word) for row, word in enumerate(table[name].to_pylist()) if not _is_amount(word))
+        row, word = next((row, word) for row, word in enumerate(table[column].to_pylist()) if not _is_amount(word))
         raise WeftError(f"has {word!r} as the {name} of row {row + 1}: give a number from 0.")
     return values
 

@@ -19,7 +19,11 @@ from enum import IntEnum
 from hashlib import blake2b
 
 VERSION = 2
-NOBODY = -1  # where a node is named: none
+
+# Who is named by number: nodes from 0 on, and two who are no node. NOBODY stands in frames and records; MASTER is only
+# the other end of a connection, and in no frame, so that nobody can say that it is the master, or a node in its name.
+NOBODY = -1
+MASTER = -2
 
 ALL_NODES = "$weft/all"  # stands for the topic that every node is in: retained messages travel on it
 
@@ -389,6 +393,13 @@ class SessionClaimed(Frame):
 
     client: str
     is_there: bool = True  # the client is at that node
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked(Frame):
+    """Certificates that no node takes any more: all of a name that were issued until a time."""
+
+    names: tuple[tuple[str, float], ...]  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,7 @@ def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message
         if max(one.low, one.high) > MOST_RING:
             raise FrameError("A message is for a part of the ring that there is not.")
         at += 16
-    if count > MOST_TALLY:
-        raise FrameError(f"A message has the number {count}.")
+    _require_count(count)
     if flags & _GROUP:
         one.group, at = TEXT.read(data, at)
     if flags & _TRACED:
@@ -127,12 +126,18 @@ def _read_message(data: bytes, at: int, before: bytes | None) -> tuple[w.Message
     return one, content, at
 
 
+def _require_count(count: int) -> None:
+    if count > MOST_TALLY:
+        raise FrameError(f"A message has the number {count}.")
+
+
 def message_of(passing: w.Passing) -> w.Message:
     """A message that came alone, as others are."""
     rest, form = passing.rest, w.Form.ENTERING if passing.enters else w.Form.WOVEN
     if len(rest) < PLACE.size:
         raise FrameError("A frame ends within a message.")
     topic, issuer, incarnation, count = PLACE.unpack_from(rest)
+    _require_count(count)
     return w.Message(form, topic, issuer, incarnation, count, passing.hops, content_of(rest, PLACE.size))
 
 
@@ -214,6 +219,7 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     45: _frame(w.Places, many(together(MEMBER, RING_ID)), FLAG),
     46: _frame(w.SessionClaimed, TEXT, FLAG),
     47: _frame(w.EndOfTurn),
+    48: _frame(w.Revoked, many(together(TEXT, MOMENT))),
     50: _frame(w.Carry, MESSAGES),
     51: _frame(w.Acked, many(together(TALLY, TALLY)), many(TROUBLE)),
     52: _frame(w.Routed, MEMBER, RING_ID, MEMBER, RING_ID, BYTE, BLOB),

@@ -33,7 +33,9 @@ FAULTS = {
     "skew": 2,  # a node's clock jumps
     "wipe": 1,  # a node crashes, and gets an empty disk
 }
-TROUBLES = frozenset({*FAULTS, "home", "split", "renew", "fail_disk"})  # with those of coincidence.py and variety.py
+STRANGE = ("hang", "mute", "boast")  # a node that stands still for a while; others, that say nothing, or too much
+# With those of coincidence.py and variety.py.
+TROUBLES = frozenset({*FAULTS, *STRANGE, "home", "split", "renew", "fail_disk"})
 OF_CLIENTS = frozenset({"subscribe", "publish", "unsubscribe", "move", "vanish", "home", "renew"})
 QUIET = frozenset({"leave", "join", "redesign", "move", "vanish", "home", "renew"})  # nothing fails by these
 
@@ -78,6 +80,7 @@ class Case:
     sync: float  # seconds that disks take to sync
     acts: tuple[Act, ...]
     wills: tuple[tuple[int, str, int], ...] = ()  # clients that have one, its name and QoS
+    keep_alives: tuple[int, ...] = ()  # by client, in seconds; 0 is none
     identifiers: tuple[int | None, ...] = ()  # by client: the packet identifier before its first; None: the lowest free
 
     @property

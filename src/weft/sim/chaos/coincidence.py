@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
-from weft.sim.chaos.case import LEVELS, QUIET, SPAN, TROUBLES, Act, Case, plain
+from weft.sim.chaos.case import LEVELS, QUIET, SPAN, STRANGE, TROUBLES, Act, Case, plain
 from weft.sim.chaos.variety import varied
 from weft.wire.mqtt.topic import is_shared, split_shared
 
 MASTER = "master"
 OWN = "own"  # a name that only who is named for it subscribes to by name
 UNNOTICED = 2  # of a crash: others hear of it late
+STRANGER = 0.3  # of seeds without one, those with strange nodes
 SCENIC = 0.3  # of all seeds, those with a scene
 
 
@@ -25,7 +26,7 @@ def drawn(seed: int) -> Case:
         return _scene(varied(plain(seed), Random(f"varieties of {seed}")), random)
     case = mixed(seed)
     case = case if random.random() < 0.5 else _faithful(case)
-    return _with(case, _failing_disks(case, random))
+    return _with(case, [*_failing_disks(case, random), *_strange_nodes(case, Random(f"strange nodes of {seed}"))])
 
 
 def mixed(seed: int) -> Case:
@@ -305,6 +306,15 @@ def _blackouts(case: Case, random: Random) -> Iterator[Act]:
         yield Act(0, at - 0.1, "slow_disk", node, random.randrange(10**6), seconds=3.0)
         dark = at + random.uniform(0.5, 1.5)
         yield Act(0, dark, "crash", node, random.randrange(3), random.uniform(0.3, 3.0), flag=True)
+
+
+def _strange_nodes(case: Case, random: Random) -> Iterator[Act]:
+    """A node stands still for a while, and others join that answer and do nothing, or say what nobody would."""
+    if random.random() < STRANGER:
+        for kind in random.sample(STRANGE, random.randint(1, 2)):
+            who, seed = random.randrange(case.nodes), random.randrange(10**6)
+            seconds = random.choice([random.uniform(0.2, 3.0), random.uniform(2.0, 15.0)])
+            yield Act(0, random.uniform(0.0, SPAN - 5.0), kind, who, seed, seconds)
 
 
 KINDS = (_echoes, _company, _crossfire, _outages, _homecomings, _splits, _relapses, _absences, _losses)

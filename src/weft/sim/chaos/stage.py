@@ -26,6 +26,7 @@ from weft.wire.mqtt.packet import Version, Will
 
 LOOK = 0.25  # seconds between looks whether clients are to come back
 SUPERVISION = 1.0  # seconds until a process that has given up is started again, as systemd does (deploy/)
+GRACE = 2.0  # seconds until the master has missed a node
 HEALING = 30.0  # seconds after the last fault
 ROOM = 400  # bytes that a disk has left when it fills up
 MASTER = "master"
@@ -83,6 +84,7 @@ class Stage:
             f"{node.name} still has grafts." for node in self.world.nodes if node.node and len(node.node.grafting)
         ]
         found += self._differences()
+        found += self._silences()
         found += self.world.defects
         self.world.check_invariants()
         return found
@@ -113,6 +115,7 @@ class Stage:
         client = self.world.client(f"c{number}", version=version, clean=number not in self.case.kept)
         if self.case.identifiers:
             client.last_id = self.case.identifiers[number]
+            client.keep_alive = self.case.keep_alives[number]
         self._connect(client, self.world.nodes[number % len(self.world.nodes)])
 
     def _connect(self, client: Client, node: NodeProcess) -> None:
@@ -277,6 +280,30 @@ class Stage:
         self._node(act.who).clock += Random(act.other).uniform(0.0, 600.0)
         self._later(act, lambda: None)
 
+    def _hang(self, act: Act) -> None:
+        self._node(act.who).hang(act.seconds)
+        self._later(act, lambda: None)
+
+    def _mute(self, act: Act) -> None:
+        self._invite(act, boasts=False)
+
+    def _boast(self, act: Act) -> None:
+        self._invite(act, boasts=True)
+
+    def _invite(self, act: Act, boasts: bool) -> None:
+        """A strange node joins, until its certificate is revoked; it is forgotten then, and nothing is owed to it."""
+        world = self.world
+        strange = world.invite(boasts, Random(act.other))
+
+        def forget() -> None:
+            world.direction.ask("leave", node=strange.name, forget=True)
+
+        def put_out() -> None:
+            strange.stop()
+            world.agenda.after(GRACE, forget)
+
+        self._later(act, put_out)
+
     def _leave(self, act: Act) -> None:
         node = self._node(act.who)
         if node.is_running:
@@ -360,6 +387,15 @@ class Stage:
         headless = [one for one in self._headless if not any(at <= one[1] for at in nodes)]
         stopped = any(act.kind == "leave" for _, act in self._done)
         return Terms(tuple(self._troubles), headless=tuple(headless), wills=not stopped, apart=any(self.case.ahead))
+
+    def _silences(self) -> list[str]:
+        """Clients that a node has closed for a silence that was its own."""
+        shortest = min((one for one in self.case.keep_alives if one), default=0)
+        return [
+            f"{node} closed {client} for its silence, {seconds:.1f} s after it said something."
+            for node, client, seconds in self.world.silences
+            if seconds < shortest
+        ]
 
     def _differences(self) -> list[str]:
         """Retained messages, which all nodes must agree on."""

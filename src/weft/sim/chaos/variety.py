@@ -1,8 +1,8 @@
 """Varieties of clients, and of what they do: what most are like is in the case (case.py).
 
-Client libraries differ in the packet identifiers that they take. Clients have wills, let publications expire, go in
-order or so that nobody hears of it, and begin another session in the place of one that is kept. Networks fall into more
-than two parts.
+Client libraries differ in the packet identifiers that they take, and in how long they wait for a sign of life. Clients
+have wills, let publications expire, go in order or so that nobody hears of it, and begin another session in the place
+of one that is kept. Networks fall into more than two parts.
 """
 
 from dataclasses import replace
@@ -11,6 +11,7 @@ from random import Random
 from weft.sim.chaos.case import LEVELS, SPAN, Act, Case, Manner
 
 LIVES = (1.0, 5.0, 60.0)  # seconds until a publication expires
+KEEP_ALIVES = (0, 1, 2, 5, 30)  # seconds
 FIRST = (0, 0, 65_530, None)  # packet identifiers: counted from the lowest, past the highest, always the lowest free
 
 
@@ -25,6 +26,7 @@ def varied(case: Case, random: Random) -> Case:
             (who, random.choice(LEVELS), random.randint(0, 2)) for who in range(case.clients) if random.random() < 0.2
         ),
         identifiers=tuple(random.choice(FIRST) for _ in range(case.clients)),
+        keep_alives=tuple(random.choice(KEEP_ALIVES) for _ in range(case.clients)),
     )
 
 

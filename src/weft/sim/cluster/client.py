@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FOREVER = 0xFFFFFFFF
 REFUSED = 0x80  # reasons from here on say no
+PATIENCE = 5.0  # seconds that a client waits for CONNACK
 
 
 @dataclass(slots=True)
@@ -96,6 +97,9 @@ class Client:
         self.unheard: list[tuple[float, float | None]] = []  # from when to when its node took it for connected
         self.closes: list[int | None] = []  # how connections ended: the server's reason, if it gave one
         self.silent = False  # acknowledges nothing
+        self.keep_alive = 0  # seconds; it asks its node for a sign of life twice in that time
+        self.given_up: list[float] = []  # when it gave up a node that did not answer in time
+        self._asked_at: float | None = None  # for a sign of life that has not come
         self.sessions: list[float] = []  # when another began: CONNACK says so, or one was out of reach or lost
         self.losses: list[float] = []  # when its session was lost with a disk
         self._wire: Wire | None = None
@@ -138,7 +142,26 @@ class Client:
             self._testament = Said(self.name, will.topic, will.payload, will.qos, will.retain, self.now, is_will=True)
             self.wills.append(self._testament)
         is_clean = self.clean or self._is_renewing
-        self._say(p.Connect(self.name, self.version, is_clean, 0, self.will, properties=properties))
+        self._say(p.Connect(self.name, self.version, is_clean, self.keep_alive, self.will, properties=properties))
+        self._asked_at = self.now
+        self._ask_later(self._wire)
+
+    def _ask_later(self, wire: Wire) -> None:
+        if self.keep_alive and self.process is not None:
+            self.process.cluster.agenda.after(self.keep_alive / 2, lambda: self._ask(wire))
+
+    def _ask(self, wire: Wire) -> None:
+        """Ask for a sign of life, and give up where the last has not come for long: CONNACK is one too."""
+        if wire is not self._wire:
+            return
+        if self._asked_at is None:
+            self._asked_at = self.now
+            self._say(p.Pingreq())
+        elif self._asked_at + (self.keep_alive if self.is_connected else PATIENCE) < self.now:
+            self.given_up.append(self.now)
+            self.drop()
+            return
+        self._ask_later(wire)
 
     def subscribe(self, filter_: str, qos: int = 0, **options: object) -> Held:
         held = Held(filter_, qos, self.now)
@@ -299,12 +322,14 @@ class Client:
             case p.Unsuback(packet_id):
                 for held in self._asked.pop(packet_id, []):
                     held.gone = self.now
+            case p.Pingresp():
+                self._asked_at = None
             case p.Disconnect(reason):
                 self._reason = int(reason)
 
     def _welcome(self, present: bool) -> None:
         assert self.process is not None
-        self.is_connected, self._is_renewing = True, False
+        self.is_connected, self._is_renewing, self._asked_at = True, False, None
         self.unheard = [(start, end or self.now) for start, end in self.unheard]
         self._places = [self.process]
         self.present.append(present)

@@ -11,11 +11,12 @@ from weft.sim.cluster.agenda import Agenda
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.direction import Direction
 from weft.sim.cluster.process import NodeProcess
-from weft.sim.cluster.wire import Weather, Wire, Wires
+from weft.sim.cluster.stranger import Stranger
+from weft.sim.cluster.wire import End, Weather, Wire, Wires
 from weft.wire import frame as w
 from weft.wire.mqtt.packet import Version
 
-START = 1_000_000.0  # seconds since 1970
+START = 1_800_000_000.0  # seconds since 1970, about today: where a float is coarse
 BROKER = BrokerParameters(sys_interval=0, linked=True)
 MASTER = MasterParameters(automatic=False)
 NETWORK = Parameters()
@@ -42,9 +43,13 @@ class Cluster:
         self.wires = Wires(self.agenda, self.random, Random(f"parts of {seed}"), weather)
         self.direction = Direction(self, master)
         self.nodes: list[NodeProcess] = []
+        self.strangers: dict[str, Stranger] = {}
         self.clients: list[Client] = []
         self.defects: list[str] = []  # errors over frames, which nodes and master outlive
         self.story: list[tuple[float, str, str]] = []  # when, who, what
+        self.silences: list[
+            tuple[str, str, float]
+        ] = []  # node, client that it closed, seconds since that said something
         self.tracer: Callable[[NodeProcess, int, list[w.Frame]], None] | None = None
         self._settings = broker, network, sync_seconds, durable
         for _ in range(nodes):
@@ -88,6 +93,17 @@ class Cluster:
     def process(self, name: str) -> NodeProcess:
         return self.nodes[int(name[1:])]
 
+    def link_taker(self, name: str) -> Callable[[Wire], End | None]:
+        """What takes links at a node."""
+        return self.strangers[name].take_link if name in self.strangers else self.process(name).take_link
+
+    def invite(self, boasts: bool, random: Random) -> Stranger:
+        """A node that does not do as others do, from now on."""
+        made = Stranger(self, f"x{len(self.strangers)}", boasts, random)
+        self.strangers[made.name] = made
+        made.start()
+        return made
+
     # Clients
 
     def client(
@@ -97,9 +113,11 @@ class Cluster:
         version: Version = Version.V311,
         clean: bool = True,
         expiry: int | None = None,
+        keep_alive: int = 0,
     ) -> Client:
         """A client, connected if a node is named."""
         made = Client(name, version, clean, expiry)
+        made.keep_alive = keep_alive
         self.clients.append(made)
         if node is not None:
             self.connect(made, node)

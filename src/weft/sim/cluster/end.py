@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from weft.sim.cluster.process import NodeProcess
 
 
+WAITING = 16  # sends that wait for the journal, until the broker is told
+
+
 class ClientEnd:
     """A client's connection, at the node."""
 
@@ -27,29 +30,41 @@ class ClientEnd:
         self.wire = wire
         self.number = number
         self.waiting: list[e.Send] = []  # for the journal
+        self.heard = process.cluster.agenda.now  # when the last of it came to this node
         self.held = False
         self.unread: list[bytes] = []
         self.closing = False
 
     def received(self, wire: Wire, data: bytes) -> None:
-        if self.held:
+        self.heard = self.process.cluster.agenda.now
+        if self.process.is_hanging:
+            self.process.later(lambda: self.received(wire, data))
+        elif self.held or self.unread:
             self.unread.append(data)
         else:
             self.process.happen(e.Received(self.number, data))
 
     def broken(self, wire: Wire) -> None:
+        if self.process.is_hanging:
+            self.process.later(lambda: self.broken(wire))
+            return
         self.process.clients.pop(self.number, None)
         self.process.happen(e.Closed(self.number))
 
     def send(self, effect: e.Send, synced: int) -> None:
         if self.waiting or effect.after > synced:
             self.waiting.append(effect)
+            if len(self.waiting) == WAITING:
+                self.process.later(lambda: self.process.happen(e.Unwritten(self.number)))
         else:
             self.wire.send(self, effect.data)
 
     def release(self, synced: int) -> None:
+        before = len(self.waiting)
         while self.waiting and self.waiting[0].after <= synced:
             self.wire.send(self, self.waiting.pop(0).data)
+        if before >= WAITING > len(self.waiting):
+            self.process.later(lambda: self.process.happen(e.Written(self.number)))
         if self.closing:
             self.close()
 
@@ -62,9 +77,12 @@ class ClientEnd:
 
     def resume(self) -> None:
         self.held = False
-        unread, self.unread = self.unread, []
-        for data in unread:
-            self.received(self.wire, data)
+        self.process.later(self._read_on)
+
+    def _read_on(self) -> None:
+        """Hand over what waited, unless it is held again meanwhile."""
+        while self.unread and not self.held:
+            self.process.happen(e.Received(self.number, self.unread.pop(0)))
 
 
 class LinkEnd:
@@ -83,6 +101,9 @@ class LinkEnd:
         self.wire.send(self, encode(frame))
 
     def received(self, wire: Wire, data: bytes) -> None:
+        if self.process.is_hanging:
+            self.process.later(lambda: self.received(wire, data))
+            return
         try:
             frames = self._reader.feed(data)
         except FrameError:
@@ -102,7 +123,10 @@ class LinkEnd:
             self.process.happen(n.Heard(self.peer, tuple(frames)))
 
     def broken(self, wire: Wire) -> None:
-        self.process.lose(self)
+        if self.process.is_hanging:
+            self.process.later(lambda: self.broken(wire))
+        else:
+            self.process.lose(self)
 
     def _greet(self, hello: w.Hello) -> None:
         if self.peer is None:

@@ -65,6 +65,7 @@ class NodeProcess:
         self.starts = 0
         self.journal = JournalParameters()
         self.compactions = 0
+        self._hangs_until = 0.0
         self._durable = durable
         self._parameters = parameters
         self._network = network
@@ -81,6 +82,7 @@ class NodeProcess:
     def start(self) -> None:
         assert not self.is_running
         self.starts += 1
+        self._hangs_until = 0.0
         self.is_running = True
         if not self.incarnation or not self._durable:
             self.incarnation = self.random.getrandbits(63) | 1
@@ -110,6 +112,21 @@ class NodeProcess:
         """Ends in order."""
         if self.is_running:
             self.happen(e.Stopping())
+
+    def hang(self, seconds: float) -> None:
+        """Do nothing for a while, and then all that has come meanwhile; others give up on it when it is silent."""
+        starts, self._hangs_until = self.starts, self.cluster.agenda.now + seconds
+
+        def be_missed() -> None:
+            if self.starts == starts and self.is_hanging:
+                self.cluster.wires.break_silent(self.name, [one.name for one in self.cluster.nodes])
+                self.cluster.wires.break_silent(self.name, [self.cluster.direction.name, *self.cluster.strangers])
+
+        self.cluster.agenda.after(self.cluster.wires.weather.silence, be_missed)
+
+    @property
+    def is_hanging(self) -> bool:
+        return self.is_running and self.cluster.agenda.now < self._hangs_until
 
     def wipe(self) -> None:
         """Put an empty disk in."""
@@ -153,7 +170,9 @@ class NodeProcess:
     # Events
 
     def happen(self, event: e.Event) -> None:
-        if self.node is not None:
+        if self.is_hanging:
+            self.later(lambda: self.happen(event))
+        elif self.node is not None:
             self._carry_out(self.node.handle(event, self.now))
 
     def later(self, action: Action) -> None:
@@ -161,9 +180,17 @@ class NodeProcess:
         self.after(0.0, action)
 
     def after(self, seconds: float, action: Action) -> None:
-        """Acts later, if it has not crashed by then."""
+        """Acts later, if it has not crashed by then; one that hangs does when it goes on."""
         starts = self.starts
-        self.cluster.agenda.after(seconds, lambda: action() if self.is_running and self.starts == starts else None)
+
+        def act() -> None:
+            if self.is_running and self.starts == starts:
+                if self.is_hanging:
+                    self.cluster.agenda.at(self._hangs_until, act)
+                else:
+                    action()
+
+        self.cluster.agenda.after(seconds, act)
 
     def take_client(self, wire: Wire) -> End | None:
         if not self.is_running:
@@ -238,7 +265,7 @@ class NodeProcess:
             case e.Hold(number) if number in self.clients:
                 self.clients[number].held = True
             case e.Resume(number) if number in self.clients:
-                self.later(self.clients[number].resume)
+                self.clients[number].resume()
             case n.Link(peer):
                 self.wanted[peer.node] = peer
                 self._dial(peer.node)
@@ -257,8 +284,11 @@ class NodeProcess:
                 self.refused = reason
                 self.later(self.crash)
             case e.Note(event, number):
-                if event == "subscribed_alone" and number in self.clients:
-                    self.cluster.leave_alone(self.clients[number].wire)
+                client = self.clients.get(number)
+                if client is not None and event == "subscribed_alone":
+                    self.cluster.leave_alone(client.wire)
+                elif client is not None and effect.detail == "keep-alive timeout":
+                    self.cluster.silences.append((self.name, effect.client, self.cluster.agenda.now - client.heard))
                 self.cluster.noted(self, effect)
 
     def _end_in_order(self) -> None:
@@ -288,7 +318,7 @@ class NodeProcess:
         if one is None or not one.opens or peer in self.links:
             return
         end = LinkEnd(self, peer)
-        end.wire = self.cluster.wires.connect(self.name, one.name, end, self.cluster.process(one.name).take_link)
+        end.wire = self.cluster.wires.connect(self.name, one.name, end, self.cluster.link_taker(one.name))
         end.tell(self.hello())
 
     # Journal

@@ -10,7 +10,7 @@ was under way is lost, and each end hears of it, sooner or later.
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Protocol
@@ -94,6 +94,13 @@ class Wires:
         for wire in list(self._open):
             if place in wire.places and wire.left_by != place:
                 wire.lose(place, notice)
+
+    def break_silent(self, place: Place, others: Iterable[Place]) -> None:
+        """A process says nothing any more: others give their connections with it up."""
+        ends = {frozenset((place, other)) for other in others if other != place}
+        for wire in list(self._open):
+            if frozenset(wire.places) in ends:
+                wire.lose(None, 0.0)
 
     def _break_silent(self, here: Place, there: Place) -> None:
         if not self.is_cut(here, there):

@@ -4,10 +4,9 @@ What a version does not have is empty: properties before MQTT 5, reason codes in
 numbers are those that CONNECT carries.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Generic, TypeVar
 
 from weft.wire.mqtt.property import Properties
 from weft.wire.mqtt.reason import Reason
@@ -106,20 +105,8 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Subscribe(Packet):
     packet_id: int
-    requests: tuple[Request, ...]
+    requests: Iterable[Request]  # a tuple, or read as they are taken (parser.py)
     properties: Properties = field(default_factory=dict)
-
-
-Filter = TypeVar("Filter", bound=str | Request)
-
-
-@dataclass(frozen=True, slots=True)
-class Opened(Generic[Filter]):
-    """A SUBSCRIBE or UNSUBSCRIBE of which nothing is read yet but its head."""
-
-    packet_id: int
-    properties: Properties
-    filters: Iterator[Filter]  # read as they are taken; raises what is wrong with the packet where it comes to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +119,7 @@ class Suback(Packet):
 @dataclass(frozen=True, slots=True)
 class Unsubscribe(Packet):
     packet_id: int
-    filters: tuple[str, ...]
+    filters: Iterable[str]
     properties: Properties = field(default_factory=dict)
 
 

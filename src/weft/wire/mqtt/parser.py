@@ -166,8 +166,8 @@ def _decode(data: bytes, at: int, body: int, end: int, version: p.Version | None
 
 def opened(
     data: bytes, at: int, body: int, end: int, version: p.Version, bounds: Bounds = UNBOUNDED
-) -> p.Opened[p.Request] | p.Opened[str]:
-    """A SUBSCRIBE or UNSUBSCRIBE, as for `decode`, of which filters are read as they are asked for."""
+) -> p.Subscribe | p.Unsubscribe:
+    """A SUBSCRIBE or UNSUBSCRIBE, as for `decode`, of which filters are read as they are taken, or found wrong."""
     return (_open_subscribe if data[at] >> 4 == 8 else _open_unsubscribe)(data, body, end, version, bounds)
 
 
@@ -309,15 +309,15 @@ def _connack(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds)
 
 def _subscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> tuple[p.Packet, int]:
     one = _open_subscribe(data, at, end, version, bounds)
-    return p.Subscribe(one.packet_id, tuple(one.filters), one.properties), end
+    return p.Subscribe(one.packet_id, tuple(one.requests), one.properties), end
 
 
-def _open_subscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> p.Opened[p.Request]:
+def _open_subscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> p.Subscribe:
     packet_id, at = _packet_id(data, at, end)
     properties, at = _properties(data, at, end, version, prop.SUBSCRIBE, bounds)
     if at == end:
         raise protocol_error("SUBSCRIBE has no filter.")
-    return p.Opened(packet_id, properties, _requests(data, at, end, version, bounds))
+    return p.Subscribe(packet_id, _requests(data, at, end, version, bounds), properties)
 
 
 def _requests(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> Iterator[p.Request]:
@@ -364,12 +364,12 @@ def _unsubscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bou
     return p.Unsubscribe(one.packet_id, tuple(one.filters), one.properties), end
 
 
-def _open_unsubscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> p.Opened[str]:
+def _open_unsubscribe(data: bytes, at: int, end: int, version: p.Version, bounds: Bounds) -> p.Unsubscribe:
     packet_id, at = _packet_id(data, at, end)
     properties, at = _properties(data, at, end, version, prop.UNSUBSCRIBE, bounds)
     if at == end:
         raise protocol_error("UNSUBSCRIBE has no filter.")
-    return p.Opened(packet_id, properties, _patterns(data, at, end, bounds))
+    return p.Unsubscribe(packet_id, _patterns(data, at, end, bounds), properties)
 
 
 def _patterns(data: bytes, at: int, end: int, bounds: Bounds) -> Iterator[str]:

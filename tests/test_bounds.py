@@ -1,0 +1,450 @@
+"""What clients can make a node and the master remember: every row of the tables of docs/security.md, filled.
+
+Each test has its row's name, makes limits small, goes far beyond them, and weighs what that has left.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.access.guard import Access, Guard
+from weft.access.rights import read_rights
+from weft.broker import effect as e
+from weft.broker import replica
+from weft.broker.parameters import Parameters
+from weft.master import bulletin, traffic
+from weft.node import entry, issuing
+from weft.wire.frame import Measured
+from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.property import Property
+from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.writer import encode
+from weighing import DAY, V5, Heap, Network, Place
+
+PAGE = (Path(__file__).parents[1] / "docs" / "security.md").read_text()
+LONG = "x" * 60_000
+KIB, MIB = 1024, 1024 * 1024
+SLACK = 6 * KIB  # of the objects of a connection and a session
+EXPIRY = {Property.MESSAGE_EXPIRY_INTERVAL: DAY}
+KEPT = {Property.SESSION_EXPIRY_INTERVAL: DAY}
+
+CHECKS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {}
+
+
+def row(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def note(check: Callable[..., None]) -> Callable[..., None]:
+        CHECKS[name] = check
+        return check
+
+    return note
+
+
+def rows() -> list[list[str]]:
+    part = PAGE[PAGE.index("What clients can make a node remember") : PAGE.index("## How it is tested")]
+    found = [[cell.strip() for cell in line[1:-1].split("|")] for line in re.findall(r"^\|.*\|$", part, re.MULTILINE)]
+    return [cells for cells in found if cells[0] != "what" and not cells[0].startswith("---")]
+
+
+def test_every_row_of_the_tables_has_its_check_with_a_bound_and_an_end() -> None:
+    assert [cells[0] for cells in rows()] == list(CHECKS)
+    assert all(cells[2] and cells[3] for cells in rows())
+
+
+def test_the_tables_have_the_numbers_of_the_code() -> None:
+    told = {name.replace("-", "_"): default for name, default in re.findall(r"`([a-z-]+)` \(([\d,]+)\)", PAGE)}
+    for name in ("subscriptions", "queue_messages", "inflight", "receive_maximum", "sessions", "user_sessions"):
+        assert told[name] == f"{getattr(Parameters(), name):,}"
+    for name in ("retained_messages", "cached_names", "topic_aliases"):
+        assert told[name] == f"{getattr(Parameters(), name):,}"
+    by_name = {cells[0]: cells for cells in rows()}
+    assert by_name["cleared topics"][1] == f"{replica.TOMBSTONES:,}"
+    assert by_name["cleared topics"][2].startswith(f"{replica.TOMBSTONES_BYTES // MIB} MiB")
+    assert by_name["ways at a node"][2].startswith(f"{entry.MEAN} ")
+    assert by_name["names for the next report"][1].startswith(f"{issuing.COUNTED:,}")
+    assert f"{bulletin.WAYS:,} a node" in by_name["ways at the master"][1]
+    assert by_name["ways at the master"][2].startswith(f"{bulletin.WAYS_BYTES // MIB} MiB")
+    assert by_name["rates at the master"][1].startswith(f"{traffic.NAMES:,}")
+
+
+@pytest.mark.parametrize("name", [cells[0] for cells in rows()])
+def test_it_is_bounded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    CHECKS[name](monkeypatch)
+
+
+def publish(place: Place, number: int, names: int, **more: object) -> None:
+    """Say something on so many names."""
+    for at in range(names):
+        place.say(number, p.Publish(f"t/{at}", **{"payload": b"x" * KIB, **more}))  # type: ignore[arg-type]
+
+
+def away(place: Place, client: str, *filters: str, **more: object) -> None:
+    """A session that is kept without its client."""
+    number = place.connect(client, properties=KEPT, **more)
+    place.say(number, p.Subscribe(1, tuple(p.Request(one, 2) for one in filters or ("#",))))
+    place.vanish(number)
+
+
+# A connection
+
+
+@row("before CONNECT")
+def before_connect(_: pytest.MonkeyPatch) -> None:
+    place = Place()
+    silent, one, other = place.open(), place.open(), place.open()
+    head = b"\x10\x80\x80\x1e"  # of 491,520 bytes
+    assert place.grown(lambda: place.tell(e.Received(one, head + b"x" * 400_000))) < 512 * KIB
+    assert place.grown(lambda: place.tell(e.Received(other, b"\x10\x80\x80\x26" + b"x" * 600_000))) < SLACK
+    assert [place.is_open(number) for number in (silent, one, other)] == [True, True, False]
+    assert place.grown(lambda: place.wait(10.0)) < -400_000
+    assert not place.is_open(silent)
+    assert not place.is_open(one)
+
+
+@row("a packet that is not complete")
+def incomplete(_: pytest.MonkeyPatch) -> None:
+    place = Place(packet_bytes=100_000)
+    one, other = place.connect("one"), place.connect("other")
+
+    def send() -> None:
+        place.tell(e.Received(one, b"\x30\xb8\x85\x06"))  # of 99,000 bytes
+        for _ in range(90):
+            place.tell(e.Received(one, bytes(1000)))
+
+    assert 90_000 < place.grown(send) < 100_000 + SLACK
+    assert place.grown(lambda: place.tell(e.Received(other, b"\x30\xc0\x84\x3d" + bytes(200_000)))) < SLACK
+    assert not place.is_open(other)
+    assert place.grown(lambda: place.wait(1.5 * 65_535 + 1)) < -80_000
+    assert not place.is_open(one)
+
+
+@row("what is not read")
+def not_read(_: pytest.MonkeyPatch) -> None:
+    place = Place()
+    reader, writer = place.connect("reader"), place.connect("writer")
+    place.say(reader, p.Subscribe(1, (p.Request("#"),)))
+    place.tell(e.Congested(reader))
+    place.wait(1.0)
+    assert place.grown(lambda: publish(place, writer, 100)) < 50 * 3 * KIB  # names, the 50 that are remembered
+    assert place.sent == []
+    assert place.broker.figures.dropped == 100
+
+
+@row("topic aliases")
+def aliases(_: pytest.MonkeyPatch) -> None:
+    place = Place(topic_aliases=3)
+    one, other = place.connect("one"), place.connect("two", properties={Property.TOPIC_ALIAS_MAXIMUM: 65_535})
+    place.say(other, p.Subscribe(1, (p.Request("#"),)))
+
+    def use() -> None:
+        for at in range(12):
+            place.say(one, p.Publish(f"{at}{LONG}", b"", properties={Property.TOPIC_ALIAS: 1 + at % 3}))
+
+    assert place.grown(use) < 2 * 3 * 64 * KIB + SLACK
+    place.say(one, p.Publish("t", b"", properties={Property.TOPIC_ALIAS: 4}))
+    assert not place.is_open(one)
+    assert place.grown(lambda: place.vanish(other)) < -2 * 64 * KIB
+
+
+@row("names that a client may publish on")
+def allowed(_: pytest.MonkeyPatch) -> None:
+    place = Place(Guard(Access(rights=read_rights("topic readwrite #"))))
+    one = place.connect("one")
+
+    def use() -> None:
+        for at in range(2500):
+            place.say(one, p.Publish(f"t/{at:0>250}", b""))
+        place.say(one, *(p.Publish(f"{at}{LONG}", b"") for at in range(5)))
+
+    assert place.grown(use) < 1000 * (256 + 150) + 50 * 3 * KIB
+    assert len(place.broker._connections[one].allowed or ()) <= 1000
+    assert place.grown(lambda: place.vanish(one)) < -100 * KIB
+
+
+# A session
+
+
+@row("filters")
+def filters(_: pytest.MonkeyPatch) -> None:
+    place = Place(subscriptions=5)
+    one = place.connect("one", properties=KEPT)
+    requests = tuple(p.Request(f"{LONG}/{at}", 1) for at in range(30))
+    assert place.grown(lambda: place.say(one, p.Subscribe(1, requests))) < 5 * (4 * 64 * KIB) + SLACK
+    assert place.broker.figures.subscriptions == 5
+    assert place.sent[0].count(bytes((Reason.QUOTA_EXCEEDED,))) == 25
+    place.say(one, p.Disconnect(properties={Property.SESSION_EXPIRY_INTERVAL: 0}))
+    assert Heap(place.broker).bytes < 64 * KIB
+
+
+@row("waiting")
+def waiting(_: pytest.MonkeyPatch) -> None:
+    place = Place(queue_bytes=100 * KIB)
+    will = p.Will("w", bytes(40 * KIB), properties={Property.WILL_DELAY_INTERVAL: DAY})
+    writer = place.connect("writer")
+
+    def fill() -> None:
+        away(place, "away", will=will)
+        publish(place, writer, 200, qos=1, packet_id=1, properties={Property.USER_PROPERTY: (("n", LONG[:1000]),)})
+
+    assert 50 * KIB < place.grown(fill) < 130 * KIB + 50 * 3 * KIB
+    assert place.broker.figures.waiting == 30, "of 2 KiB each, in the 60 KiB beside the will"
+    place = Place(queue_messages=10)
+    away(place, "away")
+    publish(place, place.connect("writer"), 200, qos=1, packet_id=1)
+    assert place.broker.figures.waiting == 10
+    place.wait(DAY + 1)
+    assert place.broker.figures.waiting == 0
+
+
+@row("sent")
+def sent(_: pytest.MonkeyPatch) -> None:
+    place = Place(inflight=5, queue_messages=1)
+    writer = place.connect("writer")
+    for name in ("one", "two", "three"):
+        place.say(place.connect(name), p.Subscribe(1, (p.Request("#", 1),)))
+    big = 64 * KIB
+    grown = place.grown(lambda: publish(place, writer, 50, qos=1, packet_id=1, payload=bytearray(big) + b"!"))
+    assert 5 * big < grown < (5 + 1 + 1) * big + 50 * 3 * KIB + SLACK, "once for all three"
+
+
+@row("not released")
+def not_released(_: pytest.MonkeyPatch) -> None:
+    place = Place(receive_maximum=500)
+    one = place.connect("one", properties=KEPT)
+
+    def say(first: int, last: int) -> None:
+        for at in range(first, last):
+            place.say(one, p.Publish("t", b"x" * KIB, 2, packet_id=at))
+
+    assert place.grown(lambda: say(1, 501)) < 500 * 300 + SLACK
+    assert place.is_open(one)
+    say(501, 502)
+    assert not place.is_open(one)
+    assert place.grown(lambda: place.wait(DAY + 1)) < -500 * 50
+
+
+@row("kept sessions")
+def kept_sessions(_: pytest.MonkeyPatch) -> None:
+    place = Place(sessions=20)
+
+    def come() -> None:
+        for at in range(400):
+            away(place, f"c{at}", f"t/{at}", will=p.Will("w", b"", properties={Property.WILL_DELAY_INTERVAL: DAY}))
+
+    assert place.grown(come) < 20 * 5 * KIB + SLACK
+    assert place.broker.figures.sessions == 20
+    assert place.grown(come) < 2 * SLACK, "the same come again"
+    place.wait(DAY + 1)
+    assert place.broker.figures.sessions == 0
+    assert Heap(place.broker).bytes < 64 * KIB
+
+
+# A node
+
+
+@row("retained messages")
+def retained(_: pytest.MonkeyPatch) -> None:
+    place = Place(retained_messages=20)
+    writer = place.connect("writer")
+    grown = place.grown(lambda: publish(place, writer, 500, retain=True, properties=EXPIRY))
+    assert grown < 20 * 4 * KIB + 50 * 3 * KIB + SLACK
+    assert (
+        place.grown(lambda: [publish(place, writer, 20, retain=True, properties=EXPIRY) for _ in range(50)]) < 2 * SLACK
+    )
+    assert place.broker.figures.retained == 20
+    place.wait(DAY + 1)
+    assert place.broker.figures.retained == 0
+
+
+@row("remembered names")
+def remembered(_: pytest.MonkeyPatch) -> None:
+    place = Place()
+    one = place.connect("one")
+
+    def use() -> None:
+        for at in range(1000):
+            place.say(one, p.Publish(f"{at:0>1000}", b""))
+        for at in range(5):
+            place.say(one, p.Publish(f"{at}{LONG}", b""))
+
+    assert place.grown(use) < 50 * (3 + 2) * KIB + SLACK
+
+
+@row("deadlines")
+def deadlines(_: pytest.MonkeyPatch) -> None:
+    place = Place(packet_bytes=2 * MIB)
+    heap = place.broker._deadlines._heap
+    plain = {"KeyedHeap", "list", "dict", "tuple", "int", "float", "str", "count", "NoneType"}
+    writer = place.connect("writer")
+    for at in range(1000):
+        place.say(writer, p.Publish("one", b"%d" % at * 1000, retain=True, properties=EXPIRY))
+        place.vanish(place.connect(f"c{at % 5}", clean=False, properties=KEPT, will=p.Will("w", b"x" * KIB)))
+        place.vanish(place.open())
+    assert len(heap) <= 1 + 5 + 1 + 1, "of the message, of sessions, of silence, of who has not said CONNECT"
+    for at in range(1000):
+        away(place, f"d{at}", will=p.Will("w", b"x" * KIB, properties={Property.WILL_DELAY_INTERVAL: DAY}))
+    assert len(heap) <= 2000 + 8
+    assert Heap(heap).bytes < 2 * len(heap) * 250
+    assert set(Heap(heap).counts) <= plain
+
+
+# A node of a network
+
+
+@row("cleared topics")
+def cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replica, "TOMBSTONES", 40)
+    monkeypatch.setattr(replica, "TOMBSTONES_BYTES", 100 * KIB)
+    place = Place(linked=True)
+    one = place.connect("one")
+    assert place.grown(lambda: publish(place, one, 1000, retain=True, payload=b"")) < 40 * 2 * KIB + 50 * 4 * KIB
+
+    def use() -> None:
+        for at in range(10):
+            place.say(one, p.Publish(f"{at}{LONG}", b"", retain=True))
+
+    assert place.grown(use) < 3 * 100 * KIB + SLACK  # the name as text and as bytes
+    known = place.broker.replica
+    assert known is not None
+    known.bury(place.now + replica.TOMBSTONE + 1)
+    assert not known._known
+
+
+def said(network: Network, names: int, qos: int = 0) -> None:
+    """Publications of a client of node 1 on names that nobody has used."""
+    client = network.cluster.client(f"writer {qos}", 1)
+    for at in range(names):
+        client.publish(f"said {qos}/{at}", b"x", qos)
+        if at % 20 == 0:
+            network.cluster.wait(0.05)
+    network.cluster.wait(1.0)
+
+
+@row("ways at a node")
+def ways_at_a_node(_: pytest.MonkeyPatch) -> None:
+    network = Network()
+    said(network, 1000)
+    node = network.cluster.nodes[1].node
+    assert node is not None
+    entries = node.parts.issuing._entries
+    assert len(entries._entries) < 50 + 21
+    assert entries._size == sum(map(len, entries._entries))
+
+
+@row("publications that may come again")
+def seen(_: pytest.MonkeyPatch) -> None:
+    network = Network()
+    node = network.cluster.nodes[0].node
+    assert node is not None
+    network.stays.got.clear()
+    for qos in (0, 1, 2):
+        client = network.cluster.client(f"c{qos}", 1)
+        for at in range(300):
+            client.publish(f"wanted/{at}", b"x", qos)
+    network.cluster.wait(1.0)
+    assert len(network.stays.got) == 900
+    assert Heap(node.parts.seen).bytes < 900 * 200 + SLACK
+    network.cluster.wait(60.0)
+    client.publish("wanted/last", b"", 1)
+    network.cluster.wait(100.0)
+    assert Heap(node.parts.seen).bytes < SLACK
+
+
+@row("names for the next report")
+def reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issuing, "COUNTED", 30)
+    network = Network()
+    node = network.cluster.nodes[1].node
+    assert node is not None
+    for at in range(200):
+        node.parts.issuing.count(b"%d" % at, 1, 10)
+        node.parts.issuing.count(b"%d" % at + LONG.encode(), 1, 10)
+    assert len(node.parts.issuing.rates) == 30
+    network.cluster.wait(1.1)
+    assert node.parts.issuing.rates == {}
+
+
+# The master
+
+
+@row("ways at the master")
+def ways_at_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network()
+    master = network.cluster.direction.master
+    assert master is not None
+    said(network, 1000)
+    asked = master._bulletin._asked
+    assert sum(len(one.ways) for one in asked.values()) < 50 + 21
+    monkeypatch.setattr(bulletin, "WAYS", 100)
+    for at in range(300):  # by a node that does not keep to it
+        master._bulletin.find_way(7, f"name {at}")
+    assert len(asked[7].ways) == 100
+    monkeypatch.setattr(bulletin, "WAYS_BYTES", 3 * len(LONG))
+    for at in range(9):
+        master._bulletin.find_way(8, f"{at}{LONG}"[: len(LONG)])
+    assert len(asked[8].ways) == 3
+    master._bulletin.forget_all_ways(8)
+    assert 8 not in asked
+
+
+@row("filters at the master")
+def filters_at_the_master(_: pytest.MonkeyPatch) -> None:
+    network = Network()
+    master = network.cluster.direction.master
+    assert master is not None
+    parts = (master.network.directory, master.network.loom, master._bulletin)
+
+    def hold(turn: int) -> None:
+        client = network.cluster.client(f"reader {turn}", 1)
+        for at in range(100):
+            client.subscribe(f"{turn}/{at}/#", 1)
+            client.subscribe(f"$share/{turn}/{at}", 1)
+        network.cluster.wait(0.5)
+        client.disconnect()
+        network.cluster.wait(0.5)
+
+    hold(0)
+    before = Heap(*parts)
+    hold(1)
+    after = Heap(*parts)
+    assert after.bytes - before.bytes < SLACK, after.more_than(before)
+
+
+@row("sessions at the master")
+def sessions_at_the_master(_: pytest.MonkeyPatch) -> None:
+    network = Network()
+    master = network.cluster.direction.master
+    assert master is not None
+    before, store = dict(master.network.directory.sessions), len(network.cluster.direction._store)
+    for at in range(60):
+        client = network.cluster.client(f"c{at}", at % 2, version=V5, expiry=5 if at % 3 else 0)
+        client.subscribe(f"t/{at}")
+        network.cluster.wait(0.01)
+        client.drop()
+    assert len(master.network.directory.sessions) <= len(before) + 60
+    network.cluster.wait(10.0)
+    assert master.network.directory.sessions == before
+    assert len(network.cluster.direction._store) == store
+
+
+@row("rates at the master")
+def rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic, "NAMES", 100)
+    one = traffic.Traffic()
+    for second in range(20):
+        said = tuple((f"{second}/{at}", at, 10) for at in range(1, 200))
+        one.measure(1, Measured((*said, (LONG, 1000, 10)), (), ()), float(second))
+    assert len(one.rates[1]) == len(one.publishers) == 100
+    assert LONG not in one.publishers
+    assert all(int(name.partition("/")[2]) > 100 for name in one.publishers), "those that are published on most"
+    for second in range(20, 260):
+        one.measure(1, Measured((), (), ()), float(second))
+    assert one.publishers == {}
+    assert one.rates[1] == {}
+
+
+def test_a_packet_is_counted_in_the_bytes_that_it_takes() -> None:
+    """Heaps are weighed right: what is known to be there is found."""
+    data = encode(p.Publish("t", bytes(10_000)), V5)
+    assert 10_000 < Heap([data]).bytes < 10_300
