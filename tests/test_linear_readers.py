@@ -26,6 +26,7 @@ import weft
 from broker_client import QUIET, V3, V5
 from fuzzing.targets import KEY, SECRET, member
 from weft.access.join_token import read_invitation, read_token
+from weft.access.page import Pages
 from weft.access.rights import read_rights
 from weft.access.user import read_users
 from weft.broker import effect as e
@@ -227,7 +228,7 @@ class Nobody:
 
 
 def by_websocket(pieces: list[bytes]) -> None:
-    client = WebSocketClient(Nobody(), 1 << 26)  # type: ignore[arg-type]
+    client = WebSocketClient(Nobody(), 1 << 26, Pages())  # type: ignore[arg-type]
     client.transport = Nobody()  # type: ignore[assignment]
     client.data_received(UPGRADE)
     for piece in pieces:
@@ -387,7 +388,7 @@ READERS: dict[str, dict[str, Reader]] = {
 BESIDE = {  # what is read by those
     *("wire.mqtt.field", "wire.mqtt.property", "wire.mqtt.reason", "wire.mqtt.packet", "wire.frame_field", "wire.turn"),
 }
-VALUES = {"wire.frame", "wire.mqtt.writer"}  # these read nothing
+VALUES = {"wire.frame", "wire.lease", "wire.mqtt.writer"}  # these read nothing
 INCREMENTAL = {"wire.mqtt.parser", "broker.broker", "wire.frame_codec", "wire.http", "live.websocket", "wire.journal"}
 EVERY = [(module, name) for module, readers in READERS.items() for name in readers]
 
