@@ -383,7 +383,7 @@ def read_join_token(data: bytes) -> None:
 TARGETS = {
     "mqtt": Target([*BYTES3, *BYTES5, MANY3, MANY5], read_mqtt, (PacketError,), 0.33, [*LARGE3, *LARGE5]),
     "broker": Target([*BYTES3[1:], *BYTES5[1:], MANY3, MANY5], read_by_broker, (), 0.01, [*LARGE3, *LARGE5[1:]]),
-    "frame": Target(FRAMES, read_frames, (FrameError,), 0.308, LARGE_FRAMES),
+    "frame": Target(FRAMES, read_frames, (FrameError,), 0.3096, LARGE_FRAMES),
     "content": Target([CONTENT, RUN], read_content, (FrameError,), 0.10, LARGE_CONTENTS),
     "node": Target(
         [encode_body(one) for one in PEERS_WORDS],
@@ -392,8 +392,8 @@ TARGETS = {
         0.03,
         [encode_body(one) for one in LARGE_WORDS],
     ),
-    "whole": Target(_with_extremes([*PEERS_WORDS, *MASTERS_WORDS]), read_by_whole_node, (), 0.001),
-    "master": Target(_with_extremes(NODES_WORDS), read_by_master, (), 0.001),
+    "whole": Target(_with_extremes([*PEERS_WORDS, *MASTERS_WORDS]), read_by_whole_node, (), 0.0002),
+    "master": Target(_with_extremes(NODES_WORDS), read_by_master, (), 0.0002),
     "http": Target(REQUESTS, read_http, (HttpError,), 0.10, LARGE_REQUESTS),
     "journal": Target(JOURNALS, read_journal, (journal.NewerFormatError, FrameError), 0.05, LARGE_JOURNALS),
     "record": Target([*RECORDS, r.encode(r.Done("client", 5))], read_record, (FrameError,), 0.05),
