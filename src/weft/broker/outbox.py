@@ -11,7 +11,7 @@ stuck: nobody waits for it any more, and publications of QoS 0 pass it by until 
 from weft.access.name import shown
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Append, Close, Effect, Hold, Note, Resume, Send
+from weft.broker.effect import Append, Close, Effect, Hold, Note, Resume, Send, Unsay
 from weft.broker.figure import Figures
 from weft.broker.record import Record, encode
 from weft.broker.route import Route
@@ -62,6 +62,13 @@ class Outbox:
         """Send what promises that all records so far will be kept."""
         connection.after = self.position
         self.send(connection, data)
+
+    def unsay(self, connection: Connection) -> None:
+        """Take back all that the connection was to be sent, in this event and before."""
+        connection.out.clear()
+        connection.burst.clear()
+        connection.after = 0
+        self._effects.append(Unsay(connection.number))
 
     def touch(self, connection: Connection) -> None:
         if not connection.touched:

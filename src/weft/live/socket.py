@@ -160,6 +160,9 @@ class SocketClient(Client):
     def abort(self) -> None:
         self._shut()
 
+    def is_writing(self) -> bool:
+        return self._pending is not None
+
     def peer(self) -> str:
         if self._descriptor < 0:
             return ""

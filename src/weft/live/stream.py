@@ -59,6 +59,9 @@ class StreamClient(Client, asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
+    def is_writing(self) -> bool:
+        return self.transport.get_write_buffer_size() > 0
+
     def peer(self) -> str:
         peer = self.transport.get_extra_info("peername")
         return f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""

@@ -120,6 +120,8 @@ class LocalBroker:
         match effect:
             case e.Hold(connection):
                 self._outbox.hold(connection, "broker")
+            case e.Unsay():
+                self._outbox.unsay(effect)
             case e.Resume(connection):
                 self._outbox.resume(connection, "broker")
             case e.Connecting(connection, client, clean):

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from weft.broker.effect import Close, Effect, Hold, Note, Resume, Send
+from weft.broker.effect import Close, Effect, Hold, Note, Resume, Send, Unsay
 from weft.node.effect import Tell
 from weft.wire.frame import Frame
 
@@ -40,6 +40,11 @@ class Outbox:
     def send(self, effect: Send | Close) -> None:
         gates = self.gates.get(effect.connection)
         (gates[-1].waiting if gates else self._effects).append(effect)
+
+    def unsay(self, effect: Unsay) -> None:
+        """Drop what waits behind gates too."""
+        self.gates.pop(effect.connection, None)
+        self._effects.append(effect)
 
     def hold(self, connection: int, reason: Hashable) -> None:
         reasons = self._holds.setdefault(connection, set())
