@@ -24,7 +24,7 @@ from websockets.frames import Frame, Opcode
 
 import weft
 from broker_client import QUIET, V3, V5
-from fuzzing.targets import KEY, SECRET
+from fuzzing.targets import KEY, SECRET, member
 from weft.access.join_token import read_invitation, read_token
 from weft.access.rights import read_rights
 from weft.access.user import read_users
@@ -35,6 +35,7 @@ from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
 from weft.errors import WeftError
 from weft.live.websocket import WebSocketClient
+from weft.node import effect as n
 from weft.node import record as own
 from weft.node.recovery import Recovery
 from weft.wire import content, journal
@@ -159,6 +160,23 @@ FRAMES: dict[str, Reader] = {
     "turns": ((lambda count: (encode_frame(w.InPlace(1)) + encode_frame(w.EndOfTurn())) * count), by_frames),
     "passing": ((lambda count: PASSING * count), by_frames),
 }
+
+
+def by_node(pieces: list[bytes]) -> None:
+    reader, node = FrameReader(), member()
+    for piece in pieces:
+        frames = reader.feed(piece)
+        if frames:
+            node.handle(n.Heard(2, tuple(frames)), NOW)
+
+
+def shared(count: int) -> bytes:
+    """Messages that have one content, as long as all of them, which nobody here wants."""
+    data = content.encode(content.Content(b"elsewhere", b"", 1, properties=many(16 * count)))
+    return encode_frame(w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4 + one, 1, data) for one in range(count))))
+
+
+NODE: dict[str, Reader] = {"contents": (shared, by_node)}
 CONTENTS: dict[str, Reader] = {
     "properties": (
         lambda count: content.encode(content.Content(b"a", b"payload", properties=many(count))),
@@ -354,6 +372,7 @@ READERS: dict[str, dict[str, Reader]] = {
     "broker.broker": BROKER,
     "wire.frame_codec": FRAMES,
     "wire.content": CONTENTS,
+    "node.node": NODE,
     "wire.http": HTTP,
     "live.websocket": WEBSOCKET,
     "wire.journal": JOURNAL,

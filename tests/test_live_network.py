@@ -246,7 +246,8 @@ class Newcomer:
                         wire.send(w.LinkMade(peer, 1.0))
                     self.peers = {one.node for one in peers}
                     wire.send(w.Applied(version))
-                case w.Tables():
+                case w.Tables(version):
+                    wire.send(w.Applied(version))
                     self.done.set()
                 case w.Refused(reason):
                     self.refused = reason

@@ -4,8 +4,8 @@ import pytest
 
 from weighing import Heap, Network, Place, live, name_of
 
-LIVES = 3_000  # of 2 to 4 connections and 10 publications each
-WARM = 400  # lives until all that is bounded is full
+LIVES = 2_000  # of 2 to 4 connections and 10 publications each
+WARM = 300  # lives until all that is bounded is full
 
 
 @pytest.mark.parametrize("linked", [False, True], ids=["alone", "linked"])
@@ -29,7 +29,7 @@ def test_nothing_stays_of_clients_of_a_network(monkeypatch: pytest.MonkeyPatch) 
         network.live(range(at * 40, at * 40 + 40))
     network.rest()
     before, journals = {name: Heap(part) for name, part in network.parts().items()}, network.journals()
-    for at in range(4, 10):
+    for at in range(4, 8):
         network.live(range(at * 40, at * 40 + 40))
     network.rest()
     after = {name: Heap(part) for name, part in network.parts().items()}

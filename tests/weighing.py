@@ -66,15 +66,17 @@ class Place:
         self.sent: list[bytes] = []  # with the last event
 
     def tell(self, event: e.Event) -> None:
+        self.sent = []
         self.carry_out(self.broker.handle(event, self.now))
+        self.wait(0.0)
 
     def carry_out(self, effects: list[e.Effect]) -> None:
-        self.sent = [one.data for one in effects if type(one) is e.Send]
+        self.sent += [one.data for one in effects if type(one) is e.Send]
         for one in effects:
             if type(one) is e.Close:
                 self.broker.handle(e.Closed(one.connection), self.now)
             elif type(one) is e.Connecting:
-                self.tell(e.Admitted(one.connection))
+                self.carry_out(self.broker.handle(e.Admitted(one.connection), self.now))
 
     def wait(self, seconds: float) -> None:
         end = self.now + seconds

@@ -226,7 +226,7 @@ class Broker:
         return self._outbox.flush(None)
 
     def next_deadline(self) -> float | None:
-        """At once, while there is more to do than one event may."""
+        """When `on_timer` is due: at once, while there is more to do than one event may."""
         return AT_ONCE if self._backlog else self._deadlines.next()
 
     def on_timer(self, now: float) -> list[e.Effect]:

@@ -160,7 +160,7 @@ class Outbox:
         return True
 
     def let_go(self, connection: Connection) -> None:
-        """It has ended: nobody waits for it any more, and it waits for nobody."""
+        """Let nobody wait for a connection that has ended, nor it for anybody."""
         connection.quit()
         self._forget(connection)
         self._holds.drop(connection)

@@ -29,6 +29,7 @@ Lead = Hashable | None  # where in a network publications on a name go; None is 
 SHORT = 1024  # bytes of a name that is remembered: clients choose names, and could fill the memory with long ones
 UNSURE = "unsure"  # to be found out, by the long way
 STEPS = 2_000  # to find names that changes of filters could touch, until all are forgotten: half a millisecond
+CHANGED = 1 << 16  # characters of filters that have changed, beyond which all routes are forgotten
 
 
 class Holders:
@@ -138,6 +139,7 @@ class Routes:
         self._ahead = ahead  # names that wait to be looked up
         self._work = 0  # holders of filters that were gone through
         self._changed: list[str] = []  # filters, of which routes are to be forgotten
+        self._size = 0  # characters of these
         self._shared: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
         self._published, self._arrived = _Known(), _Known()
         self._forgotten: dict[tuple[bytes, bool], None] = {}  # names, and whether other nodes send them
@@ -151,7 +153,7 @@ class Routes:
 
     @property
     def arriving(self) -> dict[bytes, Route]:
-        """Of what other nodes send, which goes nowhere else from here."""
+        """Routes of what other nodes send, which goes nowhere else from here."""
         if self._changed:
             self._forget_changed()
         return self._arrived.routes
@@ -178,6 +180,9 @@ class Routes:
         """Forget the routes of names that match a filter, whose receivers have changed."""
         if len(self._changed) <= STEPS:
             self._changed.append(pattern)
+            self._size += len(pattern)
+        if self._size > CHANGED:
+            self._forget_all()
 
     def forget_leads(self) -> None:
         """The network has changed."""
@@ -190,12 +195,16 @@ class Routes:
         return work
 
     def _forget_changed(self) -> None:
-        changed, self._changed = self._changed, []
+        changed, self._changed, self._size = self._changed, [], 0
         if not self._forget_matching(changed):
-            self._note(self._published.routes, False)
-            self._note(self._arrived.routes, True)
-            self._forget_published()
-            self._forget_arrived()
+            self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._changed, self._size = [], 0
+        self._note(self._published.routes, False)
+        self._note(self._arrived.routes, True)
+        self._forget_published()
+        self._forget_arrived()
 
     def _forget_matching(self, patterns: list[str]) -> bool:
         """Forget what matches any of these filters, unless that takes too long. Whether it did not."""
@@ -240,7 +249,8 @@ class Routes:
         for topic in topics:
             if len(self._forgotten) >= self._ahead:
                 return
-            self._forgotten[topic, arrive] = None
+            if len(topic) <= SHORT:
+                self._forgotten[topic, arrive] = None
 
     def _found(self, topic: bytes, known: _Known, lead: Lead) -> Route:
         name = topic.decode()

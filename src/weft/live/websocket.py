@@ -29,13 +29,14 @@ class WebSocketClient(StreamClient):
 
     def data_received(self, data: bytes) -> None:
         try:
-            self._socket.receive_data(data)
-            events = self._socket.events_received()
-        except Exception as error:
+            self._read(data)
+        except Exception as error:  # none of the broker's, which would have ended the process
             self.driver.defects.end_connection(error, self.transport)
-            return
+
+    def _read(self, data: bytes) -> None:
+        self._socket.receive_data(data)
         said = []  # of one read, by any number of frames
-        for event in events:
+        for event in self._socket.events_received():
             if isinstance(event, Request):
                 self._socket.send_response(self._answer(event))
             elif not isinstance(event, Frame):

@@ -78,6 +78,11 @@ class Parser:
         self._rest = bytearray()
         self._need = 0  # bytes that are worth another look
 
+    @property
+    def rest(self) -> bytes:
+        """Bytes of a packet of which more is to come."""
+        return bytes(self._rest)
+
     def feed(self, data: bytes) -> Iterator[p.Packet]:
         """The packets that are complete now. Iterate to the end; what is left waits for more."""
         self._rest += data
