@@ -75,7 +75,7 @@ def test_each_command_ends_with_the_code_of_what_it_met(
 ) -> None:
     command = COMMANDS[name]
     monkeypatch.setattr(command, "params", [])
-    monkeypatch.setattr(cli, "app", lambda: ROOT(prog_name="weft"))
+    monkeypatch.setattr("typer.main.get_command", lambda _: ROOT)
     for error, code in ENDS:
 
         def meet(error: BaseException | None = error) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from fuzzing.__main__ import fuzz
 from fuzzing.targets import TARGETS, Target
+from weft.wire.mqtt import parser
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -31,3 +32,13 @@ def test_a_reader_that_trusts_its_input_is_noticed(
     monkeypatch.setitem(TARGETS, "trusting", trusting)
     assert fuzz("trusting", 0, range(100)) > 0
     assert "IndexError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["mqtt", "broker"])
+def test_a_defect_that_only_ends_a_connection_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(*_: object) -> None:
+        raise ZeroDivisionError
+
+    for kind in parser._DECODERS:
+        monkeypatch.setitem(parser._DECODERS, kind, defect)
+    assert fuzz(name, 0, range(100)) > 0

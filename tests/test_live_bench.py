@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,18 +23,24 @@ from hypothesis import strategies as st
 from live_network import Process, running, weft
 from live_node import PATIENCE, Paho, free_port, http, node, until
 from lying_proxy import Lies, lying
+from weft.cli.output import readable
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address
+from weft.live.authority import AuthorityFolder
 from weft.live.bench import relays
+from weft.live.bench.client import Channel, connected, subscribe
 from weft.live.bench.cycle import Cycle
 from weft.live.bench.histogram import Histogram
 from weft.live.bench.layout import Layout
+from weft.live.bench.line import Line
 from weft.live.bench.load import Load, Manner, drawn_load, instance_load
 from weft.live.bench.measurement import measure
+from weft.live.bench.subscribing import Subscribing
 from weft.live.bench.tally import Tally
 from weft.model.instance import instance_from_pairs
 from weft.model.publisher import Publishers
-from weft.wire.mqtt.packet import Publish, Version
+from weft.wire.mqtt.packet import Connack, Packet, Puback, Publish, Pubrec, Suback, Version
+from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.writer import encode
 
 COMMAND = [sys.executable, "-c", "from weft.cli import main; main()", "bench"]
@@ -203,6 +210,86 @@ def test_known_publishers_have_their_rates() -> None:
     assert [(one.client[-2:], one.weights.tolist()) for one in load.publishers] == [("p2", [3.0, 1.0])]
 
 
+# What comes from others
+
+
+class Played:
+    """A broker that says what it is told to, piece by piece, each upon the next packet that it hears."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.heard: list[Packet] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.target = Address("127.0.0.1", self._server.getsockname()[1])
+        threading.Thread(target=self._serve, args=(pieces,), daemon=True).start()
+
+    def _serve(self, pieces: tuple[bytes, ...]) -> None:
+        one, _ = self._server.accept()
+        parser, left = Parser(), list(pieces)
+        with one:
+            while data := one.recv(65536):
+                for packet in parser.feed(data):
+                    self.heard.append(packet)
+                    if left:
+                        one.sendall(left.pop(0))
+
+
+V3 = Version.V311
+FOREIGN = [Publish("of/others", b"x" * 40, qos, packet_id=9 if qos else 0) for qos in (0, 1, 2)]
+ANSWERS: list[list[Packet]] = [[], [Puback(9)], [Pubrec(9)]]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 20])
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_publications_of_others_may_come_with_every_answer(qos: int, cut: int) -> None:
+    foreign, suback = encode(FOREIGN[qos], V3), encode(Suback(1, (0,)), V3)
+    behind = foreign[cut:] + foreign + suback + foreign + foreign[:7]
+    broker = Played(encode(Connack(False, 0), V3) + foreign[:cut], behind)
+    (channel,) = connected([("one", broker.target)], Manner())
+    subscribe([(channel, [b"own"])], 0)
+    assert channel.rest() == foreign[:7]
+    assert channel.strays == 3
+    until(lambda: len(broker.heard) == 2 + 3 * bool(qos), "answers")
+    assert broker.heard[2:] == ANSWERS[qos] * 3
+
+
+@pytest.mark.parametrize("own", [0, 1])
+@pytest.mark.parametrize("foreign", [0, 1, 2])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_publications_of_others_are_strays_among_ours(own: int, foreign: int, size: int) -> None:
+    layouts = [Layout(3, 40, qos) for qos in range(own + 1)]
+    mine = [layouts[own].packet(layouts[own].beginning(b"own"), 5, 0, number, 0) for number in range(4)]
+    other = encode(FOREIGN[foreign], V3)
+    here, there = socket.socketpair()
+    with here, there:
+        subscribing = Subscribing([Channel(here, PLACES[0])], layouts, Tally([np.array([0])], 1))
+        data = b"".join([mine[0], other, mine[1], mine[2], other, other, mine[3]])
+        for at in range(0, len(data), size):
+            there.sendall(data[at : at + size])
+            subscribing.serve(1.0)
+        subscribing.count()
+        assert (subscribing.tally.distinct, subscribing.tally.strays) == (4, 3)
+        wanted = [encode(one, V3) for one in ANSWERS[foreign] * 3] + [encode(Puback(5), V3)] * 4 * own
+        said = there.recv(65536) if wanted else b""
+        assert Counter(said[at : at + 4] for at in range(0, len(said), 4)) == Counter(wanted)
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_a_publisher_finds_its_acknowledgements_among_what_others_say(size: int) -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        cycle, layout = Cycle(np.array([0]), np.ones(1), 1), Layout(3, 40, 1)
+        line = Line(Channel(here, PLACES[0]), cycle, [b"own"], layout, 3)
+        line.publish(0)
+        assert line.blocked
+        other = encode(FOREIGN[0], V3)
+        acks = [encode(Puback(n), V3) for n in (1, 2, 3)]
+        data = acks[0] + other + acks[1] + other + other + acks[2]
+        for at in range(0, len(data), size):
+            there.sendall(data[at : at + size])
+            line.read()
+        assert not line.under_way
+
+
 # Runs
 
 
@@ -243,6 +330,37 @@ def test_a_node_that_does_its_work_has_nothing_to_be_told(qos: int) -> None:
     for name in ("losses", "duplicates", "order_violations", "strays", "lowered_qos", "unacknowledged"):
         assert found[name] == 0, name
     assert found["latency_ms"]["p50"] <= found["latency_ms"]["p99"] <= found["latency_ms"]["max"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("qos", [0, 2])
+def test_a_node_with_tls_is_loaded(qos: int, tmp_path: Path) -> None:
+    AuthorityFolder(tmp_path / "ca").create("weft", ("127.0.0.1",))
+    own = tmp_path / "ca" / "master"
+    tls = ("--certificate", str(own / "certificate.pem"), "--key", str(own / "key.pem"))
+    with node("--listen", "mqtts://127.0.0.1:0", *tls) as one:
+        target = Address("127.0.0.1", one.port_of(2), "mqtts")
+        load = drawn_load([target], publishers=2, subscribers=3, topics=5)
+        found = figures_of(load, qos=qos, payload=5000, authority=str(own / "authority.pem"))
+        assert found["deliveries"] == found["expected_deliveries"]
+        assert (found["losses"], found["duplicates"], found["strays"]) == (0, 0, 0)
+        with pytest.raises(WeftError, match="shows a certificate that is not taken") as told:
+            figures_of(load)
+        assert told.value.options == ("authority",)
+
+
+@pytest.mark.parametrize("content", [None, "no PEM"])
+def test_an_authority_that_is_none_is_told_in_a_sentence(content: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_text(content)
+    with node() as one, pytest.raises(WeftError, match="give certificates in PEM") as told:
+        figures_of(drawn_load([Address("127.0.0.1", one.port, "mqtts")]), authority=str(file))
+    assert told.value.options == ("authority",)
+
+
+def test_shares_are_told_with_their_decimals() -> None:
+    told = readable({"p50": 0.5, "p99": 1.5, "p99_9": 2.5, "percentile_95": 1.0, "max": 3.0})
+    assert told == "p50 0.5, p99 1.5, p99.9 2.5, p95 1, max 3"
 
 
 def test_mosquitto_is_loaded_as_fast_as_it_goes(tmp_path: Path) -> None:

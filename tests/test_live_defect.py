@@ -14,6 +14,7 @@ import pytest
 
 from broker_client import V3, V5, House
 from live_node import PATIENCE
+from weft.access.page import Pages
 from weft.broker.effect import CheckPassword, Note, Opened
 from weft.errors import SurroundingsError
 from weft.live.clock import Clock
@@ -24,10 +25,13 @@ from weft.live.link import Wire
 from weft.live.log import Log
 from weft.live.monitor import Monitor
 from weft.live.websocket import WebSocketClient
+from weft.wire.http import Request
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt import parser
 from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
+
+PAGES = Pages("127.0.0.1")
 
 
 class EndedError(BaseException):
@@ -113,24 +117,31 @@ def frames(driver: Driver) -> asyncio.Protocol:
 
 
 def node_http(driver: Driver) -> asyncio.Protocol:
-    monitor = Monitor(driver)
+    monitor = Monitor(driver, PAGES)
     monitor._reader.feed = broken  # type: ignore[method-assign]
     return monitor
 
 
+def node_answer(driver: Driver) -> asyncio.Protocol:
+    monitor = Monitor(driver, PAGES)
+    monitor._reader.feed = lambda _: Request("GET", "/health", b"")  # type: ignore[method-assign]
+    monitor._answer = broken  # type: ignore[method-assign]
+    return monitor
+
+
 def master_http(driver: Driver) -> asyncio.Protocol:
-    call = HttpCall(unanswered, driver.defects)
+    call = HttpCall(unanswered, driver.defects, PAGES)
     call._reader.feed = broken  # type: ignore[method-assign]
     return call
 
 
 def websocket(driver: Driver) -> asyncio.Protocol:
-    client = WebSocketClient(driver, 1000)
+    client = WebSocketClient(driver, 1000, PAGES)
     client._socket.receive_data = broken  # type: ignore[method-assign]
     return client
 
 
-@pytest.mark.parametrize("make", [frames, node_http, master_http, websocket])
+@pytest.mark.parametrize("make", [frames, node_http, node_answer, master_http, websocket])
 def test_bytes_that_cannot_be_read_for_a_defect_end_their_connection(
     make: Callable[[Driver], asyncio.Protocol], codes: list[int]
 ) -> None:

@@ -8,16 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
+from typing import Any
 
 import pytest
 
-from live_node import Node, Paho, http, node, until
+from live_node import Node, Paho, free_port, http, node, until
+from weft.errors import WeftError
 from weft.live import log as logs
 from weft.live.clock import Clock
 from weft.live.log import EVENTS, LEVELS, LONGEST, MOST, Log, Writer
+from weft.live.master_settings import read_master_settings
+from weft.live.settings import read_settings
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.writer import encode
 
@@ -67,6 +72,14 @@ def test_what_is_less_than_the_level_is_not_logged(level: str, count: int) -> No
     lines = lines_of(*((event, {}) for event in events), level=level)
     assert [line.split()[1] for line in lines] == events[:count]
     assert lines_of(("journal_broken", {}), level=level, quiet=True) == []
+
+
+@pytest.mark.parametrize("read", [read_settings, read_master_settings])
+def test_the_level_is_an_option(read: Callable[..., Any]) -> None:
+    assert read(None, {}).log_level == "info"
+    assert read(None, {"log_level": "warning"}).log_level == "warning"
+    with pytest.raises(WeftError, match="log-level is 'loud': give debug, info, warning or error"):
+        read(None, {"log_level": "loud"})
 
 
 def test_json_tells_the_level() -> None:
@@ -176,6 +189,27 @@ def test_a_node_goes_on_whose_output_nobody_reads_any_more() -> None:
             until(lambda heard=client: heard.payloads() == ["x"], "delivery")
     one.send_signal(signal.SIGTERM)
     assert one.wait(20) == 0
+
+
+def test_a_node_serves_though_nobody_hears_that_it_is_ready() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    port = 20_000 + free_port() % 10_000
+    command = [sys.executable, "-m", "weft", "node", "--listen", f"127.0.0.1:{port}"]
+    one = subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    until(lambda: is_served(port), "serving")
+    with Paho(port) as client:
+        client.subscribe("t")
+    one.send_signal(signal.SIGTERM)
+    _, err = one.communicate(timeout=20)
+    assert one.returncode == 0
+    assert "Broken" not in err
+
+
+def is_served(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_node_goes_on_whose_log_is_a_pipe_that_is_full() -> None:

@@ -59,6 +59,9 @@ class FakeWire:
     def close(self, reason: str = "") -> None:
         pass
 
+    def settled(self) -> None:
+        pass
+
     def abort(self, reason: str) -> None:
         self._gathered = []
         self.aborted = reason

@@ -137,7 +137,7 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
     assert said.startswith("weft: x belongs to the cluster other and this master to ")
-    assert "start it on an empty folder with --cluster other; what x keeps stays where it is." in said
+    assert "start `weft master` on an empty folder with its option cluster other; what x keeps stays" in said
     assert "another data folder" not in said
     assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}
@@ -246,7 +246,8 @@ class Newcomer:
                         wire.send(w.LinkMade(peer, 1.0))
                     self.peers = {one.node for one in peers}
                     wire.send(w.Applied(version))
-                case w.Tables():
+                case w.Tables(version):
+                    wire.send(w.Applied(version))
                     self.done.set()
                 case w.Refused(reason):
                     self.refused = reason

@@ -183,3 +183,24 @@ def test_a_broker_starts_with_what_is_left_of_its_records(tmp_path: Path) -> Non
         broker = Broker(Parameters(), 0.0, seed=1, durable=True, position=len(records), version="")
         broker.restore(recovery, 0.0)
         broker.check_invariants()
+
+
+def test_a_master_whose_store_has_lost_its_name_is_not_started_under_another(tmp_path: Path) -> None:
+    """Its nodes would refuse it, and another master would not get what they keep."""
+    store = SqliteStore(tmp_path / "data")
+    node = {"name": "n", "number": 0, "incarnation": 1, "address": "x:1", "mqtt": [], "state": "up", "ring_id": 5}
+    store.keep([Record("node", "n", node), Record("cluster", "", {"name": "harbour", "version": 1, "next": 1})])
+    store.close()
+    path = tmp_path / "data" / STORE
+    flip(path, path.read_bytes().rindex(b"harbour"))
+    told = salvage(tmp_path / "data", tmp_path / "out")
+    assert told["cluster"] is None
+    assert told["lost"][-1].startswith("the name of the network: start the master with its option cluster")
+    code, said = Process("master", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "out")).wait()
+    assert code == 2
+    assert "give --cluster the name that its nodes have in their identity.json." in said
+    for options in (("--cluster", "harbour"), ()):
+        master = Master("--data", str(tmp_path / "out"), *options)
+        with running(master):
+            assert master.ask("status")["cluster"] == "harbour"
+            master.stop()

@@ -742,8 +742,8 @@ def test_two_nodes_with_the_same_name():
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
             (
                 f"x belongs to the cluster other and this master to {CLUSTER}: give it the address of its own "
-                "master. If this is to be that, in the place of one that is lost, start it on an empty folder with "
-                "`cluster` other; what x keeps stays where it is."
+                "master. If this is to be that, in the place of one that is lost, start `weft master` on an empty "
+                "folder with its option cluster other; what x keeps stays where it is."
             ),
         ),
         (

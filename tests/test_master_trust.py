@@ -164,6 +164,18 @@ def test_who_applies_a_part_of_it_in_time_has_as_long_for_the_rest_and_no_longer
     assert slow.refused
 
 
+def test_a_master_that_was_busy_gives_nodes_as_long_again_once() -> None:
+    world = network(3)
+    slow = world.nodes["n2"]
+    world.deaf.add("n2")
+    world.subscribe(world.nodes["n0"], "a/#")
+    for _ in range(2):
+        assert not slow.refused
+        world.now += PATIENCE + 3.0
+        world.run(0.0)
+    assert slow.refused
+
+
 def test_a_node_that_is_told_to_leave_and_stays_is_put_out() -> None:
     world = network(3)
     evil = world.nodes["n2"]
@@ -177,6 +189,21 @@ def test_a_node_that_is_told_to_leave_and_stays_is_put_out() -> None:
     world.reconnect(evil)
     world.run(1.0)
     assert world.master.network.roster.named("n2").state is State.JOINING
+
+
+def test_a_session_that_its_owner_does_not_fetch_is_a_problem_to_look_at() -> None:
+    """Which of the two does not do what it should, the master cannot tell."""
+    world = network(3)
+    sentence = "n1 has not fetched for a minute what n0 has of 1 sessions: see the logs of both."
+    world.say(world.nodes["n0"], w.FindSession("c", 1))
+    world.say(world.nodes["n0"], w.SessionOwned(w.Owned("c", 500, 5, (), claim=1)))
+    world.say(world.nodes["n1"], w.FindSession("c", 1))
+    world.run(59.0)
+    assert world.ask("status")["problems"] == []
+    world.run(2.0)
+    assert world.ask("status")["problems"] == [sentence]
+    world.say(world.nodes["n1"], w.SessionGathered("c", 0))
+    assert world.ask("status")["problems"] == []
 
 
 # One end alone

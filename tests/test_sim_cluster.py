@@ -567,7 +567,7 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
 
 @pytest.mark.parametrize("version", [Version.V311, Version.V5])
 def test_a_publisher_that_has_to_wait_keeps_its_connection(version):
-    """Its requests for a sign of life lie behind its publications."""
+    """Requests for a sign of life lie behind its publications."""
     weather = Weather(silence=20.0)
     world = Cluster(2, seed=1, network=Parameters(window=2), weather=weather)
     world.start()

@@ -1928,7 +1928,7 @@ def test_what_status_says_of_a_node_is_of_the_process_that_runs(world):
 
 
 def test_a_node_starts_with_whatever_is_left_of_its_records():
-    """As `weft salvage` leaves them: any may be missing, of sessions that move, of debts and of what is owed."""
+    """Whatever `weft salvage` leaves: any may be missing, of sessions that move, of debts and of what is owed."""
     world = Cluster(4, seed=11)
     world.start()
     clients = [world.client(f"c{place}", place % 4, clean=False) for place in range(8)]

@@ -11,7 +11,7 @@ from mqtt_packets import connects, packets
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Bounds, Parser, decode, frame, opened
 from weft.wire.mqtt.property import Property
-from weft.wire.mqtt.reason import PacketError, Reason
+from weft.wire.mqtt.reason import PacketError, Reason, UnreadableError
 from weft.wire.mqtt.topic import is_filter, is_name, matches, split_shared
 from weft.wire.mqtt.writer import encode
 
@@ -36,6 +36,8 @@ def outcome(pieces: Iterable[bytes], parser: Parser) -> tuple[list[p.Packet], Re
     try:
         for piece in pieces:
             got.extend(parser.feed(piece))
+    except UnreadableError:
+        raise
     except PacketError as error:
         return got, error.reason
     return got, None

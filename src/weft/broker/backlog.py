@@ -22,7 +22,7 @@ class Backlog:
         return bool(self._due or self._aside)
 
     def add(self, connection: Connection) -> None:
-        """It has something to do."""
+        """Give a turn to a connection that has something to do."""
         if not connection.is_due:
             connection.is_due = True
             self._due.append(connection)

@@ -47,7 +47,7 @@ class Giving:
     def queue(self, session: Session, subscription: Subscription, now: float) -> Iterator[int]:
         """Owe a session what is to be kept for it, in steps."""
         for publication in self._retained.walk(subscription.filter, now):
-            if publication is not None and is_kept(session, subscription, publication):
+            if publication is not None and _is_kept(session, subscription, publication):
                 self._distribution.owe_retained(session, subscription, publication, now)
             yield 1
 
@@ -60,7 +60,7 @@ class Giving:
             filter_, (subscription, walk) = next(iter(connection.given.items()))
             for publication in walk:
                 steps -= 1
-                if publication is not None and not is_kept(session, subscription, publication):
+                if publication is not None and not _is_kept(session, subscription, publication):
                     size -= publication.size()
                     self._distribution.give_retained(session, subscription, publication, now)
                     break
@@ -72,5 +72,5 @@ class Giving:
         return connection.given is not None and session is not None and self._outbound.can_give(session, connection)
 
 
-def is_kept(session: Session, subscription: Subscription, publication: Publication) -> bool:
+def _is_kept(session: Session, subscription: Subscription, publication: Publication) -> bool:
     return session.persistent and min(publication.qos, subscription.qos) > 0

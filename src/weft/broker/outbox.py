@@ -14,7 +14,7 @@ What is large is sent by itself: all its receivers share the one copy.
 from weft.access.name import shown
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Append, Close, Effect, Note, Send
+from weft.broker.effect import Append, Close, Effect, Note, Send, Unsay
 from weft.broker.figure import Figures
 from weft.broker.hold import Holds
 from weft.broker.record import Record, encode
@@ -73,6 +73,13 @@ class Outbox:
         """Send what promises that all records so far will be kept."""
         connection.after = self.position
         self.send(connection, data)
+
+    def unsay(self, connection: Connection) -> None:
+        """Take back all that the connection was to be sent, in this event and before."""
+        connection.out.clear()
+        connection.burst.clear()
+        connection.after = 0
+        self._effects.append(Unsay(connection.number))
 
     def touch(self, connection: Connection) -> None:
         if not connection.touched:
@@ -160,7 +167,7 @@ class Outbox:
         return True
 
     def let_go(self, connection: Connection) -> None:
-        """It has ended: nobody waits for it any more, and it waits for nobody."""
+        """Let nobody wait for a connection that has ended, nor it for anybody."""
         connection.quit()
         self._forget(connection)
         self._holds.drop(connection)

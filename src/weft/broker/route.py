@@ -157,7 +157,7 @@ class Routes:
 
     @property
     def arriving(self) -> dict[bytes, Route]:
-        """Of what other nodes send, which goes nowhere else from here."""
+        """Routes of what other nodes send, which goes nowhere else from here."""
         if self._changed:
             self._forget_changed()
         return self._arrived.routes

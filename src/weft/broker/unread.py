@@ -41,7 +41,7 @@ class Unread:
         return self._data
 
     def leave(self, at: int, need: int) -> None:
-        """It has been read up to a place; so many bytes from there on are worth another look."""
+        """Leave what has not been read from a place on; so many bytes of it are worth another look."""
         self.at, self.need = at, need
         self.size = len(self._data) - at
         if not self.size:

@@ -24,7 +24,7 @@ def bench(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="HOST:PORT",
+            metavar="[mqtts://]HOST:PORT",
             help="Brokers; clients are spread over them. Default: 127.0.0.1:1883.",
             show_default=False,
         ),
@@ -67,6 +67,14 @@ def bench(
         str | None,
         typer.Option(envvar="WEFT_PASSWORD", help="For brokers that ask for it.", show_default=False),
     ] = None,
+    authority: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="PEM, who signs the certificates of brokers with TLS. Default: who the system trusts.",
+            show_default=False,
+        ),
+    ] = None,
     master: Annotated[
         str | None,
         typer.Option(
@@ -88,9 +96,10 @@ def bench(
 
     addresses = [read_address(target) for target in targets or ["127.0.0.1:1883"]]
     for address in addresses:
-        if address.scheme != "mqtt" or not address.port:
-            raise WeftError(f"{address} is no plain MQTT: give HOST:PORT.")
-    manner = Manner(qos, payload, rate, seconds, window, persistent, wait, username, password)
+        if address.websocket or not address.port:
+            raise WeftError(f"{address} is no MQTT over TCP: give HOST:PORT, or mqtts://HOST:PORT.")
+    trusted = None if authority is None else str(authority)
+    manner = Manner(qos, payload, rate, seconds, window, persistent, wait, username, password, trusted)
     drawn = {
         "publishers": publishers,
         "subscribers": subscribers,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from weft.pipeline.progress import Poll
 
 FIRST_USE = "compiling, first use"
+DECIMAL = re.compile(r"(?<=\d)_(?=\d)")  # as in p99_9, which is at 99.9 %
 LONG = 1.0  # seconds of compiling that are worth a word
 
 
@@ -112,7 +114,7 @@ def readable(value: Any) -> str:
 
 
 def _name(figure: str) -> str:
-    return figure.replace("percentile_", "p").replace("_", " ")
+    return DECIMAL.sub(".", figure.replace("percentile_", "p")).replace("_", " ")
 
 
 class ConsoleProgress:

@@ -17,6 +17,7 @@ from weft.overlays.quality import degrees
 from weft.trees.weave import weave
 
 OVERLAY = "swico-even"
+DUE = ("publications", "expected_deliveries")  # whatever the links
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +26,16 @@ class Side:
 
     overlay: Overlay
     score: Score
+    is_known: bool = True  # which links there are
 
     def figures(self, fleet: Fleet) -> dict[str, Any]:
-        connections = degrees(self.overlay)
-        return {
-            "links": int(connections.sum()) // 2,
-            "most_links": int(connections.max(initial=0)),
+        """Figures; of links that are not known, none but what is due."""
+        figures = {
+            "links": self.overlay.links,
+            "most_links": int(degrees(self.overlay).max(initial=0)),
             **self.score.figures(fleet.instance),
         }
+        return figures if self.is_known else {name: value if name in DUE else None for name, value in figures.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,8 @@ class Comparison:
             **self.fleet.counts,
             "now": self.now.figures(self.fleet),
             "plan": self.plan.figures(self.fleet),
-            "loops": self.now.score.looping(instance),
-            "misses": self.now.score.missing(instance),
+            "loops": self.now.score.looping(instance) if self.now.is_known else [],
+            "misses": self.now.score.missing(instance) if self.now.is_known else [],
         }
 
 
@@ -59,7 +62,9 @@ def compare(fleet: Fleet, publications: Publications | None = None, *, seed: int
     now = score(fleet.instance, edges_of_fleet(fleet), drawn)
     flows = _planned(fleet.instance, seed)
     then = score(fleet.instance, edges_of_flows(flows, len(fleet.brokers)), drawn)
-    return Comparison(fleet, Side(fleet.overlay, now), Side(_links(flows, len(fleet.brokers)), then))
+    return Comparison(
+        fleet, Side(fleet.overlay, now, fleet.has_known_links), Side(_links(flows, len(fleet.brokers)), then)
+    )
 
 
 def require_subscriptions(fleet: Fleet) -> None:

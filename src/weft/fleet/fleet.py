@@ -90,6 +90,11 @@ class Fleet:
         return sum(line.renames for bridge in self.bridges for line in bridge.lines)
 
     @property
+    def has_known_links(self) -> bool:
+        """A list of clients says nothing of links, so that what does not come to whom is not known either."""
+        return self.kind != "csv"
+
+    @property
     def unresolved(self) -> list[str]:
         """Filters that stand for no known topic."""
         held = self.clients["filter"].unique()

@@ -65,13 +65,14 @@ class HttpCall(asyncio.Protocol):
             return
         try:
             request = self._reader.feed(data)
+            problem = "" if request is None else page_problem(self._pages, request)
         except HttpError as error:
             self._write("POST", Response(error.status, str(error)))
             return
         except Exception as error:
             self._defects.end_connection(error, self._transport)
             return
-        if request is not None and (problem := page_problem(self._pages, request)):
+        if request is not None and problem:
             told = json.dumps({"error": problem}) + "\n"
             self._write(request.method, Response("403 Forbidden", told, "application/json"))
         elif request is not None:

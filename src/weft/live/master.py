@@ -176,10 +176,11 @@ class MasterDriver:
         self._settings = settings
         self.requests = Requests(self, self.certificates, log)
         records = [] if store is None else list(store.records())
-        if settings.cluster:
-            _require_cluster(records, settings.cluster)
+        kept = next((record.value["name"] for record in records if record.kind == "cluster"), "")
+        if records:
+            _require_cluster(kept, settings.cluster)
         self._begin(settings.cluster or os.urandom(4).hex(), records)
-        if store is not None and not records:
+        if store is not None and not kept:
             store.keep([cluster_record(self.master.network)])
         self._tell_revoked()
 
@@ -461,9 +462,15 @@ def _ignore_hangups() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
-def _require_cluster(records: list[Record], wanted: str) -> None:
-    kept = next((record.value["name"] for record in records if record.kind == "cluster"), wanted)
-    if kept != wanted:
+def _require_cluster(kept: str, wanted: str) -> None:
+    """Refuse to be the master of another cluster than that whose nodes are in the store."""
+    if not kept and not wanted:
+        raise WeftError(
+            "The data folder was salvaged without the name of its cluster: give `cluster` the name that its nodes have "
+            "in their identity.json.",
+            "cluster",
+        )
+    if wanted and kept and kept != wanted:
         raise WeftError(
             f"The data folder is of the cluster {kept}, not of {wanted}: give another `data` folder, or leave "
             "`cluster` out.",

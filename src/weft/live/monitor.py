@@ -98,15 +98,13 @@ class Monitor(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             request = self._reader.feed(data)
+            if request is not None and not self._transport.is_closing():
+                self._transport.write(self._answer(request))
+                self._transport.close()
         except HttpError:
             self._transport.close()
-            return
-        except Exception as error:
+        except Exception as error:  # nothing is changed by an answer
             self._driver.defects.end_connection(error, self._transport)
-            return
-        if request is not None and not self._transport.is_closing():
-            self._transport.write(self._answer(request))
-            self._transport.close()
 
     def _answer(self, request: Request) -> bytes:
         method, path = request.method, request.path

@@ -103,7 +103,7 @@ async def _serve(
     if driver.broken.is_set():
         raise SurroundingsError("The journal cannot go on: the log says why. Mend the disk and start again.")
     if isinstance(driver, NodeDriver) and driver.reason:
-        raise WeftError(driver.reason, "cluster")  # of the master, where it speaks of that
+        raise WeftError(driver.reason)
 
 
 def _within_descriptors(settings: Settings) -> Settings:

@@ -39,6 +39,8 @@ def _of_master(_: Shown, folder: Path, out: Path) -> dict[str, Any]:
     found = store.read_damaged(folder / STORE)
     store.write_store(out / STORE, found.records)
     lost = [] if found.lost == 0 else [f"{folder / STORE}: {_number(found.lost)} cannot be read"]
+    if found.records and not found.cluster:
+        lost.append("the name of the network: start the master with its option cluster, and the name that nodes have")
     kinds = [one.kind for one in found.records]
     counts = {name: kinds.count(kind) for kind, name in (("node", "nodes"), ("filter", "filters"))}
     return {

@@ -4,6 +4,7 @@
     parameters  what an operator may set
     roster      nodes by name and number
     directory   who holds which filter, and where sessions are
+    gathering   sessions that their owners have yet to fetch parts of
     ring        places on the ring
     belief      counts of its own that nodes state
     plan        places and links, node by node

@@ -57,7 +57,7 @@ def status(network: Network, membership: Membership, designing: "Designing", now
         "redesign": str(designing.redesign.stage),
         "counters": _totals(network),
         "certificate_days": _days(network, membership, now),
-        "problems": [*_problems(network, membership), *_expiring(network, membership, now)],
+        "problems": [*_problems(network, membership, now), *_expiring(network, membership, now)],
     }
 
 
@@ -98,7 +98,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _problems(network: Network, membership: Membership) -> list[str]:
+def _problems(network: Network, membership: Membership, now: float) -> list[str]:
     """What an operator should look at, a sentence each."""
     down = [f"{member.name} is down{_since(member)}." for member in network.roster if member.state is State.DOWN]
     full = [
@@ -108,7 +108,13 @@ def _problems(network: Network, membership: Membership) -> list[str]:
     ]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    return [*down, *full, *membership.broken, *membership.unreachable.values(), *clocks, *parted]
+    late = network.gathering.late(now, network.woven, network.changed_at)
+    apart = [
+        f"{_name(network, owner)} has not fetched for a minute what {_name(network, other)} has of {count} sessions: "
+        "see the logs of both."
+        for (owner, other), count in sorted(late.items())
+    ]
+    return [*down, *full, *membership.broken, *membership.unreachable.values(), *clocks, *apart, *parted]
 
 
 def _since(member: Member) -> str:

@@ -14,7 +14,8 @@ that is lost, and may not have heard, goes on by its tables of before as long as
 
 All wait for each node, so each has its time: a node that has not applied in PATIENCE what it was told is late, whatever
 else is heard of it, and counts as lost from then on (membership.py). Versions that it is told meanwhile do not prolong
-that, and have the same time from then on: so none takes longer than twice that.
+that, and have the same time from then on: so none takes longer than twice that. Where it is the master that was busy,
+all have as long again, once.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -27,6 +28,7 @@ from weft.wire.lease import LEASE
 
 VERSIONED = (w.Peers, w.Tables, w.Filters, w.Way)
 PATIENCE = 5.0  # seconds that a node has to apply what it is told
+BUSY = 0.5  # seconds behind such a deadline from which the master was busy
 
 
 @dataclass
@@ -54,6 +56,7 @@ class Notice:
 class Applying:
     _behind: dict[int, int] = field(default_factory=dict)  # nodes that have yet to apply a version
     _due: dict[int, tuple[int, float]] = field(default_factory=dict)  # of these: a version, and when it must be applied
+    _excused: set[int] = field(default_factory=set)  # of these, nodes that have as long again
     _new: list[tuple[int, Notice]] = field(default_factory=list)  # what nobody has been told of
     _asked: dict[int, list[Notice]] = field(default_factory=dict)  # by node, in order
     _leases: dict[int, float] = field(default_factory=dict)  # node -> until when
@@ -93,6 +96,7 @@ class Applying:
             del self._behind[node]
         if node in self._due and self._due[node][0] <= version:
             del self._due[node]
+            self._excused.discard(node)
             if node in self._behind:
                 self._due[node] = self._behind[node], now + PATIENCE
         for notice in chain(self._gone.values(), *self._asked.values()):
@@ -100,6 +104,10 @@ class Applying:
 
     def late(self, now: float) -> list[int]:
         """Nodes that have had their time."""
+        for node, (version, until) in self._due.items():
+            if until + BUSY < now and node not in self._excused:
+                self._excused.add(node)
+                self._due[node] = version, now + PATIENCE
         return sorted(node for node, (_, until) in self._due.items() if until <= now)
 
     def may_return(self, node: int, now: float) -> bool:
@@ -114,6 +122,7 @@ class Applying:
             self._lost[node] = until
         self._behind.pop(node, None)
         self._due.pop(node, None)
+        self._excused.discard(node)
         self._forget_asked(node)
         self._gone = {gone: absence for gone, absence in self._gone.items() if not absence.is_known(now)}
         for absence in self._gone.values():

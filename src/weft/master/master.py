@@ -98,6 +98,7 @@ class Master:
         self.designing.designed = memory.quality
         self._operating.snapshots = memory.snapshots
         self.membership.expect(memory)
+        self.network.gathering.restore(now)
         return self.finish()
 
     def status(self) -> dict[str, Any]:
@@ -197,6 +198,7 @@ class Master:
     def _session_ended(self, node: int, frame: w.SessionEnded) -> None:
         if self.network.directory.may_change(node, frame.client, frame.claim):
             self.network.end_session(frame.client)
+            self.network.gathering.look_at(frame.client, self._turn.now)
 
     def _find_session(self, node: int, frame: w.FindSession) -> None:
         """The asker owns it from now on."""
@@ -204,6 +206,7 @@ class Master:
         members = [self.network.roster[one] for one in self.network.claim(node, frame.client, frame.is_in)]
         places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
         owner, owned = (w.NOBODY, None) if session is None else (session.place, session.owned)
+        self.network.gathering.look_at(frame.client, self._turn.now)
         at = w.SessionAt(frame.token, self.network.directory.claims, owner, places, owned)
         self.network.changes.tell(node, at)
         for one in members:
@@ -212,6 +215,7 @@ class Master:
 
     def _session_gathered(self, node: int, frame: w.SessionGathered) -> None:
         self.network.gather(node, frame.client, frame.node)
+        self.network.gathering.look_at(frame.client, self._turn.now)
 
     def _find_way(self, node: int, frame: w.FindWay) -> None:
         self._bulletin.find_way(node, frame.filter)

@@ -125,8 +125,8 @@ class Membership:
         elif hello.cluster not in ("", cluster):
             reason = (
                 f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: give it the address of "
-                f"its own master. If this is to be that, in the place of one that is lost, start it on an empty folder "
-                f"with `cluster` {hello.cluster}; what {name} keeps stays where it is."
+                f"its own master. If this is to be that, in the place of one that is lost, start `weft master` on an "
+                f"empty folder with its option cluster {hello.cluster}; what {name} keeps stays where it is."
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."

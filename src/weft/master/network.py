@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.master.changes import Changes
 from weft.master.directory import Directory, filter_key
+from weft.master.gathering import Gathering
 from weft.master.link import Link, link
 from weft.master.parameters import Parameters
 from weft.master.plan import Plan
@@ -48,6 +49,7 @@ class Network:
         self.version = 0
         self.roster = Roster()
         self.directory = Directory()
+        self.gathering = Gathering(self.directory)
         self.traffic = Traffic()
         self.plan = Plan()
         self.loom = _empty_loom(parameters.fan_out, self._publishers)

@@ -18,6 +18,8 @@ from weft.report.ring import some
 
 SIZE, RADIUS = 400, 150
 LABELS = 48  # brokers whose names can be read
+FONT, WIDTH = 9, 6.0  # of a name, and of its widest letters
+LONGEST = 28  # letters of a name; the rest shows when it is pointed at
 TOP = 20  # rows of a table
 
 LEAD = """<p>Brokers pass a message on to every bridge that lets its topic pass, but the one that it came by. <b>Now</b>
@@ -48,8 +50,9 @@ def _spaced(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _caption(name: str, side: Side) -> str:
-    links = len(undirected(side.overlay)[0])
-    return f"{name}: {links:,} links, {side.score.messages_a_delivery:.2f} messages a delivery."
+    if not side.is_known:
+        return f"{name}: no links are known."
+    return f"{name}: {side.overlay.links:,} links, {side.score.messages_a_delivery:.2f} messages a delivery."
 
 
 def _drawn(side: Side, fleet: Fleet, most: int) -> str:
@@ -58,9 +61,23 @@ def _drawn(side: Side, fleet: Fleet, most: int) -> str:
     xy = [f"{x:.1f} {y:.1f}" for x, y in at]
     lines = "".join(f"M{xy[u]}L{xy[v]}" for u, v in some(undirected(side.overlay)))
     label = f'role="img" aria-label="{len(at)} brokers"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}" {label}>'
+    beside = _margin(fleet)
+    box = f"{-beside:.0f} 0 {SIZE + 2 * beside:.0f} {SIZE}"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {label}>'
     path = f'<path d="{lines}" fill="none" stroke="{COLOURS[0]}" stroke-opacity=".45"/>'
     return f"{head}{path}{''.join(_dots(side, fleet, most))}</svg>"
+
+
+def _margin(fleet: Fleet) -> float:
+    """How far names reach out of the square, on either side."""
+    if len(fleet.brokers) > LABELS:
+        return 0.0
+    longest = max((len(_shown(name)) for name in fleet.brokers), default=0)
+    return max(0.0, RADIUS + 14 + WIDTH * longest - SIZE / 2)
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _dots(side: Side, fleet: Fleet, most: int) -> Iterator[str]:
@@ -73,8 +90,8 @@ def _dots(side: Side, fleet: Fleet, most: int) -> Iterator[str]:
         if len(fleet.brokers) <= LABELS:
             u, v = _place(node, len(fleet.brokers), RADIUS + 14)
             anchor = "start" if u > SIZE / 2 + 1 else "end" if u < SIZE / 2 - 1 else "middle"
-            style = f'font-size="9" fill="{INK}" text-anchor="{anchor}"'
-            yield f'<text x="{u:.1f}" y="{v + 3:.1f}" {style}>{escape(name)}</text>'
+            style = f'font-size="{FONT}" fill="{INK}" text-anchor="{anchor}"'
+            yield f'<text x="{u:.1f}" y="{v + 3:.1f}" {style}>{escape(_shown(name))}</text>'
 
 
 def _place(node: int, nodes: int, radius: float) -> tuple[float, float]:
@@ -84,6 +101,8 @@ def _place(node: int, nodes: int, radius: float) -> tuple[float, float]:
 
 def _faults(found: Comparison) -> str:
     instance, now = found.fleet.instance, found.now.score
+    if not found.fleet.has_known_links:
+        return f"<p>No links are known of this fleet ({found.fleet.kind}): only the plan has figures.</p>"
     told = (
         ("Topics whose messages go round and never end", int(now.endless.sum()), now.looping(instance)),
         ("Topics that do not come to all their subscribers", int(np.count_nonzero(now.missed)), now.missing(instance)),

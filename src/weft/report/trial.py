@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from weft.model.storage import new_folder, write_meta
 from weft.report.figure import COLOURS, INK, STYLE, svg
@@ -32,6 +34,7 @@ SHORT = {  # headings on a terminal
     "links": "links",
 }
 DRAWN = tuple(SHORT)
+TICKS = 4  # of an axis, at most
 LOGARITHMIC = ("busiest_sends", "connections", "links")
 
 
@@ -43,7 +46,8 @@ def write_trials(trials: Trials, folder: Path, meta: dict[str, Any], *, force: b
         (partial / "summary.json").write_text(json.dumps(trials.summary(), indent=2) + "\n")
         with (partial / "summary.csv").open("w", newline="") as file:
             csv.writer(file).writerows(_summary_rows(trials))
-        (partial / "figure.svg").write_text(_draw_trials(trials))
+        with matplotlib.rc_context(STYLE):
+            (partial / "figure.svg").write_text(svg(draw_trials(trials)))
 
 
 def _summary_rows(trials: Trials) -> Iterator[list[object]]:
@@ -68,17 +72,16 @@ def cell(mean: Mean) -> str:
     return f"{mean.value:,.{digits}f} ± {mean.margin:,.{digits}f}"
 
 
-def _draw_trials(trials: Trials) -> str:
+def draw_trials(trials: Trials) -> Figure:
     """A panel a figure, a row a system; bars are 95 % confidence intervals."""
     height = 1.1 + 0.3 * len(trials.systems)
-    with matplotlib.rc_context(STYLE):
-        picture = Figure(figsize=(3.1 * len(DRAWN), height), layout="constrained")
-        places = picture.subplots(1, len(DRAWN), sharey=True, squeeze=False).flatten()
-        for axes, figure in zip(places, DRAWN, strict=True):
-            _draw(axes, trials, figure)
-        places[0].set_yticks(range(len(trials.systems)), list(map(name, trials.systems)))
-        places[0].set_ylim(len(trials.systems) - 0.5, -0.5)
-        return svg(picture)
+    picture = Figure(figsize=(3.1 * len(DRAWN), height), layout="constrained")
+    places = picture.subplots(1, len(DRAWN), sharey=True, squeeze=False).flatten()
+    for axes, figure in zip(places, DRAWN, strict=True):
+        _draw(axes, trials, figure)
+    places[0].set_yticks(range(len(trials.systems)), list(map(name, trials.systems)))
+    places[0].set_ylim(len(trials.systems) - 0.5, -0.5)
+    return picture
 
 
 def name(system: System) -> str:
@@ -93,7 +96,22 @@ def _draw(axes: Axes, trials: Trials, figure: str) -> None:
         axes.errorbar(mean.value, row, xerr=mean.margin or 0, fmt="o", ms=5, capsize=3, lw=1.2, color=colour)
     axes.set_title(HEADINGS[figure], color=INK, fontsize="medium")
     axes.grid(True)
+    means = [trials.mean(system, figure) for system in trials.systems]
+    high = max(mean.high for mean in means)
     if figure in LOGARITHMIC:
         axes.set_xscale("log")
+        ticks = _ticks(min(mean.value for mean in means), high)
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     else:
-        axes.set_xlim(0, 1.08 * max(trials.mean(system, figure).high for system in trials.systems))
+        axes.set_xlim(0, 1.08 * high)
+        axes.xaxis.set_major_locator(MaxNLocator(TICKS))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A few numbers of two digits, as far apart as the logarithmic axis lets them be."""
+    low = max(low, 1e-9)
+    count = min(TICKS, 1 + int(4 * math.log10(max(high, low) / low) / 0.3))  # a tick a third of a doubling at most
+    shown = np.geomspace(low, max(high, low), count) if count > 1 else [max(high, low)]
+    return sorted({float(f"{value:.2g}") for value in shown})

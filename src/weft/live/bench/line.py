@@ -5,15 +5,18 @@ and one that was due while the line was blocked counts its time from when it was
 would not be charged with what it held up.
 """
 
-import socket
 from collections.abc import Iterator
 from struct import Struct
 
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.live.bench.client import Channel
 from weft.live.bench.cycle import Cycle
 from weft.live.bench.layout import Layout
+from weft.wire.mqtt.field import VARINT_MAXIMUM
+from weft.wire.mqtt.packet import Version
+from weft.wire.mqtt.parser import frame
 from weft.wire.mqtt.writer import acknowledgement
 
 BLOCK = 64 * 1024  # bytes that are written at once, at most
@@ -21,13 +24,15 @@ FEW = 4  # packets that are packed one by one
 
 PACKET = Struct(">BxH")  # an acknowledgement: its head and packet identifier
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
+HEADS, LENGTHS = {PUBACK, PUBREC, PUBCOMP}, {2}
 
 
 class Line:
-    def __init__(self, one: socket.socket, cycle: Cycle, names: list[bytes], layout: Layout, window: int) -> None:
+    def __init__(self, channel: Channel, cycle: Cycle, names: list[bytes], layout: Layout, window: int) -> None:
         """`names` are the topics of the cycle's streams."""
-        one.setblocking(False)
-        self.socket = one
+        self._rest = channel.rest()
+        self.socket = channel.socket
+        self.socket.setblocking(False)
         self.cycle = cycle
         self.published = 0
         self.start = 0  # nanoseconds, when the first publication is due
@@ -43,7 +48,6 @@ class Line:
         self._free = list(range(window, 0, -1)) if layout.qos else []  # packet identifiers
         self._open: dict[int, int] = {}  # packet identifier -> which publication
         self._held_up = False
-        self._rest = b""
 
     @property
     def writing(self) -> bool:
@@ -110,7 +114,7 @@ class Line:
             self.close()
 
     def read(self) -> None:
-        """Take acknowledgements, all of which have four bytes, and answer those of QoS 2."""
+        """Take acknowledgements and answer those of QoS 2."""
         try:
             data = self.socket.recv(65536)
         except BlockingIOError:
@@ -120,15 +124,14 @@ class Line:
         if not data:
             self.close()
             return
-        data = self._rest + data
-        whole = len(data) & ~3
-        self._rest = data[whole:]
-        released = [
-            packet_id for head, packet_id in PACKET.iter_unpack(data[:whole]) if self._releases(head, packet_id)
+        data, self._rest = _parted(self._rest + data)
+        answers = [
+            acknowledgement(PUBREL, packet_id)
+            for head, packet_id in PACKET.iter_unpack(data)
+            if self._releases(head, packet_id)
         ]
-        if released:
-            answers = b"".join(acknowledgement(PUBREL, packet_id) for packet_id in released)
-            self._unsent = memoryview(bytes(self._unsent) + answers)
+        if answers:
+            self._unsent = memoryview(bytes(self._unsent) + b"".join(answers))
             self.flush()
 
     def _releases(self, head: int, packet_id: int) -> bool:
@@ -152,3 +155,18 @@ class Line:
         for index in self._open.values():
             place, number = self.cycle.number(index)
             yield int(self.cycle.streams[place]), number
+
+
+def _parted(data: bytes) -> tuple[bytes, bytes]:
+    """Acknowledgements, of four bytes each, and what is left over of a packet. A publisher heeds nothing else."""
+    whole = len(data) & ~3
+    if HEADS.issuperset(data[:whole:4]) and LENGTHS.issuperset(data[1:whole:4]):
+        return data[:whole], data[whole:]
+    kept, at = [], 0
+    while (framed := frame(data, at, len(data), VARINT_MAXIMUM + 5, Version.V311)) is not None and framed[1] <= len(
+        data
+    ):
+        if data[at] in HEADS and framed[1] - at == PACKET.size:
+            kept.append(data[at : framed[1]])
+        at = framed[1]
+    return b"".join(kept), data[at:]

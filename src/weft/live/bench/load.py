@@ -36,6 +36,7 @@ class Manner:
     wait: float = 3.0  # seconds without a delivery after which nothing more is waited for
     username: str | None = None
     password: str | None = None
+    authority: str | None = None  # file of who signs brokers' certificates; None is who the system trusts
 
     def __post_init__(self) -> None:
         _require(self.qos in (0, 1, 2), "qos", self.qos, "0, 1 or 2")

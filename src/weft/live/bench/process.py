@@ -66,11 +66,11 @@ def _publish(part: Part, parent: Connection) -> None:
 def _lines(part: Part) -> list[Line]:
     manner, layout = part.manner, Layout(len(part.names[0]), part.manner.payload, part.manner.qos)
     allow_descriptors(len(part.publishers))
-    sockets = connected([(one.client, one.target) for one in part.publishers], manner)
+    channels = connected([(one.client, one.target) for one in part.publishers], manner)
     lines = []
-    for n, (one, socket) in enumerate(zip(part.publishers, sockets, strict=True)):
+    for n, (one, channel) in enumerate(zip(part.publishers, channels, strict=True)):
         names = [part.names[topic] for topic in part.stream_topics[one.streams]]
-        line = Line(socket, Cycle(one.streams, one.weights, part.seed + n), names, layout, manner.window)
+        line = Line(channel, Cycle(one.streams, one.weights, part.seed + n), names, layout, manner.window)
         line.rate, line.phase = part.rates[n], part.phases[n]
         lines.append(line)
     return lines
@@ -81,11 +81,10 @@ def _subscribe(part: Part, parent: Connection) -> None:
     layouts = [Layout(len(part.names[0]), manner.payload, qos) for qos in range(manner.qos + 1)]
     allow_descriptors(len(part.subscribers))
     clients = [(one.client, one.target) for one in part.subscribers]
-    sockets = connected(clients, manner, clean=not manner.persistent)
+    channels = connected(clients, manner, clean=not manner.persistent)
     topics = [[part.names[topic] for topic in one.topics] for one in part.subscribers]
-    targets = [one.target for one in part.subscribers]
-    subscribe(list(zip(sockets, targets, topics, strict=True)), manner.qos)
-    subscribing = Subscribing(sockets, layouts, Tally(_heard(part), len(part.stream_topics)))
+    subscribe(list(zip(channels, topics, strict=True)), manner.qos)
+    subscribing = Subscribing(channels, layouts, Tally(_heard(part), len(part.stream_topics)))
     parent.send(Ready())
     begin: Begin = parent.recv()
     subscribing.since = begin.since

@@ -5,19 +5,19 @@ answered is looked at when it comes.
 """
 
 import selectors
-import socket
 import time
 from collections import Counter
 
 import numpy as np
 
 from weft.errors import SurroundingsError
+from weft.live.bench.client import Channel, V, answer_to
 from weft.live.bench.histogram import Histogram
 from weft.live.bench.layout import Layout
 from weft.live.bench.tally import Tally
 from weft.wire.mqtt.field import VARINT_MAXIMUM
-from weft.wire.mqtt.packet import Version
-from weft.wire.mqtt.parser import PUBLISH, frame
+from weft.wire.mqtt.parser import PUBLISH, Parser, frame
+from weft.wire.mqtt.writer import encode
 
 READ = 256 * 1024  # bytes
 ENOUGH = 4 * 1024 * 1024  # bytes that wait to be counted, at most
@@ -27,7 +27,7 @@ PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
 
 
 class Subscribing:
-    def __init__(self, sockets: list[socket.socket], layouts: list[Layout], tally: Tally) -> None:
+    def __init__(self, channels: list[Channel], layouts: list[Layout], tally: Tally) -> None:
         """`layouts` are those of QoS 0 and up to that of the subscriptions: a broker may deliver with a lower one."""
         self.tally = tally
         self.latencies = Histogram()  # since they were last taken
@@ -40,7 +40,8 @@ class Subscribing:
         self._aside: list[list[tuple[int, int, bytes]]] = [[] for _ in layouts]  # by QoS: subscriber, time, packets
         self._bytes = 0
         self._wire = selectors.DefaultSelector()
-        self._ends = [_End(n, one) for n, one in enumerate(sockets)]
+        self._ends = [_End(n, one) for n, one in enumerate(channels)]
+        tally.strays += sum(one.strays for one in channels)
         for end in self._ends:
             end.socket.setblocking(False)
             self._wire.register(end.socket, selectors.EVENT_READ, end)
@@ -68,7 +69,12 @@ class Subscribing:
             return
         self.last = time.monotonic_ns()
         data = end.rest + data if end.rest else data
-        end.rest = self._stride(end, data) if len(self._layouts) == 1 else self._walk(end, data)
+        end.rest = self._stride(end, data) if self._is_even(data) else self._walk(end, data)
+
+    def _is_even(self, data: bytes) -> bool:
+        """Whether there are publications of this run only, all of one length."""
+        layout = self._layouts[0]
+        return len(self._layouts) == 1 and layout.fits(data[: len(data) - len(data) % layout.size])
 
     def _stride(self, end: "_End", data: bytes) -> bytes:
         """Take packets of QoS 0, which all have the same length; what is left over."""
@@ -86,7 +92,7 @@ class Subscribing:
             if behind := self._take_run(end, data, at, answers):
                 at = behind
                 continue
-            framed = frame(data, at, len(data), VARINT_MAXIMUM + 5, Version.V311)
+            framed = frame(data, at, len(data), VARINT_MAXIMUM + 5, V)
             if framed is None or framed[1] > len(data):
                 break
             self._take_packet(end, data[at : framed[1]], answers)
@@ -103,8 +109,9 @@ class Subscribing:
         if behind == at:
             return 0
         self._put_aside(layout.qos, end, data[at:behind])
-        head = bytes((PUBACK if layout.qos == 1 else PUBREC, 2))
-        answers += [head + data[place : place + 2] for place in range(at + layout.id_at, behind, layout.size)]
+        if layout.qos:
+            head = bytes((PUBACK if layout.qos == 1 else PUBREC, 2))
+            answers += [head + data[place : place + 2] for place in range(at + layout.id_at, behind, layout.size)]
         return behind
 
     def _take_packet(self, end: "_End", packet: bytes, answers: list[bytes]) -> None:
@@ -112,13 +119,21 @@ class Subscribing:
         qos = packet[0] >> 1 & 3
         if packet[0] == PUBREL:
             answers.append(bytes((PUBCOMP, 2)) + packet[2:4])
-        elif packet[0] >> 4 == PUBLISH and len(packet) == self._layouts[qos].size:
+        elif packet[0] >> 4 == PUBLISH and qos < len(self._layouts) and len(packet) == self._layouts[qos].size:
             self._put_aside(qos, end, packet)
             if qos:
                 at = self._layouts[qos].id_at
                 answers.append(bytes((PUBACK if qos == 1 else PUBREC, 2)) + packet[at : at + 2])
         else:
-            self.tally.strays += 1
+            self._take_stray(packet, answers)
+
+    def _take_stray(self, packet: bytes, answers: list[bytes]) -> None:
+        """Take what is not of this run, and answer it: a broker would wait for that and send no more."""
+        self.tally.strays += 1
+        for one in Parser(version=V).feed(packet):
+            answer = answer_to(one)
+            if answer is not None:
+                answers.append(encode(answer, V))
 
     def _put_aside(self, qos: int, end: "_End", packets: bytes) -> None:
         self._aside[qos].append((end.number, self.last, packets))
@@ -179,9 +194,9 @@ class Subscribing:
 class _End:
     """One subscriber."""
 
-    def __init__(self, number: int, one: socket.socket) -> None:
+    def __init__(self, number: int, one: Channel) -> None:
         self.number = number
-        self.socket = one
-        self.rest = b""  # of a packet that has not come as a whole
+        self.rest = one.rest()  # of a packet that has not come as a whole
+        self.socket = one.socket
         self.unsent = b""
         self.watched = False  # whether it waits to write

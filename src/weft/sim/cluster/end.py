@@ -80,7 +80,7 @@ class ClientEnd:
         self.process.later(self._read_on)
 
     def _read_on(self) -> None:
-        """It may be held again meanwhile."""
+        """Hand over what waited, unless it is held again meanwhile."""
         while self.unread and not self.held:
             self.process.happen(e.Received(self.number, self.unread.pop(0)))
 
