@@ -6,12 +6,13 @@ from weft.broker.effect import Hold, Resume
 from weft.broker.parameters import Parameters as BrokerParameters
 from weft.journal.parameters import Parameters as JournalParameters
 from weft.node.effect import LinkCongested, LinkDrained
+from weft.node.outbox import HIGH
 from weft.node.parameters import Parameters
 from weft.sim.cluster.client import Client
 from weft.sim.cluster.cluster import Cluster
 from weft.sim.cluster.wire import Weather
 from weft.wire.frame import Carry
-from weft.wire.mqtt.packet import Publish, Version, Will
+from weft.wire.mqtt.packet import Publish, Request, Subscribe, Version, Will
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.writer import encode
 
@@ -596,6 +597,48 @@ def test_a_client_gives_up_a_node_that_does_not_answer():
     world.wait(8.0)
     assert len(client.given_up) == 1
     assert not client.is_connected
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_many_filters_in_one_packet_are_answered_when_all_are_in_place(world, clean):
+    reader, writer = world.client("reader", 0, clean=clean), world.client("writer", 3)
+    names = [f"f/{number}" for number in range(1_000)]
+    held = reader.subscribe("g/#", 1)
+    reader._asked[9] = [held]
+    reader._say(Subscribe(9, tuple(Request(name, 1) for name in names)))
+    held.granted = None
+    world.wait_until(lambda: not reader._asked)
+    for name in names[::100]:
+        writer.publish(name, name.encode(), 1)
+    world.wait(3.0)
+    assert sorted(payloads(reader)) == sorted(name.encode() for name in names[::100])
+
+
+def test_what_waits_for_the_network_is_bounded_for_a_client_too(world):
+    """Behind an answer that waits for the network, no more is kept than a driver would."""
+    world.settle()
+    node = world.nodes[0]
+    reader, writer = world.client("reader", 0), world.client("writer", 0)
+    world.subscribe(reader, "t")
+    for peer in ("n1", "n2", "n3", "master"):
+        world.wires.cut("n0", peer)
+        world.wires.cut(peer, "n0")
+    reader.subscribe("new", 1)
+    world.wait(0.01)
+    for _ in range(30):
+        writer.publish("t", bytes(100_000))
+        world.wait(0.01)
+    waiting_for = sum(node.node.parts.outbox._sizes.values())
+    assert HIGH < waiting_for < HIGH + 200_000
+    world.wait(0.5)
+    for peer in ("n1", "n2", "n3", "master"):
+        world.wires.mend("n0", peer)
+        world.wires.mend(peer, "n0")
+    world.wait(20.0)
+    assert not node.node.parts.outbox._sizes
+    writer.publish("t", b"behind")
+    world.wait(1.0)
+    assert payloads(reader)[-1] == b"behind"
 
 
 def test_who_is_held_again_within_an_event_is_not_read(world):
