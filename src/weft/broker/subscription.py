@@ -34,28 +34,34 @@ class Subscription:
 class Target:
     """A session that gets what is published on a name, and how."""
 
-    __slots__ = ("identifiers", "own", "qos", "retain_as_published", "session")
+    __slots__ = ("_foreign", "has_no_local", "identifiers", "qos", "retain_as_published", "session")
 
     def __init__(self, session: "Session", held: Sequence[Subscription]) -> None:
         self.session = session
         self.qos = 0
         self.retain_as_published = False
         self.identifiers: tuple[int, ...] = ()
-        self.own: Target | None = self  # for its own publications
+        self.has_no_local = False  # its own publications are another matter
         for one in held:
             self.qos = max(self.qos, one.qos)
             self.retain_as_published |= one.retain_as_published
             if one.identifier:
                 self.identifiers += (one.identifier,)
-            if one.no_local:
-                self.own = None
-        if self.own is None:
-            foreign = [one for one in held if not one.no_local]
-            self.own = Target(session, foreign) if foreign else None
+            self.has_no_local |= one.no_local
+        foreign = [one for one in held if not one.no_local] if self.has_no_local else []
+        self._foreign = Target(session, foreign) if foreign else None
+
+    @property
+    def own(self) -> "Target | None":
+        """For its own publications. Not kept where it is the same: what refers to itself only a collector frees."""
+        return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:
         """Equal for targets that get the same in the same way."""
-        own = None if self.own is None or self.own is self else self.own.key()
+        foreign = None if self._foreign is None else self._foreign.key()
         connection = self.session.connection
         number = connection.number if connection is not None else 0
-        return self.session.serial, number, self.qos, self.retain_as_published, self.identifiers, self.own is self, own
+        return (
+            *(self.session.serial, number, self.qos, self.retain_as_published, self.identifiers),
+            *(self.has_no_local, foreign),
+        )

@@ -33,6 +33,7 @@ from weft.access.unproved import MOST
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
+from weft.live.collector import Collector
 from weft.live.defect import Defects, fatal
 from weft.live.disk import cut
 from weft.live.http import METHODS, HttpCall
@@ -90,6 +91,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         driver.defects.watch()
         listener, address = await listen(driver, settings.listen, driver.context(watch), log, share_of(descriptors, 1))
         watch.start()
+        Collector().watch()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")

@@ -1,7 +1,6 @@
 """A node: listeners, journal, broker and monitor, from start to end."""
 
 import asyncio
-import gc
 import os
 import select
 import signal
@@ -20,6 +19,7 @@ from weft.broker.recovery import Recovery
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, listening
 from weft.live.clock import Clock
+from weft.live.collector import Collector
 from weft.live.driver import Driver
 from weft.live.journal import open_journal
 from weft.live.listener import Listener, Streams, raise_descriptor_limit, rest_of, share_of
@@ -91,7 +91,7 @@ async def _serve(
     if isinstance(driver, NodeDriver):
         await driver.join(settings, addresses)
         await _first(stop.heard, driver.peering.joined, *driver.ends, patience=driver.patience)
-    gc.freeze()  # what is there now stays: the collector need not look at it again
+    Collector().watch()
     if not any(end.is_set() for end in (stop.heard, *driver.ends)):
         ready(addresses)
     await _first(stop.heard, *driver.ends)
