@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ SOURCE = Path(weft.__file__).parent
 OTHERS = {"--help", "--version"}  # of all commands
 
 
+@cache
 def commands() -> dict[str, Any]:
     """Every command by the words that call it."""
 
@@ -38,13 +40,17 @@ def flags_of(command: Any) -> set[str]:
     return OTHERS | {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
 
 
-def errors() -> Iterator[tuple[Path, ast.Call]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("WeftError", "SurroundingsError"):
-                yield path, node
+@cache
+def errors() -> list[tuple[Path, ast.Call]]:
+    return [
+        (path, node)
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("WeftError", "SurroundingsError")
+    ]
 
 
+@cache
 def named_options() -> set[str]:
     """All options that some error names."""
     return {

@@ -1,7 +1,7 @@
 """weft import"""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -32,6 +32,14 @@ def import_(
     clients: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV: client,broker,filter. For mosquitto.")
     ] = None,
+    log: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FILE",
+            help="Of mosquitto, instead of --clients: NAME.log of broker NAME, or NAME=FILE, written with log_type "
+            "subscribe; may be repeated.",
+        ),
+    ] = [],  # noqa: B006
     publishers: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV: broker,topic,rate. Default: anybody may publish anything.")
     ] = None,
@@ -45,11 +53,21 @@ def import_(
     from weft.fleet.reading import read_running
     from weft.model.output import claimed
 
-    with claimed(out, inputs=[*paths, *o.given(brokers, clients, publishers, topics)], force=force):
+    with claimed(out, inputs=[*paths, *o.given(brokers, clients, publishers, topics), *_files(log)], force=force):
         with ConsoleProgress().step("Reading"):
-            given = {"brokers": brokers, "clients": clients, "publishers": publishers, "topics": topics}
+            given: dict[str, Any] = {
+                "brokers": brokers,
+                "clients": clients,
+                "logs": log,
+                "publishers": publishers,
+                "topics": topics,
+            }
             fleet = read_running(kind, paths, **given)
         fleet.write(out, force=force)
     print_result({"fleet": str(out), **fleet.counts, "subscriptions": fleet.instance.subscriptions}, json)
     if fleet.unresolved and not json:
         say("", f"No known topic matches {', '.join(fleet.unresolved[:5])}: list topics with --topics.", err=True)
+
+
+def _files(logs: list[str]) -> list[Path]:
+    return [Path(part) for text in logs for part in (text, text.partition("=")[2]) if part and Path(part).exists()]

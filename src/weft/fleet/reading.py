@@ -13,6 +13,7 @@ from weft.fleet.client import CLIENTS, checked_clients, read_clients, resolved
 from weft.fleet.emqx import read_emqx
 from weft.fleet.fleet import Fleet
 from weft.fleet.mosquitto import bridge_clients, read_configurations
+from weft.fleet.mosquitto_log import read_logs
 from weft.fleet.nats import Subscription, is_wild_subject, read_nats, subject_finder
 from weft.fleet.publishing import published_topics, read_publishing
 from weft.model.topic import is_name
@@ -28,11 +29,17 @@ def read_running(
     *,
     brokers: Path | None = None,
     clients: Path | None = None,
+    logs: Sequence[str] = (),
     publishers: Path | None = None,
     topics: Path | None = None,
 ) -> Fleet:
-    """A running fleet of that kind. Mosquitto and CSV need `brokers`; `topics` are names beside those subscribed to."""
-    fleet = _read(kind, paths, brokers, clients, _names(kind, publishers, topics))
+    """A running fleet of that kind. Mosquitto and CSV need `brokers`; `topics` are names beside those subscribed to.
+
+    `logs` are those of Mosquitto, each NAME.log or NAME=FILE, with what the clients of broker NAME subscribe to.
+    """
+    if logs and kind != "mosquitto":
+        raise WeftError(f"`log` is of Mosquitto, and not of {kind}: leave it out.", "log")
+    fleet = _read(kind, paths, brokers, clients, _names(kind, publishers, topics), logs)
     return fleet if publishers is None else fleet.with_publishers(read_publishing(publishers, fleet))
 
 
@@ -41,7 +48,14 @@ def _names(kind: Kind, publishers: Path | None, topics: Path | None) -> list[str
     return listed if publishers is None else [*listed, *published_topics(publishers, kind)]
 
 
-def _read(kind: Kind, paths: Sequence[Path], brokers: Path | None, clients: Path | None, names: list[str]) -> Fleet:
+def _read(
+    kind: Kind,
+    paths: Sequence[Path],
+    brokers: Path | None,
+    clients: Path | None,
+    names: list[str],
+    logs: Sequence[str],
+) -> Fleet:
     if kind in ("nats", "emqx"):
         if brokers is not None or clients is not None:
             raise WeftError(
@@ -55,7 +69,7 @@ def _read(kind: Kind, paths: Sequence[Path], brokers: Path | None, clients: Path
             raise WeftError("CSV is one file of client, broker and filter.")
         return _fleet(kind, brokers, [], paths[0], names)
     found = read_configurations(paths, read_brokers(brokers), str(brokers))
-    return _fleet(kind, brokers, found, clients, names, bridge_clients(paths))
+    return _fleet(kind, brokers, found, clients, names, bridge_clients(paths), logs)
 
 
 def _fleet(
@@ -65,10 +79,13 @@ def _fleet(
     clients: Path | None,
     names: list[str],
     own: tuple[set[str], tuple[str, ...]] = (set(), ()),
+    logs: Sequence[str] = (),
 ) -> Fleet:
     """A fleet, without what bridges subscribe to by their own client ids."""
     known = read_brokers(brokers)
     table = CLIENTS.empty_table() if clients is None else read_clients(clients, known, str(brokers))
+    if logs:
+        table = pa.concat_tables([table, read_logs(logs, known, str(brokers))])
     others = [not (name in own[0] or name.endswith(own[1])) for name in table["client"].to_pylist()]
     table = table.filter(pa.array(others, pa.bool_()))
     held = table["filter"].unique().to_pylist()
