@@ -142,6 +142,8 @@ class House:
                         self._held.append(effect)
                     else:
                         self.clients[number].hear(data)
+                case e.Unsay(number):
+                    self._held = [one for one in self._held if getattr(one, "connection", 0) != number]
                 case e.Close(number):
                     if any(getattr(one, "connection", 0) == number for one in self._held):
                         self._held.append(effect)

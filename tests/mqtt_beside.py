@@ -54,8 +54,8 @@ ANY_SIZE = 10**6
 class Setting:
     """The same of both brokers."""
 
-    weft: tuple[str, ...] = ()
-    mosquitto: str = ""
+    weft: tuple[str, ...] = ()  # {folder} has an empty file
+    mosquitto: str = "allow_anonymous true"
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,11 @@ class Question:
 
 
 PLAIN = Setting()
-NO_RETAIN = Setting(("--retained-messages", "0"), "retain_available false")
-QOS_1 = Setting(("--maximum-qos", "1"), "max_qos 1")
-TEN_BYTES = Setting(("--message-bytes", "10"), "message_size_limit 10")
+NO_RETAIN = Setting(("--retained-messages", "0"), "allow_anonymous true\nretain_available false")
+QOS_1 = Setting(("--maximum-qos", "1"), "allow_anonymous true\nmax_qos 1")
+TEN_BYTES = Setting(("--message-bytes", "10"), "allow_anonymous true\nmessage_size_limit 10")
+EMPTY = ("--users", "{folder}/empty", "--rights", "{folder}/empty")
+NOBODY = Setting(("--anonymous", "never", *EMPTY), "allow_anonymous false")
 
 
 # -- Asking
@@ -138,7 +140,7 @@ def as_bridge(version: int) -> Callable[[int], str]:
 
 def behind_a_bridge(port: int) -> str:
     """How often a local client of a Mosquitto that is a bridge, with its defaults, gets what it has published."""
-    bridge = f"connection one\naddress 127.0.0.1:{port}\ntopic bridged/# both 0\n"
+    bridge = f"allow_anonymous true\nconnection one\naddress 127.0.0.1:{port}\ntopic bridged/# both 0\n"
     with mosquitto(Setting(mosquitto=bridge)) as local:
         here, there = Peer(("127.0.0.1", local), V311), Peer(("127.0.0.1", port), V311)
         for peer in (here, there):
@@ -198,6 +200,13 @@ def with_will(version: int, will: Will) -> Callable[[int], str]:
     return ask
 
 
+def without_a_user(version: int) -> Callable[[int], str]:
+    def ask(port: int) -> str:
+        return heard(joined(port, version))
+
+    return ask
+
+
 def granted(port: int) -> str:
     peer = joined(port, V5)
     peer.packet()
@@ -239,6 +248,8 @@ QUESTIONS = [
     Question("5: of 11, QoS 1", in_session(V5, publish(V5, "t", b"x" * 11, qos=1, packet_id=1)), TEN_BYTES),
     Question("3.1.1: of 11, QoS 1", in_session(V311, publish(V311, "t", b"x" * 11, qos=1, packet_id=1)), TEN_BYTES),
     Question("5: will of 11", with_will(V5, Will("t", b"x" * 11)), TEN_BYTES),
+    Question("nobody is anonymous; 5: CONNECT without a user", without_a_user(V5), NOBODY),
+    Question("3.1.1: CONNECT without a user", without_a_user(V311), NOBODY),
 ]
 
 
@@ -247,8 +258,10 @@ QUESTIONS = [
 
 @contextmanager
 def weft(setting: Setting) -> Iterator[int]:
-    with node(*setting.weft) as one:
-        yield one.port
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "empty").write_text("")
+        with node(*(word.replace("{folder}", folder) for word in setting.weft)) as one:
+            yield one.port
 
 
 @contextmanager
@@ -258,7 +271,7 @@ def mosquitto(setting: Setting) -> Iterator[int]:
         port = held.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "mosquitto.conf"
-        config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\n{setting.mosquitto}\n")
+        config.write_text(f"listener {port} 127.0.0.1\npersistence false\n{setting.mosquitto}\n")
         process = subprocess.Popen([MOSQUITTO, "-v", "-c", str(config)], stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         assert any("running" in line for line in iter(process.stderr.readline, ""))

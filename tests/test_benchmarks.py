@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from live_node import node
 from weft import cli
 from weft.workloads.catalog import generate
 
@@ -130,6 +132,22 @@ def test_what_others_wait_is_measured_beside_mosquitto() -> None:
     printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     assert_tables_of_the_docs(printed)
     assert [len(rows) for rows in tables_in(printed).values()] == [len(attacks.split(","))]
+
+
+def test_a_broker_that_stands_still_is_noticed(bench: Bench) -> None:
+    del bench  # it has made the benchmarks importable
+    prober, stands = importlib.import_module("prober"), 0.5  # seconds
+    with node("--quiet") as one:
+        found = prober.Prober(one.port, users=False, patience=20.0)
+        try:
+            found.await_rest()
+            found.begin()
+            one.process.send_signal(signal.SIGSTOP)
+            time.sleep(stands)  # that is what is to be measured
+            one.process.send_signal(signal.SIGCONT)
+            assert found.longest() > stands / 2
+        finally:
+            found.end()
 
 
 def test_a_soak_tells_of_all_processes_and_breaks_no_promise(tmp_path: Path) -> None:

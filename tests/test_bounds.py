@@ -272,11 +272,24 @@ def remembered(_: pytest.MonkeyPatch) -> None:
 
     def use() -> None:
         for at in range(1000):
-            place.say(one, p.Publish(f"{at:0>1000}", b""))
+            place.say(one, p.Publish(f"{at:0>900}{16 * '/x'}", b""), p.Publish(f"{at}{15 * '/x'}", b""))
         for at in range(5):
             place.say(one, p.Publish(f"{at}{LONG}", b""))
 
-    assert place.grown(use) < 50 * (3 + 2) * KIB + SLACK
+    assert place.grown(use) < 50 * 9 * KIB + SLACK
+    place = Place(cached_names=10_000)
+    one = place.connect("one")
+
+    def forget(turns: int) -> None:
+        """A hurried broker, which does no more than it must of what nobody waits for."""
+        for _ in range(turns):
+            said = (p.Publish(f"{next(place.numbers)}/a/b/c/d", b"") for _ in range(100))
+            data = b"".join(encode(each, V5) for each in said)
+            place.broker.handle(e.Received(one, data), place.now)
+            place.broker._subscriptions.routes._forget_all()
+
+    forget(20)
+    assert place.grown(lambda: forget(200)) < 2 * 100 * 9 * KIB
 
 
 @row("deadlines")

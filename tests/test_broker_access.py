@@ -430,6 +430,23 @@ def test_what_waits_of_a_subscription_that_is_gone_goes_with_the_right_too() -> 
     assert topics(again.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))) == []  # type: ignore[arg-type]
 
 
+def test_what_waits_for_the_disk_does_not_leave_when_the_right_is_gone() -> None:
+    one = House(lazy=True, guard=Guard(ACCESS, None, b"key"))
+    stay = {"clean": False, "properties": {Property.SESSION_EXPIRY_INTERVAL: 1000}}
+    alice = one.open(V5, FAR)
+    alice.say(p.Connect("c", V5, username="alice", password=b"secret", **stay))  # type: ignore[arg-type]
+    alice.say(p.Subscribe(1, (p.Request("home/door", 2),)))
+    one.sync()
+    publisher = entered(one, client="p")
+    alice.take()
+    publisher.say(p.Publish("home/door", b"secret", 2, packet_id=1))
+    assert alice.take() == []  # QoS 2: its identifier is not on the disk yet
+    one.tell(e.AccessChanged(replace(ACCESS, rights=read_rights("user alice\ntopic readwrite jobs"))))
+    one.sync()
+    assert [type(packet) for packet in alice.take()] == [p.Disconnect]
+    assert alice.closed
+
+
 # What was retained (CVE-2018-12546 of Mosquitto)
 
 

@@ -147,6 +147,34 @@ def test_a_broker_without_room_is_emptied() -> None:
     assert "b0" not in set(placed(found).values())
 
 
+def test_from_a_broker_that_is_too_full_only_those_move_who_have_to() -> None:
+    """Sites of a hundred clients, of whom few know another site; one broker takes ten less than it has."""
+    rng, rows = np.random.default_rng(1), []
+    for client in range(1000):
+        site, guest = client % 10, int(rng.integers(10))
+        rows += [
+            (f"c{client}", f"b{site}", f"site{site}/{name}") for name in rng.choice(list("uvwxyz"), 4, replace=False)
+        ]
+        rows += [(f"c{client}", f"b{site}", f"site{guest}/news")]
+    fleet = fleet_of(rows, 10, [f"site{site}/{name}" for site in range(10) for name in [*"uvwxyz", "news"]])
+    settled = suggest(fleet, limits(fleet, [100] * 10))[1]
+    found, figures = suggest(fleet, limits(fleet, [90] + [110] * 9))
+    assert figures["clients_to_move"] <= 10 + settled["clients_to_move"]
+    assert figures["cost_suggested"] <= 1.05 * figures["cost_now"]
+    assert list(placed(found).values()).count("b0") <= 90
+
+
+def test_a_move_has_to_be_worth_its_price() -> None:
+    """Five hundred clients do not move so that one broker less gets a rare publication."""
+    many = [(f"c{client}", "b0", "rare") for client in range(500)]
+    others = [(f"d{client}", "b1", topic) for client in range(3) for topic in [*(f"t{n}" for n in range(40)), "rare"]]
+    fleet = fleet_of([*many, *others], 2, ["rare", *(f"t{n}" for n in range(40))])
+    near = np.array([[1, 1], [0, 1]], bool)
+    for rate, moves in ((0.001, 0), (5.0, 500)):
+        _, figures = suggest(fleet, Limits((20_000, 20_000), near, np.array([rate, *([1.0] * 40)])))
+        assert figures["clients_to_move"] == moves
+
+
 def test_too_little_room_is_told() -> None:
     fleet = random_fleet(1)
     with pytest.raises(WeftError, match="have room for 30 clients, and there are 60"):

@@ -2,8 +2,12 @@
 
 import pytest
 
+from fuzzing import targets
 from fuzzing.__main__ import fuzz
 from fuzzing.targets import TARGETS, Target
+from weft.sim.cluster import stranger
+from weft.wire import frame as w
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, KINDS, TO_MASTER
 from weft.wire.mqtt import parser
 
 
@@ -23,6 +27,25 @@ def test_examples_themselves_are_taken(name: str) -> None:
         except TARGETS[name].allowed:
             continue
     assert taken > 0
+
+
+@pytest.mark.parametrize(
+    ("kinds", "examples"),
+    [
+        (TO_MASTER, targets.NODES_WORDS),
+        (TO_MASTER, stranger.TO_MASTER),
+        (FROM_MASTER, targets.MASTERS_WORDS),
+        (BETWEEN_NODES, targets.PEERS_WORDS),
+        (BETWEEN_NODES, stranger.TO_PEERS),
+    ],
+)
+def test_every_frame_has_an_example(kinds: frozenset[int], examples: list[w.Frame]) -> None:
+    """A frame that is new is said by fuzzers, and by strange nodes of the simulation, as the others are."""
+    said = {type(one) for one in examples}
+    inside = {w.FetchSession, w.SessionComing, w.SessionMoved, w.SessionTaken, w.SessionClaimed}  # of Routed
+    apart = {w.Join, w.Leaving} if examples is stranger.TO_MASTER else {w.Passing} if kinds is BETWEEN_NODES else set()
+    known = {made for number, (made, _) in KINDS.items() if number in kinds}
+    assert known - said <= inside | apart
 
 
 def test_a_reader_that_trusts_its_input_is_noticed(

@@ -329,6 +329,9 @@ class Line:
     def is_closing(self) -> bool:
         return False
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 # The master's port
 

@@ -1,6 +1,6 @@
 """What an event leads to, in order, and what waits behind gates."""
 
-from weft.broker.effect import Close, Note, Resume, Send
+from weft.broker.effect import Close, Note, Resume, Send, Unsay
 from weft.node.effect import Tell
 from weft.node.outbox import HIGH, Outbox
 from weft.wire.frame import Ping
@@ -18,6 +18,18 @@ def test_effects_are_in_order_and_told_once():
     outbox.send(send(1, b"x"))
     assert outbox.flush() == [Tell(3, Ping(1)), Note("event", 0, "client", "detail"), Resume(5), send(1, b"x")]
     assert outbox.flush() == []
+
+
+def test_what_waits_behind_gates_can_be_taken_back():
+    outbox = Outbox()
+    first, second = outbox.shut(1), outbox.shut(1)
+    outbox.send(send(1, b"x"))
+    outbox.unsay(Unsay(1))
+    outbox.send(send(1, b"goodbye"))
+    outbox.send(Close(1))
+    outbox.open(1, first)
+    outbox.open(1, second)
+    assert outbox.flush() == [Unsay(1), send(1, b"goodbye"), Close(1)]
 
 
 def test_what_is_sent_waits_for_its_gate_and_those_before_it():

@@ -185,3 +185,24 @@ def test_ranges_say_what_numbers_do(numbers):
     ranges = ranges_of(sorted(numbers, key=lambda one: one * 7 % 31))
     assert [one for first, last in ranges for one in range(first, last + 1)] == sorted(numbers)
     assert all(before[1] + 1 < after[0] for before, after in itertools.pairwise(ranges))
+
+
+def test_a_range_costs_what_it_closes_however_often_and_widely_it_is_said():
+    class Counting(dict):
+        looked = 0
+
+        def pop(self, *arguments):
+            Counting.looked += 1
+            return super().pop(*arguments)
+
+    custody = Custody()
+    custody.open(2)
+    custody.begin("a")
+    for _ in range(100):
+        custody.send(2, "a", None)
+    link = custody._links[2]
+    link.open = Counting(link.open)
+    custody.acknowledge(2, ((0, 2**62),) * 1000, ())
+    assert link.open == {}
+    assert Counting.looked == 100
+    custody.check_invariants()

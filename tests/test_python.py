@@ -3,6 +3,7 @@
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from types import FunctionType
 
 import networkx as nx
 import numpy as np
@@ -16,6 +17,7 @@ import weft
 from weft.cli import options as cli_options
 from weft.cli.design import design as design_command
 from weft.model.csr import csr_from_pairs
+from weft.model.latency import ConstantLatency
 from weft.model.overlay import undirected
 from weft.overlays.catalog import BUILDERS, options_of
 
@@ -146,3 +148,73 @@ def test_every_option_is_in_the_docstring() -> None:
     for function in (weft.evaluate, weft.ingest):
         options = [name for name, each in signature(function).parameters.items() if each.default is not each.empty]
         assert all(f"    {option} " in (function.__doc__ or "") for option in options)
+
+
+class Thing:
+    """A value of no type that anything takes."""
+
+
+FUNCTIONS = sorted(name for name in weft.__all__ if isinstance(getattr(weft, name), FunctionType))
+METHODS = {
+    "Instance.read": weft.Instance.read,
+    "Instance.from_pandas": weft.Instance.from_pandas,
+    "Instance.from_arrow": weft.Instance.from_arrow,
+    "Overlay.read": weft.Overlay.read,
+    "Publications.read": weft.Publications.read,
+    "Trees.read": weft.Trees.read,
+}
+
+
+def good_for(name: str) -> object:
+    """Something that the parameter of that name takes."""
+    known: dict[str, object] = {
+        "instance": INSTANCE,
+        "given": INSTANCE,
+        "overlay": OVERLAY,
+        "table": pa.Table.from_pandas(FRAME),
+        "frame": FRAME,
+        "sampling": weft.Sampling(nodes=3),
+        "hosts": ConstantLatency(3),
+        "publications": 3,
+    }
+    words = ("path", "node", "router", "workload", "name", "files", "kind", "overlays", "routers")
+    if name == "topic":
+        return 0
+    return known.get(name, "x" if name in words else 1)
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
+def test_an_argument_of_a_wrong_type_is_named(name: str) -> None:
+    function = METHODS.get(name) or getattr(weft, name)
+    parameters = signature(function).parameters.values()
+    typed = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+    needed = {one.name: good_for(one.name) for one in typed if one.default is one.empty}
+    if name.startswith("Instance.from"):
+        needed |= {"node": "client", "topic": "topic"}
+    for one in typed:
+        with pytest.raises(weft.WeftError, match=f"`{one.name}` is Thing, and has to be ") as told:
+            function(**{**needed, one.name: Thing()})
+        assert told.value.options == (one.name,)
+
+
+def test_numbers_of_numpy_and_paths_are_as_good_as_those_of_python(tmp_path: Path) -> None:
+    made = weft.generate("unif", nodes=20, topics=9, subscriptions=3)
+    assert weft.publications(made, np.int64(5), seed=np.int32(1)) == weft.publications(made, 5)
+    made.write(tmp_path / "i")
+    assert weft.read(tmp_path / "i") == weft.read(str(tmp_path / "i")) == made
+    with pytest.raises(weft.WeftError, match="`seed` is bool, and has to be a number"):
+        weft.design(made, "chord", seed=True)
+
+
+def test_frames_of_polars_are_read() -> None:
+    """Frames that are none of pandas' and give themselves to Arrow, with polars' own types of text."""
+
+    class Polars:
+        def __init__(self, table: pa.Table) -> None:
+            self.__arrow_c_stream__ = table.__arrow_c_stream__
+
+    for kind in (pa.string_view(), pa.large_string()):
+        table = pa.table({name: pa.array(FRAME[name], pa.string()).cast(kind) for name in FRAME.columns})
+        assert weft.Instance.from_pandas(Polars(table), "client", "topic") == (  # type: ignore[arg-type]
+            weft.Instance.from_pandas(FRAME, "client", "topic")
+        )

@@ -62,6 +62,12 @@ LEAST = {"version": 3, "members": 1, "ring_size": 1}
 FILTERS = ["filter", "removed", "filters", "others"]  # fields that have filters
 
 
+def texts(name):
+    if name in FILTERS:
+        return st.sampled_from(["a", "a/+", "$share/g/#"])
+    return st.text("a/ä", min_size=1, max_size=8) if name == "name" else st.text(max_size=8)
+
+
 def values(hint, name):
     """Any value that a field may have, by its type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -80,7 +86,7 @@ def values(hint, name):
     plain = {
         int: st.integers(LEAST.get(name, 0), MOST.get(name, HUGE)),
         bool: st.booleans(),
-        str: st.sampled_from(["a", "a/+", "$share/g/#"]) if name in FILTERS else st.text(max_size=8),
+        str: texts(name),
         bytes: st.binary(max_size=8),
         float: st.floats(0, 86_400_000),
     }
@@ -157,6 +163,7 @@ TOO_MUCH = [  # what would be counted on from, added to others or divided by, be
     frame.Tables(HUGE, ()),
     frame.Filters(1, (frame.Listed("$share/g/a", (frame.Holder(1, 1, 0),)),)),
     frame.SessionAt(1, HUGE),
+    frame.Trace(1, "a/#"),
     frame.InPlace(HUGE),
     frame.Carry((replace(MESSAGE, count=HUGE),)),
     frame.Carry((replace(MESSAGE, floor=HUGE),)),

@@ -1,6 +1,7 @@
 """Publish/subscribe whose broker network is woven from who listens to what."""
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
@@ -90,7 +91,12 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    found = getattr(import_module(_HOMES[name]), name)
+    if isinstance(found, FunctionType):
+        from weft.model.arguments import checked
+
+        globals()[name] = found = checked(found)
+    return found
 
 
 def __dir__() -> list[str]:

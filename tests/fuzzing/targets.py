@@ -171,6 +171,14 @@ MASTERS_WORDS: list[w.Frame] = [
     w.SessionAt(1, 4, 2, ((2, 9, True),), OWNED),
     w.SessionClaimed("client", False),
     w.InPlace(4),
+    w.Confirmed(1),
+    w.Parted(),
+    w.Removed(7),
+    w.Places(((1, 5), (2, 9)), True),
+    w.Trace(1, "a/b"),
+    w.Revoked((("b", 5.0),)),
+    w.EndOfTurn(),
+    w.Leave(),
 ]
 NODES_WORDS: list[w.Frame] = [
     w.Join("b", 1, 2, "127.0.0.1:1", ("127.0.0.1:2",), 0, (w.Held("a", 1, True),), (OWNED,), (1,)),
@@ -184,6 +192,7 @@ NODES_WORDS: list[w.Frame] = [
     w.Applied(3),
     w.Confirm(1),
     w.FindWay("a/b"),
+    w.ForgetWays(("a/b", "c")),
     w.SessionEnded("client", 0),
     w.Leaving(),
     w.Traced(1, 2, 3, 4.0, 5),

@@ -5,7 +5,6 @@
     publication   what a client says, and its way to one session
     subscription  what a session wants, all its matching filters taken together
     filter        filters, found by the names that they match
-    name          names, found by the filters that match them
     route         a name's receivers, kept until a subscription changes them
     shared        groups of which one member gets a publication
     subscriptions who holds which filter
@@ -14,6 +13,9 @@
     sessions      all of them: begun, left, ended
     queue         what waits for a client, within bounds
     connection    what ends with a connection
+    unread        what a client has sent and is not handled
+    hold          why clients are not heard
+    backlog       what takes longer than one event may
     alias         topics by number (MQTT 5)
     outbox        what an event leads to: bytes by connection, records
     outbound      QoS 0, 1 and 2 to a client
@@ -23,9 +25,11 @@
     lane          publications of QoS 0, passed on as the bytes they came in
     window_lane   the same for QoS 1
     retained      the last message of a topic
+    giving        those that new subscriptions get
     will          the message of a client that went without a word
     capability    what of MQTT is switched off or bounded
     reading       bytes of clients, read as packets
+    checking      passwords that wait to be checked
     entrance      from CONNECT to a session: what is checked, and awaited
     admission     CONNECT and its answer
     parting       how connections end

@@ -409,7 +409,7 @@ class Broker:
         for connection in list(self._connections.values()):
             connection.allowed = None if self._guard.is_open else set()
             if not connection.closing and not self._guard.holds(connection.known):
-                self._parting.dismiss(connection, Reason.NOT_AUTHORIZED, "What proved who it is holds no more.", now)
+                self._parting.expel(connection, "What proved who it is holds no more.", now)
         self._enforcement.enforce(self._sessions, now)
 
     def _stop(self, event: e.Stopping, now: float) -> None:

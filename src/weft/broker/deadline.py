@@ -16,6 +16,7 @@ from weft.broker.keyed_heap import KeyedHeap
 Key = str | int | tuple[str | int, ...]
 Action = Callable[[Any, float], None]  # what the key stands for, and the time
 ONLY = ""  # key of a kind that has one deadline
+SLICE = 50  # deadlines at a time: a hundred thousand may fall on one moment
 JUMP = 1.0  # seconds behind its time from which an action has not been waited for
 
 
@@ -37,7 +38,11 @@ class Deadlines:
         return self._heap.lowest()
 
     def run(self, now: float) -> None:
-        while (due := self._heap.lowest()) is not None and due <= now:
+        """Act on what is due, as far as one event may: what is left is due at once."""
+        for _ in range(SLICE):
+            due = self._heap.lowest()
+            if due is None or due > now:
+                return
             kind, key = self._heap.pop()
             wait = self._waits.pop((kind, key), None)
             if wait is not None and now > due + JUMP:

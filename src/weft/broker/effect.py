@@ -209,6 +209,13 @@ class Send(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Unsay(Effect):
+    """Drop what was to be sent and has not left: the client may not have it any more. If a part has, close at once."""
+
+    connection: int
+
+
+@dataclass(frozen=True, slots=True)
 class Close(Effect):
     """Close when everything is sent."""
 

@@ -18,7 +18,6 @@ from weft.broker.publication import Delivery
 from weft.broker.record import Done
 from weft.broker.session import Session
 from weft.broker.subscribing import Subscribing
-from weft.wire.mqtt.reason import Reason
 
 ENOUGH = 2**62  # messages and bytes: what waited fits
 
@@ -51,7 +50,7 @@ class Enforcement:
         for session in held:
             if lost[session] and session.connection is not None:
                 reason = f"The client may not read {lost[session][0]} any more."
-                self._parting.dismiss(session.connection, Reason.NOT_AUTHORIZED, reason, now)
+                self._parting.expel(session.connection, reason, now)
 
     def _end_subscriptions(self, session: Session) -> list[str]:
         lost = [one for one in session.subscriptions if not self._guard.may_read(session.client, one)]

@@ -42,7 +42,7 @@ class Lane:
         self._figures = figures
         self._most = parameters.lane_bytes
         self._levels = parameters.topic_levels
-        self._work = 0  # receivers of runs
+        self.work = 0  # receivers of runs, since somebody set it back: what a slice may bring has a bound (reading.py)
         self._runs: dict[Hashable, list[tuple[bytes, int]]] = {}  # in a network: what goes where, of one read
 
     def pass_on(self, connection: Connection, data: bytes, at: int) -> int:
@@ -51,11 +51,6 @@ class Lane:
         if self._runs:
             self._hand_over(connection)
         return at
-
-    def take_work(self) -> int:
-        """Receivers of runs since the last time: what one read may bring has a bound (reading.py)."""
-        work, self._work = self._work, 0
-        return work
 
     def pass_in(self, data: bytes, at: int) -> int:
         """The same for a run that has come from another node."""
@@ -144,7 +139,7 @@ class Lane:
                     break
                 if run is not NOWHERE:
                     self._pass(source, run, data[start:at], packets, payload, is5)
-                    if self._work > WORK and source is not None:
+                    if self.work > WORK and source is not None:
                         return at
                 run, start, packets, payload = route, at, 0, 0
             packets += 1
@@ -156,7 +151,7 @@ class Lane:
 
     def _pass(self, source: Connection | None, route: Route, run: bytes, packets: int, payload: int, is5: bool) -> None:
         if source is not None:
-            self._work += len(route.receivers)
+            self.work += len(route.receivers)
             self._receive(route, run, packets, payload - is5 * packets, is5)
         same, other = (route.put5, route.put3) if is5 else (route.put3, route.put5)
         for put in same:

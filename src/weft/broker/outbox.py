@@ -14,7 +14,7 @@ What is large is sent by itself: all its receivers share the one copy.
 from weft.access.name import shown
 from weft.broker.connection import Connection
 from weft.broker.deadline import Deadlines
-from weft.broker.effect import Append, Close, Effect, Note, Send
+from weft.broker.effect import Append, Close, Effect, Note, Send, Unsay
 from weft.broker.figure import Figures
 from weft.broker.hold import Holds
 from weft.broker.record import Record, encode
@@ -74,6 +74,13 @@ class Outbox:
         connection.after = self.position
         self.send(connection, data)
 
+    def unsay(self, connection: Connection) -> None:
+        """Take back all that the connection was to be sent, in this event and before."""
+        connection.out.clear()
+        connection.burst.clear()
+        connection.after = 0
+        self._effects.append(Unsay(connection.number))
+
     def touch(self, connection: Connection) -> None:
         if not connection.touched:
             connection.touched = True
@@ -103,28 +110,33 @@ class Outbox:
         connection.touched = False
         if connection.burst:
             self._join_burst(connection)
-        out, connection.made = connection.out, 0
+        out = connection.out
         is_answered = bool(out) and source is connection
         if out:
-            self._send(connection, out)
+            if connection.made < LARGE:
+                self._send_piece(connection, out[0] if len(out) == 1 else b"".join(out))
+            else:
+                self._send_large(connection, out)
+            out.clear()
+            connection.after = connection.made = 0
         if connection.closing:
             self._effects.append(Close(connection.number))
-        elif connection.congested and is_answered:
-            self._holds.hold(connection.number, ANSWERS)
-        elif connection.congested and not connection.stuck and source is not None and source is not connection:
-            self._holds.hold(source.number, connection)
+        elif connection.congested:
+            if is_answered:
+                self._holds.hold(connection.number, ANSWERS)
+            elif not connection.stuck and source is not None and source is not connection:
+                self._holds.hold(source.number, connection)
 
-    def _send(self, connection: Connection, out: list[bytes]) -> None:
+    def _send_large(self, connection: Connection, out: list[bytes]) -> None:
+        """Send each large piece by itself, and what is between them together."""
         large = [place for place, piece in enumerate(out) if len(piece) >= LARGE]
         begin = 0
         for place in [*large, len(out)]:
             if begin < place:
-                self._send_piece(connection, out[begin] if place == begin + 1 else b"".join(out[begin:place]))
+                self._send_piece(connection, b"".join(out[begin:place]))
             if place < len(out):
                 self._send_piece(connection, out[place])
             begin = place + 1
-        out.clear()
-        connection.after = 0
 
     def _send_piece(self, connection: Connection, data: bytes) -> None:
         self._effects.append(Send(connection.number, data, connection.after))

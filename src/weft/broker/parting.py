@@ -67,6 +67,11 @@ class Parting:
         self.say_goodbye(connection, reason, text)
         self.end(connection, now, will=True)
 
+    def expel(self, connection: Connection, text: str, now: float) -> None:
+        """End the connection of a client that has lost a right. Nothing more leaves of what it was to get."""
+        self._outbox.unsay(connection)
+        self.dismiss(connection, Reason.NOT_AUTHORIZED, text, now)
+
     def take_over(self, connection: Connection, now: float) -> None:
         """The client has connected a second time: the first connection ends."""
         self._outbox.note("taken_over", connection, connection.client)

@@ -51,6 +51,7 @@ LONG = 4096  # bytes of these, from which on filters are read as they are taken
 # What a slice is made of: packets, what is sent for them, filters; some milliseconds
 SLICE = 250
 LANE_BYTES = 256  # in a lane, as long as one
+RECEIVERS = 8  # of runs in a lane, as long as one
 HOLDERS = 32  # of a name that is looked up, as long as one
 
 
@@ -102,19 +103,22 @@ class Reading:
         self._figures.bytes_received += len(data)
         unread = connection.unread
         if unread is None and not connection.holds and connection.work is None:
-            unread = connection.unread = Unread(data)
-            self._hear(connection, unread, now)
+            self._hear(connection, data, 0, now)
         else:
-            if unread is None:
-                unread = connection.unread = Unread()
-            unread.add(data)
-            if connection.holds or connection.work is not None or not unread.need:
-                self._look_ahead(connection, unread, data, now)
-            elif unread.size >= unread.need:
-                self._hear(connection, unread, now)
+            self._keep(connection, unread or Unread(), data, now)
         if connection.given is not None:
             self._giving.give(connection, now)
-        self._balance(connection, now)
+        if connection.unread is not None or connection.paused:
+            self._balance(connection, now)
+
+    def _keep(self, connection: Connection, unread: Unread, data: bytes, now: float) -> None:
+        """Put what comes behind what is not handled yet."""
+        connection.unread = unread
+        unread.add(data)
+        if connection.holds or connection.work is not None or not unread.need:
+            self._look_ahead(connection, unread, data, now)
+        elif unread.size >= unread.need:
+            self._hear(connection, unread.take(), unread.at, now)
 
     def go_on(self, connection: Connection, now: float) -> bool:
         """A connection's turn. Whether it has more to do at once."""
@@ -123,7 +127,7 @@ class Reading:
             self._do(connection, connection.work, SLICE, now)
         elif connection.is_heard():
             assert connection.unread is not None
-            self._hear(connection, connection.unread, now)
+            self._hear(connection, connection.unread.take(), connection.unread.at, now)
         if session is not None and not connection.closing:
             self._outbound.fill(session, now)
         is_giving = self._giving.give(connection, now)
@@ -155,26 +159,26 @@ class Reading:
             self._figures.packets_sent += requests
             self._outbox.send(connection, PINGRESP * requests)
 
-    def _hear(self, connection: Connection, unread: Unread, now: float) -> None:
-        """A slice of what there is."""
-        data = unread.take()
+    def _hear(self, connection: Connection, data: bytes, at: int, now: float) -> None:
+        """A slice of what there is, from a place on."""
         try:
-            at, need = self._read(connection, data, unread.at, now)
+            end, need = self._read(connection, data, at, now)
         except PacketError as error:
-            self._parting.give_up(connection, error, data[unread.at :] if connection.version is None else b"", now)
+            self._parting.give_up(connection, error, data[at:] if connection.version is None else b"", now)
             return
-        if connection.unread is not unread:  # the connection has ended
-            return
-        unread.leave(at, need)
-        if not unread.size:
+        if end == len(data):
             connection.unread = None
-        elif not need and not connection.holds:
-            self._backlog.add(connection)
+        elif not connection.closing:
+            if connection.unread is None:
+                connection.unread = Unread(data)
+            connection.unread.leave(end, need)
+            if not need and not connection.holds:
+                self._backlog.add(connection)
 
     def _read(self, connection: Connection, data: bytes, at: int, now: float) -> tuple[int, int]:
         """Handle packets from a place on: where the first is that is left, and how many bytes from there it needs."""
         end, limit, left = len(data), self._parameters.packet_bytes, SLICE
-        bounds = self._bounds
+        bounds, self._lane.work = self._bounds, 0
         if connection.version is None:
             limit, bounds = min(limit, CONNECT_BYTES), self._connect_bounds
         while at < end and not connection.closing:
@@ -190,9 +194,10 @@ class Reading:
                     at = self._window_lane.acknowledge(connection, data, at)
                 if at > start:
                     connection.heard = now
-                    left -= (at - start) // LANE_BYTES + self._lane.take_work() // 8
-                if at == end:
-                    return at, 0
+                    if at == end:
+                        return at, 0
+                    left -= (at - start) // LANE_BYTES + self._lane.work // RECEIVERS
+                    self._lane.work = 0
             framed = frame(data, at, end, limit, connection.version)
             if framed is None or framed[1] > end:
                 return at, (framed[1] - at if framed else end - at + 1)

@@ -13,7 +13,9 @@ at once: where it would take too many steps to find the names, all are forgotten
 forgotten is put aside and taken apart a slice at a time (backlog.py).
 """
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice
 from weakref import WeakValueDictionary
 
 from weft.broker.connection import Connection
@@ -27,6 +29,7 @@ from weft.wire.mqtt.topic import is_wild
 
 Lead = Hashable | None  # where in a network publications on a name go; None is nowhere
 SHORT = 1024  # bytes of a name that is remembered: clients choose names, and could fill the memory with long ones
+FLAT = 16  # levels of one: each takes a third of a kilobyte
 UNSURE = "unsure"  # to be found out, by the long way
 STEPS = 2_000  # to find names that changes of filters could touch, until all are forgotten: half a millisecond
 CHANGED = 1 << 16  # characters of filters that have changed, beyond which all routes are forgotten
@@ -142,6 +145,7 @@ class Routes:
         self._size = 0  # characters of these
         self._shared: WeakValueDictionary[tuple[object, ...], Route] = WeakValueDictionary()
         self._published, self._arrived = _Known(), _Known()
+        self._apart: deque[Iterator[None]] = deque()  # what was forgotten, and is not free yet
         self._forgotten: dict[tuple[bytes, bool], None] = {}  # names, and whether other nodes send them
 
     @property
@@ -222,12 +226,25 @@ class Routes:
         return True
 
     def _forget_published(self) -> None:
-        self._put_aside(self._published.dismantle())
+        self._take_apart(self._published)
         self._published = _Known()
 
     def _forget_arrived(self) -> None:
-        self._put_aside(self._arrived.dismantle())
+        self._take_apart(self._arrived)
         self._arrived = _Known()
+
+    def _take_apart(self, known: _Known) -> None:
+        """Free what is forgotten later, but not slower than names are remembered anew: it would be more and more."""
+        if known.routes:
+            work = known.dismantle()
+            self._apart.append(work)
+            self._put_aside(work)
+
+    def _go_on(self, steps: int) -> None:
+        while self._apart and steps > 0:
+            steps -= sum(1 for _ in islice(self._apart[0], steps))
+            if steps > 0:
+                self._apart.popleft()
 
     def look_up(self, most: int) -> None:
         """Look up names that were forgotten, before something is published on them: so many at most.
@@ -255,8 +272,10 @@ class Routes:
     def _found(self, topic: bytes, known: _Known, lead: Lead) -> Route:
         name = topic.decode()
         route = self._built(self._index.match(name), lead)
-        if len(topic) <= SHORT:
+        levels = topic.count(b"/") + 1
+        if len(topic) <= SHORT and levels <= FLAT:
             known.add(topic, name, route)
+            self._go_on(2 * (levels + 2))
         return route
 
     def _lead_of(self, topic: bytes) -> Lead:

@@ -17,12 +17,12 @@ _SHORT = 128  # bytes after the head of a packet, from which on their number tak
 class Unread:
     __slots__ = ("_ahead", "_data", "_head", "_more", "_skip", "answered", "at", "need", "size")
 
-    def __init__(self, data: bytes = b"", at: int = 0, need: int = 0) -> None:
+    def __init__(self, data: bytes = b"") -> None:
         self._data = data
         self._more = bytearray()
-        self.at = at
-        self.size = len(data) - at
-        self.need = need  # bytes that are worth a look: those of the first packet, as far as that can be told
+        self.at = 0
+        self.size = len(data)
+        self.need = 0  # bytes that are worth a look: those of the first packet, as far as that can be told
         self.answered = 0  # requests ahead that are answered already
         # looking ahead
         self._ahead = False  # has begun
@@ -44,8 +44,6 @@ class Unread:
         """Leave what has not been read from a place on; so many bytes of it are worth another look."""
         self.at, self.need = at, need
         self.size = len(self._data) - at
-        if not self.size:
-            self._data, self.at = b"", 0
 
     def look_ahead(self, last: bytes) -> tuple[int, int]:
         """Whole packets in what has come since the last look, and requests among them. `last` was added since."""

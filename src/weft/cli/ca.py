@@ -81,7 +81,7 @@ def client(name: Name, ca: Folder = DEFAULT, out: Out = None) -> None:
 
 @app.command(epilog="Example:  weft ca revoke berlin")
 def revoke(name: Name, ca: Folder = DEFAULT) -> None:
-    """Take no certificate of NAME any more that was made until now. The master sees it at once."""
+    """Take nothing of NAME any more that was made until now, tokens included. The master tells all nodes."""
     count = _folder(ca).revoke(name)
     say(f"Revoked {count} certificates of {name}.")
 

@@ -11,9 +11,10 @@ What makes millions of clients few:
   - Clients that are at one broker and have all other topics in common are alike: a **group**. Groups are found in the
     pipeline (weft.pipeline.placement) or here, and placed here; a group that is large is cut into pieces.
 
-Pieces are placed one after the other, those with a rare topic in common in a row, and then moved as long as that
-lowers the cost; the same is tried from where they are now. The cheaper of the two is suggested, so it never costs more
-than now. The problem contains bin packing; nothing better is promised.
+From where they are now, the pieces of brokers that are too full leave, the cheapest first; then all are moved as long
+as that lowers the cost by more than the price of a move. The same is tried with pieces that are placed anew one after
+the other, those with a rare topic in common in a row. The cheaper of the two, with its moves, is suggested, so it never
+costs more than now, unless somebody has to leave. The problem contains bin packing; nothing better is promised.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ from weft.model.csr import Csr, csr_from_pairs
 
 PIECES = 20  # that fill the smallest broker, at least
 ROUNDS = 20  # of moves, at most
+MOVE = 0.01  # what a client's move has to save at least, as a share of what a client costs now on average
+AT_ONCE = 8  # a broker that is too full is emptied in so many steps, or more: what leaves changes what the rest costs
 SLACK = 1.2  # times the mean number of clients: what a broker takes if nobody says how many it may
 
 
@@ -121,11 +124,13 @@ def allot(groups: Groups, capacity: Int64s, rates: Floats, allowed: Bools | None
     now = _State(pieces, len(capacity))
     now.stay()
     cost_now = now.cost(rates)
+    move = MOVE * cost_now / max(int(groups.sizes.sum()), 1)
+    now.make_room(bounds, rates)
     fresh = _State(pieces, len(capacity))
     fresh.place(bounds, rates)
     for state in (now, fresh):
-        state.improve(bounds, rates)
-    best = min((now, fresh), key=lambda state: (state.overflow(capacity), state.cost(rates)))
+        state.improve(bounds, rates, move)
+    best = min((now, fresh), key=lambda state: (state.overflow(capacity), state.cost(rates) + move * state.moved))
     return Allotment(*_summed(group_of, best.at, pieces), cost_now, best.cost(rates))
 
 
@@ -157,10 +162,27 @@ class _State:
     def place(self, bounds: kernels.Bounds, rates: Floats) -> None:
         kernels.place_in_turn(self.groups, bounds, rates[self.used], self._order(), self.placing)
 
-    def improve(self, bounds: kernels.Bounds, rates: Floats) -> None:
+    def make_room(self, bounds: kernels.Bounds, rates: Floats) -> None:
+        """Move from brokers that are too full those for whom it is cheapest."""
+        worse, target = np.zeros(len(self.at)), np.zeros(len(self.at), np.int32)
+        for broker in np.flatnonzero(self.load > bounds.capacity).tolist():
+            step = max(1, int(self.load[broker] - bounds.capacity[broker]) // AT_ONCE)
+            while (excess := int(self.load[broker] - bounds.capacity[broker])) > 0:
+                kernels.offer(self.groups, bounds, rates[self.used], self.placing, broker, worse, target)
+                order = np.flatnonzero(target >= 0)
+                order = order[np.lexsort((self.pieces.sizes[order], worse[order]))]
+                if not kernels.evict(self.groups, bounds, self.placing, order, target, min(step, excess)):
+                    break
+
+    def improve(self, bounds: kernels.Bounds, rates: Floats, move: float) -> None:
         for _ in range(ROUNDS):
-            if not kernels.improve(self.groups, bounds, rates[self.used], self.placing):
+            if not kernels.improve(self.groups, bounds, rates[self.used], move, self.placing):
                 return
+
+    @property
+    def moved(self) -> int:
+        """Clients that are not where they are today."""
+        return int(self.pieces.sizes[self.at != self.pieces.brokers].sum())
 
     def cost(self, rates: Floats) -> float:
         return float((np.count_nonzero(self.held, axis=0) * rates[self.used]).sum())

@@ -53,6 +53,10 @@ class Client:
     def abort(self) -> None:
         raise NotImplementedError
 
+    def is_writing(self) -> bool:
+        """Whether the system has not taken all that was written."""
+        raise NotImplementedError
+
     def peer(self) -> str:
         """Where it is, or was."""
         raise NotImplementedError
@@ -107,6 +111,12 @@ class Client:
         if self.closing:
             self.finish()
         return True
+
+    def unsay(self) -> None:
+        """Drop what waits; of what is being written a part of a packet may have left, and only an end can follow."""
+        self._waiting = None
+        if self.is_writing():
+            self.abort()
 
     def close(self) -> None:
         self.closing = True

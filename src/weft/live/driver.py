@@ -31,6 +31,7 @@ from weft.broker.effect import (
     Resume,
     Send,
     Stopping,
+    Unsay,
 )
 from weft.journal.event import AppendFailed, Broken, Compacted, CompactionFailed, Synced
 from weft.journal.event import Event as JournalEvent
@@ -187,6 +188,8 @@ class Driver:
         match effect:
             case Close(number) if number in self._clients:
                 self._clients[number].close()
+            case Unsay(number) if number in self._clients:
+                self._clients[number].unsay()
             case Hold(number) if number in self._clients:
                 self._clients[number].pause()
             case Resume(number) if number in self._clients:

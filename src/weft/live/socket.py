@@ -140,6 +140,9 @@ class SocketClient(Client):
     def abort(self) -> None:
         self._shut()
 
+    def is_writing(self) -> bool:
+        return self._pending is not None
+
     def peer(self) -> str:
         return f"{self._host}:{self._port}"
 

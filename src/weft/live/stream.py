@@ -60,6 +60,9 @@ class StreamClient(Client, asyncio.Protocol):
     def abort(self) -> None:
         self.transport.abort()
 
+    def is_writing(self) -> bool:
+        return self.transport.get_write_buffer_size() > 0
+
     def peer(self) -> str:
         return self._peer
 

@@ -22,6 +22,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.naming import ids_of, numbered
 from weft.model.node_filter import NodeFilters, node_filters, read_filters
@@ -126,19 +127,21 @@ class Instance(Table):
         return table
 
     @staticmethod
+    @checked
     def from_pandas(
         frame: "pd.DataFrame", node: str, topic: str, topics: Iterable[str] | None = None, **meta: Any
     ) -> "Instance":
-        """An instance of a frame with a row a subscription: `node` and `topic` name the columns of ids.
+        """An instance of a frame, of pandas or polars, with a row a subscription: `node` and `topic` name its columns.
 
         Ids are any text or integers and become the names; they are numbered as `weft ingest` does. Duplicates count
         once. Filters are expanded to those that they match of `topics`, names that are published on, and of the topics
         that are subscribed to by name. `meta` says what it is: source="...", or social=True where nodes and topics are
         the same users.
         """
-        return Instance.from_arrow(pa.Table.from_pandas(frame, preserve_index=False), node, topic, topics, **meta)
+        return Instance.from_arrow(_table_of(frame), node, topic, topics, **meta)
 
     @staticmethod
+    @checked
     def from_arrow(
         table: pa.Table, node: str, topic: str, topics: Iterable[str] | None = None, **meta: Any
     ) -> "Instance":
@@ -201,6 +204,7 @@ class Instance(Table):
         return replace(self, meta={**self.meta, **changes})
 
     @staticmethod
+    @checked
     def read(path: str | Path) -> "Instance":
         return read_instance(path)
 
@@ -236,6 +240,18 @@ def instance_from_pairs(
         _count("topic", topic, topic_count),
     ]
     return Instance(csr_from_pairs(node, topic, *counts), node_names, topic_names, meta)
+
+
+def _table_of(frame: Any) -> pa.Table:
+    """The table of a frame of pandas, or of any that gives itself to Arrow, as those of polars do."""
+    if hasattr(frame, "__arrow_c_stream__") and not type(frame).__module__.startswith("pandas"):
+        return pa.table(frame)
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (AttributeError, TypeError) as error:
+        raise WeftError(
+            f"`frame` is {type(frame).__name__}, and has to be a frame of pandas or polars.", "frame"
+        ) from error
 
 
 def _called(kind: str, name: str, names: Names | None, count: int) -> int:

@@ -14,6 +14,7 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
 from weft.model.storage import int64_column, new_folder, read_columns, read_meta, write_columns, write_meta
@@ -102,6 +103,7 @@ class Overlay(Table):
         return Overlay(self.nodes, self.sources, self.targets, self.phases, self.ring_ids, self.ring_size, meta)
 
     @staticmethod
+    @checked
     def read(path: str | Path) -> "Overlay":
         return read_overlay(path)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.instance import Instance
 from weft.model.storage import has_column, int64_column, new_path, read_columns, write_columns
 from weft.model.table import Columns, Table
@@ -33,6 +34,7 @@ class Publications(Table):
         return f"Publications({len(self):,} on {len(np.unique(self.topics)):,} topics)"
 
     @staticmethod
+    @checked
     def read(path: str | Path, instance: Instance) -> "Publications":
         return read_publications(path, instance)
 

@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, neighbours_of, require_made_for
@@ -97,6 +98,7 @@ class Trees(Table):
         return np.bincount(parents, minlength=self.nodes) + np.bincount(children, minlength=self.nodes)
 
     @staticmethod
+    @checked
     def read(path: str | Path, instance: Instance, overlay: Overlay) -> "Trees":
         return read_trees(path, instance, overlay)
 

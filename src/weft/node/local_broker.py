@@ -138,6 +138,8 @@ class LocalBroker:
         match effect:
             case e.Granted():
                 pass
+            case e.Unsay():
+                self._outbox.unsay(effect)
             case e.Connecting(connection, client, clean):
                 self._admissions.connect(connection, client, clean, now)
             case e.SessionHere(client):

@@ -7,7 +7,7 @@ waits too. It may be no more than a driver would keep for a client: the connecti
 from collections import deque
 from dataclasses import dataclass, field
 
-from weft.broker.effect import Close, Effect, Note, Send
+from weft.broker.effect import Close, Effect, Note, Send, Unsay
 from weft.node.effect import Tell
 from weft.wire.frame import Frame
 
@@ -46,6 +46,12 @@ class Outbox:
         gates[-1].waiting.append(effect)
         if type(effect) is Send:
             self._sizes[effect.connection] = self._sizes.get(effect.connection, 0) + len(effect.data)
+
+    def unsay(self, effect: Unsay) -> None:
+        """Drop what waits behind gates too."""
+        self.gates.pop(effect.connection, None)
+        self._sizes.pop(effect.connection, None)
+        self._effects.append(effect)
 
     def congestion(self) -> tuple[list[int], list[int]]:
         """Connections for which too much waits since the last time, and those for which nothing does any more."""

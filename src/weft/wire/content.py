@@ -14,6 +14,7 @@ from weft.wire.frame_field import MOMENT, FrameError
 from weft.wire.mqtt import property as prop
 from weft.wire.mqtt.property import Properties, read_properties, write_properties
 from weft.wire.mqtt.reason import PacketError
+from weft.wire.mqtt.topic import is_name
 
 _HEAD = Struct(">BdHHI")  # flags, time of issue, lengths of name, publisher and payload
 _RETAIN, _EXPIRES, _PROPERTIES, _RUN = 4, 8, 16, 32
@@ -80,7 +81,8 @@ def check(data: bytes) -> None:
         flags, _, name_length, publisher_length, payload_length = _HEAD.unpack_from(data)
         name_end = 17 + name_length
         publisher_end = name_end + publisher_length
-        data[17:name_end].decode()
+        if not is_name(data[17:name_end].decode()):
+            raise FrameError("A publication of another node has no name that can be published on.")
         data[name_end:publisher_end].decode()
         at = publisher_end + payload_length
         if flags == _RUN:

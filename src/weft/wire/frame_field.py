@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Any
 
 from weft.errors import Exit, WeftError
-from weft.wire.mqtt.topic import is_filter
+from weft.wire.mqtt.topic import is_filter, is_name
 
 TEXT_BYTES = 2**17  # a client's name is that of its user and its own, each of 65,535 bytes at most; others are shorter
 
@@ -92,14 +92,18 @@ BLOB = Kind(_read_blob, _write_blob)
 TEXT = Kind(_read_text, lambda value: _write_blob(value.encode()))
 
 
-def _read_filter(data: bytes, at: int) -> tuple[str, int]:
-    text, at = _read_text(data, at)
-    if not is_filter(text):
-        raise FrameError(f"A frame has {text[:64]!r} for a filter.")
-    return text, at
+def _text_that(holds: Callable[[str], bool], what: str) -> Kind:
+    def read(data: bytes, at: int) -> tuple[str, int]:
+        text, at = _read_text(data, at)
+        if not holds(text):
+            raise FrameError(f"A frame has {text[:64]!r} for a {what}.")
+        return text, at
+
+    return Kind(read, TEXT.write)
 
 
-FILTER = Kind(_read_filter, TEXT.write)
+FILTER = _text_that(is_filter, "filter")
+NAME = _text_that(is_name, "name of a topic")
 
 
 def many(kind: Kind) -> Kind:

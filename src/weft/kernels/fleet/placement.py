@@ -58,21 +58,21 @@ def place_in_turn(groups: Groups, bounds: Bounds, rates: Floats, order: Int64s, 
 
 
 @jit
-def improve(groups: Groups, bounds: Bounds, rates: Floats, placing: Placing) -> int:
+def improve(groups: Groups, bounds: Bounds, rates: Floats, move: float, placing: Placing) -> int:
     """Move every group to where it costs least, if that is less than here; back to where it was if that costs the same.
 
-    How many moved.
+    `move` is the price of a client that is not where it is today. How many groups moved.
     """
     moved = 0
     for group in range(len(groups.sizes)):
         here = placing.place[group]
         put(groups, placing, group, here, -1)
         best = here
-        least = price(groups, placing, rates, group, here)
+        least = price(groups, placing, rates, group, here) + fare(groups, move, group, here)
         for broker in range(len(bounds.capacity)):
             if broker == here or not fits(groups, bounds, placing, group, broker):
                 continue
-            cost = price(groups, placing, rates, group, broker)
+            cost = price(groups, placing, rates, group, broker) + fare(groups, move, group, broker)
             if cost < least or (cost == least and broker == groups.present[group]):
                 best, least = broker, cost
         put(groups, placing, group, best, 1)
@@ -102,3 +102,45 @@ def price(groups: Groups, placing: Placing, rates: Floats, group: int, broker: i
         if not placing.held[broker, topic]:
             cost += rates[topic]
     return cost
+
+
+@jit
+def fare(groups: Groups, move: float, group: int, broker: int) -> float:
+    return 0.0 if broker == groups.present[group] else move * groups.sizes[group]
+
+
+@jit
+def offer(
+    groups: Groups, bounds: Bounds, rates: Floats, placing: Placing, broker: int, worse: Floats, target: Int32s
+) -> None:
+    """Write for every group at the broker where else it is cheapest, and by how much it is worse there for a client.
+
+    Of groups that are elsewhere, or fit nowhere else, the target is -1.
+    """
+    for group in range(len(groups.sizes)):
+        target[group] = -1
+        if placing.place[group] != broker or not groups.sizes[group]:
+            continue
+        put(groups, placing, group, broker, -1)
+        here = price(groups, placing, rates, group, broker)
+        for other in range(len(bounds.capacity)):
+            if other == broker or not fits(groups, bounds, placing, group, other):
+                continue
+            cost = (price(groups, placing, rates, group, other) - here) / groups.sizes[group]
+            if target[group] < 0 or cost < worse[group]:
+                worse[group], target[group] = cost, other
+        put(groups, placing, group, broker, 1)
+
+
+@jit
+def evict(groups: Groups, bounds: Bounds, placing: Placing, order: Int64s, target: Int32s, enough: int) -> int:
+    """Move groups in this order to their targets until so many clients have moved; how many have."""
+    moved = 0
+    for group in order:
+        if moved >= enough:
+            break
+        if fits(groups, bounds, placing, group, target[group]):
+            put(groups, placing, group, placing.place[group], -1)
+            put(groups, placing, group, target[group], 1)
+            moved += groups.sizes[group]
+    return moved

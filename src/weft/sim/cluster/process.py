@@ -262,6 +262,8 @@ class NodeProcess:
         match effect:
             case e.Close(number) if number in self.clients:
                 self.clients[number].close()
+            case e.Unsay(number) if number in self.clients:
+                self.clients[number].waiting.clear()
             case e.Hold(number) if number in self.clients:
                 self.clients[number].held = True
             case e.Resume(number) if number in self.clients:

@@ -44,6 +44,7 @@ TO_MASTER: list[w.Frame] = [
     w.SessionOwned(OWNED),
     w.SessionEnded(CLIENT, 1),
     w.FindWay(NAME),
+    w.ForgetWays((NAME, "a")),
     w.FindSession(CLIENT, 1),
     w.SessionGathered(CLIENT, 1),
     w.LinkLost(0),

@@ -32,14 +32,7 @@ from weft.wire.mqtt.topic import is_filter, is_name, is_shared, split_shared
 # Flags that the lower half of the first byte must have, by type; those of PUBLISH mean something.
 FLAGS = {1: 0, 2: 0, 4: 0, 5: 0, 6: 2, 7: 0, 8: 2, 9: 0, 10: 2, 11: 0, 12: 0, 13: 0, 14: 0, 15: 0}
 PUBLISH = 3
-_ANY_FLAGS = {kind: frozenset(range(kind << 4, kind + 1 << 4)) for kind in range(16)}
-_STRICT = frozenset({kind << 4 | flags for kind, flags in FLAGS.items()}) | _ANY_FLAGS[PUBLISH]
-HEADS = {  # first bytes of packets; before CONNECT has said the version it may be that of 3.1
-    None: _STRICT | _ANY_FLAGS[1],
-    p.Version.V31: frozenset[int]().union(*(_ANY_FLAGS[kind] for kind in range(1, 15))),
-    p.Version.V311: _STRICT,
-    p.Version.V5: _STRICT,
-}
+HEADS = frozenset({kind << 4 | flags for kind, flags in FLAGS.items()} | {PUBLISH << 4 | flags for flags in range(16)})
 NAMES = {b"MQTT": (p.Version.V311, p.Version.V5), b"MQIsdp": (p.Version.V31,)}
 BRIDGE = 0x80  # set in the level by bridges of Mosquitto, which MQTT 5 gives options for what it asks
 
@@ -110,7 +103,7 @@ def frame(data: bytes, at: int, end: int, limit: int, version: p.Version | None)
     None if not even that can be told yet."""
     if at >= end:
         return None
-    if data[at] not in HEADS[version]:
+    if data[at] not in HEADS and not _is_old(data[at], version):
         raise malformed(f"0x{data[at]:02X} begins no packet: its type or flags are reserved.")
     length = 0
     for place in (1, 2, 3, 4):
@@ -129,6 +122,12 @@ def frame(data: bytes, at: int, end: int, limit: int, version: p.Version | None)
             Reason.PACKET_TOO_LARGE, f"A packet of {1 + place + length} bytes is over the limit of {limit}."
         )
     return at + 1 + place, at + 1 + place + length
+
+
+def _is_old(head: int, version: p.Version | None) -> bool:
+    """Whether a packet of MQTT 3.1 may begin so; before CONNECT has said the version it may be that."""
+    kind = head >> 4
+    return kind == 1 if version is None else version is p.Version.V31 and 1 <= kind <= 14
 
 
 def count(data: bytes) -> int:
