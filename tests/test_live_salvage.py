@@ -186,7 +186,7 @@ def test_a_broker_starts_with_what_is_left_of_its_records(tmp_path: Path) -> Non
 
 
 def test_a_master_whose_store_has_lost_its_name_is_not_started_under_another(tmp_path: Path) -> None:
-    """Its nodes would refuse it, and another master would not get what they keep."""
+    """Nodes would refuse it, and it would not hear what they keep."""
     store = SqliteStore(tmp_path / "data")
     node = {"name": "n", "number": 0, "incarnation": 1, "address": "x:1", "mqtt": [], "state": "up", "ring_id": 5}
     store.keep([Record("node", "n", node), Record("cluster", "", {"name": "harbour", "version": 1, "next": 1})])
@@ -204,3 +204,20 @@ def test_a_master_whose_store_has_lost_its_name_is_not_started_under_another(tmp
         with running(master):
             assert master.ask("status")["cluster"] == "harbour"
             master.stop()
+
+
+def test_a_flip_in_what_a_master_kept_last_is_told_in_the_log(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    master = Master("--data", str(data), "--cluster", "harbour")
+    with running(master):
+        member = Member(master, "berlin", "--data", str(tmp_path / "berlin"))
+        with running(member):
+            master.await_up("berlin")
+            master.stop(signal.SIGKILL)
+            wal = data / f"{STORE}-wal"
+            flip(wal, wal.stat().st_size - 1)
+            again = Master("--data", str(data))
+            with running(again):
+                again.await_up()
+                assert "store_cut detail=" in again.said()
+                assert "bytes cannot be read" in again.said()

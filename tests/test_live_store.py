@@ -166,6 +166,22 @@ def test_what_can_be_read_of_a_damaged_store_is_read_and_the_rest_counted(tmp_pa
     assert what_a_start_finds(tmp_path) == found.records
 
 
+@pytest.mark.parametrize("bit", [0, 4, 7])
+def test_one_bit_of_a_store_costs_one_record_at_most(tmp_path: Path, bit: int) -> None:
+    """Of its header, which says how long pages are, and of its schema, it costs nothing."""
+    records = many_records(Random(6))
+    write_store(tmp_path / STORE, records)
+    whole, random = (tmp_path / STORE).read_bytes(), Random(bit)
+    for at in [*range(100), *range(4096 - 300, 4096, 5), *(random.randrange(4096, len(whole)) for _ in range(60))]:
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << bit
+        (tmp_path / STORE).write_bytes(damaged)
+        lost = len(records) - len(read_damaged(tmp_path / STORE).records)
+        page = whole[at - at % 4096 :]
+        in_header = at % 4096 < 12 + 2 * int.from_bytes(page[3:5])  # where cells of the page are
+        assert lost <= (0 if at < 4096 else 1 if not in_header else 60), at
+
+
 def test_a_store_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / STORE, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = WAL")

@@ -21,7 +21,7 @@ from weft.errors import SurroundingsError, WeftError
 from weft.journal.name import is_journal
 from weft.live.disk import STORE, Disk
 from weft.master.record import Record
-from weft.wire.sqlite import Value, pages_of, read_log, rows
+from weft.wire.sqlite import PAGE_BYTES, Value, pages_of, read_log, rows
 
 FORMAT = 2  # 1 had no checksums
 SEAL = ("store", "seal")  # kind and key
@@ -183,15 +183,16 @@ class Damaged:
 
 def read_damaged(path: Path) -> Damaged:
     """Whatever is whole. Reads only, and without SQLite."""
-    log = read_log(_bytes(_log_path(path)))
-    found: dict[tuple[str, str], Record] = {}
-    for row in rows(pages_of(_bytes(path), log)):
-        record = _record(row)
-        if record is not None:
-            found[record.kind, record.key] = record
+    log, data = read_log(_bytes(_log_path(path))), _bytes(path)
+    found = max((_records(pages_of(data, log, size)) for size in (0, PAGE_BYTES)), key=len)  # its size may be damaged
     seal = found.pop(SEAL, None)
     lost = None if seal is None or log.damaged_at is not None else max(0, seal.value[0] - len(found))
     return Damaged([found[key] for key in sorted(found)], lost)
+
+
+def _records(pages: dict[int, bytes]) -> dict[tuple[str, str], Record]:
+    read = (_record(row) for row in rows(pages))
+    return {(one.kind, one.key): one for one in read if one is not None}
 
 
 def write_store(path: Path, records: Iterable[Record]) -> None:

@@ -90,9 +90,10 @@ def _frames(data: bytes) -> Iterator[_Frame]:
         before = (one, other)
 
 
-def pages_of(data: bytes, log: Log) -> dict[int, bytes]:
-    """Pages of a database by number, from 1, with those that only its log has yet."""
-    size = _page_bytes(data) if data.startswith(HEADER) else max(map(len, log.pages.values()), default=PAGE_BYTES)
+def pages_of(data: bytes, log: Log, size: int = 0) -> dict[int, bytes]:
+    """Pages of a database by number, from 1, with those that only its log has yet; of so many bytes, or as it says."""
+    stated = _page_bytes(data) if data.startswith(HEADER) else max(map(len, log.pages.values()), default=PAGE_BYTES)
+    size = size or stated
     count = (len(data) + size - 1) // size
     return {number + 1: data[number * size : (number + 1) * size] for number in range(count)} | log.pages
 
