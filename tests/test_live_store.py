@@ -168,7 +168,7 @@ def test_what_can_be_read_of_a_damaged_store_is_read_and_the_rest_counted(tmp_pa
 
 @pytest.mark.parametrize("bit", [0, 4, 7])
 def test_one_bit_of_a_store_costs_one_record_at_most(tmp_path: Path, bit: int) -> None:
-    """Of its header, which says how long pages are, and of its schema, it costs nothing."""
+    """Bits of the header, which says how long pages are, and of the schema, cost nothing."""
     records = many_records(Random(6))
     write_store(tmp_path / STORE, records)
     whole, random = (tmp_path / STORE).read_bytes(), Random(bit)
