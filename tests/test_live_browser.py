@@ -29,6 +29,12 @@ TALK = """async ([port, version]) => {
     return heard
 }"""
 
+OPEN = """port => new Promise(done => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/mqtt`, "mqtt")
+    socket.onopen = () => done("open")
+    socket.onerror = () => done("refused")
+})"""
+
 
 @pytest.fixture(scope="module")
 def mqtt_js(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,10 +53,26 @@ def mqtt_js(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_browser_publishes_and_subscribes(mqtt_js: Path, version: int) -> None:
-    with node("--listen", "ws://127.0.0.1:0") as one, sync_playwright() as playwright:
+    with node("--listen", "ws://127.0.0.1:0", "--websocket-origin", "null") as one:
+        heard = said(TALK, [one.port_of(2), version], mqtt_js)
+    assert heard == [[f"browser/{qos}", "ä" * 100, qos] for qos in (0, 1, 2)]
+
+
+def test_a_page_that_is_not_named_is_refused() -> None:
+    with node("--listen", "ws://127.0.0.1:0") as one:
+        assert said(OPEN, one.port_of(2)) == "refused"
+    with node("--listen", "ws://127.0.0.1:0", "--websocket-origin", "null") as one:
+        assert said(OPEN, one.port_of(2)) == "open"
+
+
+def said(script: str, argument: object, library: Path | None = None) -> object:
+    """What a script comes to on a page that is no site's: its origin is "null"."""
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
         page = browser.new_page()
-        page.add_script_tag(path=mqtt_js)
-        heard = page.evaluate(TALK, [one.port_of(2), version])
-        browser.close()
-    assert heard == [[f"browser/{qos}", "ä" * 100, qos] for qos in (0, 1, 2)]
+        if library is not None:
+            page.add_script_tag(path=library)
+        try:
+            return page.evaluate(script, argument)
+        finally:
+            browser.close()
