@@ -8,10 +8,15 @@ Nothing is cached: each publication is routed to the root by itself, as in the p
   passes it on if the node was not in the tree itself. Publications descend against the direction of these fingers.
 - iScribe: a subscriber's request goes to the root, which sends a graft back, greedily; each node that the graft
   comes by takes the next one for a child.
+
+By the clockwise distance the routes from a root make a tree by themselves. By the absolute one two of them may meet
+again, so a node of iScribe keeps the parent whose graft came over the fewest hops, of several the one of the lowest
+identifier, whatever the order in which the grafts come. It releases any other, and joins the better one itself, whose
+child it may have ceased to be before. Hops from the root grow along the parents, so there is no cycle.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.protocol.finger import FingerTable
 from weft.protocol.router import (
@@ -53,6 +58,13 @@ class Request(Control):
 @dataclass(frozen=True, slots=True)
 class Graft(Control):
     subscriber: int  # ring id
+    hops: int  # from the root, this one included
+    last: int  # the ring id of the node that sends it
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Control):
+    """The sender is no child of the receiver."""
 
 
 class Rendezvous(Router):
@@ -126,23 +138,43 @@ class Scribe(Rendezvous):
 
 
 class IScribe(Rendezvous):
+    def __init__(
+        self, node: int, fingers: FingerTable, membership: Membership, rendezvous: Callable[[int], int]
+    ) -> None:
+        super().__init__(node, fingers, membership, rendezvous)
+        self.parents: dict[int, tuple[int, int, int]] = {}  # by topic: hops from the root over it, its ring id, peer
+
     def _grow(self, event: Event) -> list[Effect]:
         match event:
             case Subscribed(topic):
                 return self._request(Request(topic, self.fingers.ring_id))
             case Received(_, Request() as request):
                 return self._request(request)
-            case Received(_, Graft() as graft):
-                return self._graft(graft)
+            case Received(sender, Graft() as graft):
+                return [*self._choose_parent(sender, graft), *self._graft(graft)]
+            case Received(sender, Join(topic)):
+                self.children.setdefault(topic, set()).add(sender)
+            case Received(sender, Release(topic)):
+                self.children.get(topic, set()).discard(sender)
         return []
 
     def _request(self, request: Request) -> list[Effect]:
         climb = self._towards_root(request.topic, request)
-        return climb or self._graft(Graft(request.topic, request.subscriber))
+        return climb or self._graft(Graft(request.topic, request.subscriber, 0, self.fingers.ring_id))
 
     def _graft(self, graft: Graft) -> list[Effect]:
         finger = self.fingers.towards(graft.subscriber)
         if finger is None:
             return []
         self.children.setdefault(graft.topic, set()).add(finger.peer)
-        return [Send(finger.peer, graft)]
+        return [Send(finger.peer, replace(graft, hops=graft.hops + 1, last=self.fingers.ring_id))]
+
+    def _choose_parent(self, sender: int, graft: Graft) -> list[Effect]:
+        topic, offered = graft.topic, (graft.hops, graft.last, sender)
+        parent = self.parents.get(topic, offered)
+        self.parents[topic] = min(parent, offered)
+        if parent[-1] == sender:
+            return []
+        if parent < offered:
+            return [Send(sender, Release(topic))]
+        return [Send(parent[-1], Release(topic)), Send(sender, Join(topic))]

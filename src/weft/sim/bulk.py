@@ -18,10 +18,14 @@ from weft.arrays import Int32s, Int64s
 from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
 from weft.kernels.routing.tally import (
+    ANSWERED,
+    ARRIVAL_SUM,
+    ARRIVALS,
     DELIVERED,
     DELIVERIES,
     EXPECTED,
     HOPS,
+    MEAN_SUM,
     MESSAGES,
     OVERHEAD,
     PATH_MAX,
@@ -32,13 +36,14 @@ from weft.kernels.routing.tally import (
     SOURCE,
     TARGET,
 )
+from weft.model.forwarding import Distance, Ends, Pivots
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
-from weft.sim.catalog import routing, trees_for
+from weft.sim.catalog import forwarding_for, routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
@@ -71,6 +76,9 @@ def evaluate(
     fan_out: int | None = None,
     latency: Latency | None = None,
     trees: Trees | None = None,
+    links: Ends | None = None,
+    distance: Distance | None = None,
+    pivots: Pivots | None = None,
 ) -> Evaluation:
     """What it costs to publish over an overlay by a router; every delivery is checked.
 
@@ -82,12 +90,16 @@ def evaluate(
     latency       round-trip times: trees are then as short as may be in time, and deliveries of any router are timed,
                   which the seconds do not count
     trees         those of `weave`, for a router that has trees; None: they are woven
+    links         of routers on the ring: messages are sent over "own" fingers, or over fingers from "both" ends
+    distance      of the same: "clockwise", or "absolute", the least of both directions, which needs links both
+    pivots        of po, pal, pie: next hops are "own" fingers, or all "neighbours" by a finger from either end
     """
+    forwarding = forwarding_for(router, links, distance, pivots)
     if isinstance(publications, int):
         publications = drawn(instance, publications, seed)
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
-    network = network_with(instance, overlay, trees)
+    network = network_with(instance, overlay, trees, forwarding)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic or has_sizes(instance))
     result = Evaluation.from_counts(
         counts,
@@ -96,6 +108,7 @@ def evaluate(
         seconds=perf_counter() - started,
         most_links=network.most_links,
         entries=None if trees is None else trees.entries,
+        forwarding=forwarding if trees is None else None,
     )
     result = with_bytes(result, instance, per_topic)
     if latency is None:
@@ -174,6 +187,10 @@ def _counts(network: Network, kernel: Kernel, runs: Runs, seed: int, per_topic: 
         messages=int(sums[MESSAGES]),
         routing_overhead=int(sums[OVERHEAD]),
         path_sum=int(sums[PATH_SUM]),
+        arrivals=int(sums[ARRIVALS]),
+        arrival_sum=int(sums[ARRIVAL_SUM]),
+        answered=int(sums[ANSWERED]),
+        mean_sum=int(sums[MEAN_SUM]),
         maximum_path=int(totals[:, PATH_MAX].max(initial=0)),
         sent=by_node[:, SENT],
         received=by_node[:, RECEIVED],

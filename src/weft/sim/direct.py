@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.kernels.routing.tally import MICRO
 from weft.model.instance import Instance
 from weft.model.publication import Publications
 from weft.sim.evaluation import Counts, Evaluation
@@ -27,6 +28,10 @@ def evaluate_direct(instance: Instance, publications: Publications) -> Evaluatio
         messages=deliveries,
         routing_overhead=0,
         path_sum=deliveries,
+        arrivals=deliveries,
+        arrival_sum=deliveries,
+        answered=(answered := int(np.count_nonzero(_others(instance, publications)))),
+        mean_sum=answered * MICRO,
         maximum_path=min(deliveries, 1),
         sent=sent,
         received=received,
@@ -37,8 +42,12 @@ def evaluate_direct(instance: Instance, publications: Publications) -> Evaluatio
 
 
 def _sent(instance: Instance, publications: Publications) -> Int64s:
-    others = instance.subscribers.counts[publications.topics] - _own(instance, publications)
-    return np.bincount(publications.nodes, others, minlength=instance.nodes).astype(np.int64)
+    return np.bincount(publications.nodes, _others(instance, publications), minlength=instance.nodes).astype(np.int64)
+
+
+def _others(instance: Instance, publications: Publications) -> Int64s:
+    """The subscribers of every publication that did not issue it."""
+    return instance.subscribers.counts[publications.topics] - _own(instance, publications)
 
 
 def _received(instance: Instance, publications: Publications) -> Int64s:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from weft.arrays import Floats, Int64s
+from weft.kernels.routing.tally import MICRO
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance, Names
 from weft.model.table import Columns, Table
 
@@ -26,6 +28,10 @@ TOPIC_COLUMNS = (
     "messages",
     "routing_overhead",
     "path_sum",
+    "arrivals",
+    "arrival_sum",
+    "answered",
+    "mean_sum",
     "maximum_path",
 )
 
@@ -37,7 +43,11 @@ class Counts:
     deliveries: int
     messages: int
     routing_overhead: int
-    path_sum: int
+    path_sum: int  # hops of all deliveries
+    arrivals: int  # of messages where they were sent to, pivots included
+    arrival_sum: int  # hops of these
+    answered: int  # publications that were delivered to somebody
+    mean_sum: int  # mean paths of these, in MICRO hops
     maximum_path: int
     sent: Int64s  # messages of every node
     received: Int64s
@@ -51,6 +61,10 @@ class Counts:
             self.messages + other.messages,
             self.routing_overhead + other.routing_overhead,
             self.path_sum + other.path_sum,
+            self.arrivals + other.arrivals,
+            self.arrival_sum + other.arrival_sum,
+            self.answered + other.answered,
+            self.mean_sum + other.mean_sum,
             max(self.maximum_path, other.maximum_path),
             self.sent + other.sent,
             self.received + other.received,
@@ -113,10 +127,13 @@ class Evaluation:
     expected_deliveries: int
     messages: int
     routing_overhead: int
-    average_path: float  # 0 without deliveries
+    average_path: float  # over deliveries; 0 without any, as the others
+    average_path_by_message: float  # over messages, to where each was sent to, be that a subscriber or a pivot
+    average_path_by_publication: float  # over publications, of the averages over the deliveries of each
     maximum_path: int
     seconds: float
     load: Load
+    forwarding: Forwarding | None = None  # of a router on the ring
     table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
     times: Times | None = None  # where latencies are given
     bytes: int | None = None  # of all messages, where the sizes of publications are known
@@ -150,6 +167,7 @@ class Evaluation:
         seconds: float,
         most_links: int,
         entries: Int64s | None = None,  # of every node's tables, where the router has trees
+        forwarding: Forwarding | None = None,  # of a router on the ring
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -160,9 +178,12 @@ class Evaluation:
             messages=counts.messages,
             routing_overhead=counts.routing_overhead,
             average_path=counts.path_sum / max(counts.deliveries, 1),
+            average_path_by_message=counts.arrival_sum / max(counts.arrivals, 1),
+            average_path_by_publication=counts.mean_sum / MICRO / max(counts.answered, 1),
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received, most_links),
+            forwarding=forwarding,
             table_entries=None if entries is None else distribution(entries),
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
@@ -183,7 +204,8 @@ def has_sizes(instance: Instance) -> bool:
 def figures_of(result: Evaluation, busiest: str | None) -> dict[str, Any]:
     """All but the breakdowns by topic and by node, as JSON has it; the busiest node with its name, if it has one."""
     figures = asdict(replace(result, topics=None, load_by_node={}))
-    del figures["topics"], figures["load_by_node"]
+    del figures["topics"], figures["load_by_node"], figures["forwarding"]
+    figures |= dict.fromkeys(AS_PRINTED.columns) if result.forwarding is None else result.forwarding.columns
     if busiest is not None:
         figures["load"]["most_loaded_name"] = busiest
     return figures
@@ -207,5 +229,9 @@ def distribution(values: Int64s | Floats) -> Distribution:
 
 def _by_topic(topics: Int64s) -> TopicFigures:
     columns = dict(zip(TOPIC_COLUMNS, topics.T, strict=True))
-    average_path = columns.pop("path_sum") / np.maximum(columns["deliveries"], 1)
-    return TopicFigures({"topic": np.arange(len(topics)), **columns, "average_path": average_path})
+    paths = {
+        "average_path": columns.pop("path_sum") / np.maximum(columns["deliveries"], 1),
+        "average_path_by_message": columns.pop("arrival_sum") / np.maximum(columns.pop("arrivals"), 1),
+        "average_path_by_publication": columns.pop("mean_sum") / MICRO / np.maximum(columns.pop("answered"), 1),
+    }
+    return TopicFigures({"topic": np.arange(len(topics)), **columns, **paths})

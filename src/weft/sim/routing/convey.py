@@ -21,4 +21,16 @@ def _convey(network: Network, pivot: int, runs: Runs, counted: Counted) -> None:
     indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
     topics, starts, issuers = runs.topics, runs.starts, runs.issuers
     totals, load, trace = counted
-    convey_runs(network.ring, pivot, indptr, subscribers, topics, starts, issuers, totals, load, trace)
+    convey_runs(
+        network.ring,
+        pivot,
+        network.most_pivots,
+        indptr,
+        subscribers,
+        topics,
+        starts,
+        issuers,
+        totals,
+        load,
+        trace,
+    )

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from weft.arrays import Int32s
+from weft.arrays import Int32s, Int64s
 from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, scribe_runs
+from weft.model.ring import clockwise
 from weft.protocol.rendezvous import rendezvous
 from weft.sim.network import Network
 from weft.sim.runs import Counted, Runs
@@ -21,10 +22,29 @@ def _scribe(network: Network, direction: int, runs: Runs, seed: int, counted: Co
     indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
     topics, starts, issuers = runs.topics, runs.starts, runs.issuers
     totals, load, trace = counted
-    roots = _rendezvous_positions(network, topics, seed)
-    scribe_runs(network.ring, direction, indptr, subscribers, topics, roots, starts, issuers, totals, load, trace)
+    roots, firsts, shorts = _rendezvous(network, topics, seed)
+    scribe_runs(
+        network.ring,
+        direction,
+        indptr,
+        subscribers,
+        topics,
+        roots,
+        firsts,
+        shorts,
+        starts,
+        issuers,
+        totals,
+        load,
+        trace,
+    )
 
 
-def _rendezvous_positions(network: Network, topics: Int32s, seed: int) -> Int32s:
-    ids = rendezvous(topics.astype(np.uint64), seed, network.ring_size).astype(np.int64)
-    return ((np.searchsorted(network.ids, ids, side="right") - 1) % network.nodes).astype(np.int32)
+def _rendezvous(network: Network, topics: Int32s, seed: int) -> tuple[Int32s, Int32s, Int64s]:
+    """Positions of the rendezvous points, of the first nodes from the topics' identifiers on, and how far these are."""
+    ids, size = rendezvous(topics.astype(np.uint64), seed, network.ring_size).astype(np.int64), network.ring_size
+    firsts = np.searchsorted(network.ids, ids) % network.nodes
+    shorts, passed = clockwise(ids, network.ids[firsts], size), clockwise(network.ids[firsts - 1], ids, size)
+    nearer = shorts < passed if network.forwarding.distance == "absolute" else shorts == 0
+    roots = np.where(nearer, firsts, (firsts - 1) % network.nodes)
+    return roots.astype(np.int32), firsts.astype(np.int32), shorts
