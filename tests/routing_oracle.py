@@ -16,7 +16,6 @@ from weft.model.overlay import Overlay, overlay_from_links
 from weft.protocol.rendezvous import rendezvous
 from weft.trees.weave import weave
 
-
 READINGS = [  # all ways of forwarding that there are: absolute distance goes with links both ways only
     Forwarding(links, distance, pivots)
     for links, distance in (("own", "clockwise"), ("both", "clockwise"), ("both", "absolute"))

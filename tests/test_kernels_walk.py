@@ -26,9 +26,7 @@ def test_bit_length_is_pythons(number):
 
 
 @settings(deadline=None, max_examples=50)
-@given(
-    st.integers(0, 10**6), st.integers(1, 40), st.integers(0, 60), st.integers(0, 3), st.sampled_from(READINGS)
-)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(0, 60), st.integers(0, 3), st.sampled_from(READINGS))
 def test_the_link_taken_is_the_one_that_comes_nearest(seed, nodes, gaps, extra, reading):
     """To every identifier, whether a node has it or not."""
     instance, overlay = ring_instance(seed, nodes, 1), ring_overlay(seed, nodes, nodes + gaps, extra)

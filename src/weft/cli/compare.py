@@ -30,6 +30,9 @@ def compare(
     ] = "scribe,pie,weave",
     seeds: Annotated[int, typer.Option(help="How often all of it is done, with the seeds 1, 2, ...")] = 10,
     publications: Annotated[int, typer.Option(help="How many to draw with each seed.")] = 10_000,
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for trials.csv, summary.csv, summary.json and figure.svg.")
     ] = None,
@@ -46,12 +49,23 @@ def compare(
         given, done = read_instance(instance), _SeedsDone()
         wanted = [name.strip() for name in overlays.split(",")], [name.strip() for name in routers.split(",")]
         with ConsoleProgress().step(f"Comparing under {seeds} seeds", lambda: (done.count, seeds)):
-            trials = compare_here(given, *wanted, seeds=seeds, publications=publications, each_seed=done)
+            trials = compare_here(
+                given,
+                *wanted,
+                seeds=seeds,
+                publications=publications,
+                each_seed=done,
+                links=links,
+                distance=distance,
+                pivots=pivots,
+            )
         if out is not None:
             meta = {"instance": given.fingerprint, "seeds": seeds, "publications": publications}
+            meta |= trials.forwarding.columns
             write_trials(trials, out, meta, force=force)
     if json:
-        print_result({"systems": trials.summary(), "left_out": trials.left_out}, json)
+        found = {"systems": trials.summary(), "left_out": trials.left_out}
+        print_result({**found, **trials.forwarding.columns}, json)
     else:
         _print_table(trials)
 

@@ -21,8 +21,10 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from weft.arrays import Int64s, distinct
+from weft.kernels.routing.walk import Offsets
 from weft.kernels.routing.weave import Links
 from weft.model.csr import Csr
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance, read_names
 from weft.model.latency import latency_for
 from weft.model.overlay import neighbours_of, read_overlay, require_made_for
@@ -43,7 +45,8 @@ from weft.trees.weave import FAN_OUT
 
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
 
-_OF_NETWORK = ("fingers", "ids", "node_at", "position_of")
+_OF_NETWORK = ("ids", "node_at", "position_of")
+_OFFSETS = ("fingers", "neighbours")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,7 @@ def evaluate(
     latency: str | None = None,
     draw_hosts: bool = False,
     trees: Path | None = None,
+    forwarding: Forwarding = AS_PRINTED,
     progress: Progress = SILENCE,
 ) -> Evaluation:
     """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
@@ -104,7 +108,7 @@ def evaluate(
         }
         kept = given.scratch / "weave"
         weave_to(given.spark, given.folder, overlay, trees, kept, force=True, progress=progress, **about)
-    network = bare_network(links, instance.topics, has_trees=trees is not None)
+    network = bare_network(links, instance.topics, forwarding, has_trees=trees is not None)
     if trees is not None:
         trees = trees.absolute()  # Spark may have another working folder
         require_file_for(trees, instance, links)
@@ -120,6 +124,7 @@ def evaluate(
         seconds=perf_counter() - started,
         most_links=network.most_links,
         entries=None if trees is None else entries,
+        forwarding=forwarding if trees is None else None,
     )
     result = with_bytes(result, instance, per_topic)
     if placed is None:
@@ -152,21 +157,25 @@ def _ranges(instance: Instance, publications: Publications, trees: Path | None) 
     return ranges_by((instance.subscribers.counts + 1) * (said + (trees is not None)))
 
 
-def _put_network(workshop: SparkWorkshop, network: Network) -> dict[str, str | int]:
+def _put_network(workshop: SparkWorkshop, network: Network) -> dict[str, Any]:
     """Put the arrays of a network without subscribers into a workshop; the rest of it."""
     workshop.put(**{name: getattr(network, name) for name in _OF_NETWORK})
     workshop.put(link_start=network.links.indptr, link_end=network.links.ends)
-    return {name: getattr(network, name) for name in ("overlay", "per_phase", "ring_size", "most_links")}
+    for name in _OFFSETS:
+        offsets: Offsets = getattr(network, name)
+        workshop.put(**{f"{name}_values": offsets.values, f"{name}_starts": offsets.starts})
+    return {name: getattr(network, name) for name in ("overlay", "ring_size", "most_links", "forwarding")}
 
 
-def _network_in(arrays: Arrays, subscribers: Csr, about: dict[str, str | int]) -> Network:
+def _network_in(arrays: Arrays, subscribers: Csr, about: dict[str, Any]) -> Network:
     links = Links(arrays["link_start"], arrays["link_end"])
-    given: dict[str, Any] = {**about, **{name: arrays[name] for name in _OF_NETWORK}}
+    given = {**about, **{name: arrays[name] for name in _OF_NETWORK}}
+    given |= {name: Offsets(arrays[f"{name}_values"], arrays[f"{name}_starts"]) for name in _OFFSETS}
     return Network(subscribers=subscribers, links=links, **given)
 
 
 def _count_range(
-    arrays: Arrays, low: int, high: int, *, about: dict[str, str | int], router: str, seed: int, trees: Path | None
+    arrays: Arrays, low: int, high: int, *, about: dict[str, Any], router: str, seed: int, trees: Path | None
 ) -> Columns:
     """Figures of the topics that were published on, and of the nodes that had to do with it."""
     said = slice(*np.searchsorted(arrays["said_topic"], [low, high]))

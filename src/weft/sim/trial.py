@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from weft.errors import WeftError
+from weft.model.forwarding import AS_PRINTED, Distance, Ends, Forwarding, Pivots
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
@@ -21,7 +22,7 @@ from weft.overlays.catalog import BUILDERS, WITHOUT_RING, design
 from weft.overlays.quality import degrees
 from weft.sim import direct
 from weft.sim.bulk import evaluate
-from weft.sim.catalog import routing
+from weft.sim.catalog import forwarding_for, routing
 from weft.sim.evaluation import Evaluation
 from weft.workloads.publication import publications
 
@@ -73,6 +74,7 @@ class Trials(Table):
 
     rows: tuple[Trial, ...]
     left_out: tuple[System, ...] = ()  # pairs that do not go together: the router needs a ring
+    forwarding: Forwarding = AS_PRINTED  # of the routers that need one
 
     @property
     def columns(self) -> Columns:
@@ -113,27 +115,32 @@ def compare(
     seeds: int = 10,
     publications: int = 10_000,
     each_seed: Callable[[int], Any] | None = None,
+    links: Ends | None = None,
+    distance: Distance | None = None,
+    pivots: Pivots | None = None,
 ) -> Trials:
     """Every pair of overlay and router under the seeds 1 to `seeds`, each with so many publications.
 
     `full-mesh`, `star` and `tree` are what engineers draw today. A full mesh has its own router, `direct`; a pair whose
     router needs a ring that the overlay does not have is left out, and named in the result. `each_seed` is called with
-    every seed when it begins.
+    every seed when it begins. `links`, `distance` and `pivots` are as in `evaluate`, for the routers that take them.
     """
     for option, value in (("seeds", seeds), ("publications", publications)):
         if value < 1:
             raise WeftError(f"`{option}` {value} is out of range: give at least 1.", option)
     _require_known(overlays, routers)
+    on_ring = [name for name in routers if routing(name).needs_ring]
+    forwarding = forwarding_for([*on_ring, *routers][0], links, distance, pivots) if routers else AS_PRINTED
     pairs = list(product([name for name in overlays if name != direct.OVERLAY], routers))
     fitting = [pair for pair in pairs if _fits(*pair)]
     rows: list[Trial] = []
     for seed in range(1, seeds + 1):
         if each_seed is not None:
             each_seed(seed)
-        rows += _trials(instance, overlays, fitting, seed, publications)
+        rows += _trials(instance, overlays, fitting, seed, publications, forwarding)
     if not rows:
         raise WeftError("No router goes by any of the overlays: give `routers` one that needs no ring.", "routers")
-    return Trials(tuple(rows), tuple(pair for pair in pairs if pair not in fitting))
+    return Trials(tuple(rows), tuple(pair for pair in pairs if pair not in fitting), forwarding)
 
 
 def _require_known(overlays: Sequence[str], routers: Sequence[str]) -> None:
@@ -154,7 +161,12 @@ def _fits(overlay: str, router: str) -> bool:
 
 
 def _trials(
-    instance: Instance, overlays: Sequence[str], pairs: Sequence[System], seed: int, count: int
+    instance: Instance,
+    overlays: Sequence[str],
+    pairs: Sequence[System],
+    seed: int,
+    count: int,
+    forwarding: Forwarding,
 ) -> Iterator[Trial]:
     """Trials of one seed, in the order of the overlays, each of which is designed once."""
     drawn = publications(instance, count, seed)
@@ -163,13 +175,16 @@ def _trials(
             yield _mesh_trial(instance, drawn, seed)
         elif routers := [router for overlay, router in pairs if overlay == name]:
             made = design(instance, name, seed=seed)
-            yield from (_trial(instance, made, router, drawn, seed) for router in dict.fromkeys(routers))
+            yield from (_trial(instance, made, router, drawn, seed, forwarding) for router in dict.fromkeys(routers))
 
 
-def _trial(instance: Instance, overlay: Overlay, router: str, drawn: Publications, seed: int) -> Trial:
+def _trial(
+    instance: Instance, overlay: Overlay, router: str, drawn: Publications, seed: int, forwarding: Forwarding
+) -> Trial:
     connections = degrees(overlay)
     links, most = int(connections.sum()) // 2, int(connections.max(initial=0))
-    return _row(evaluate(instance, overlay, router, drawn, seed=seed), seed, links, most)
+    options: dict[str, Any] = forwarding.columns if routing(router).needs_ring else {}
+    return _row(evaluate(instance, overlay, router, drawn, seed=seed, **options), seed, links, most)
 
 
 def _mesh_trial(instance: Instance, drawn: Publications, seed: int) -> Trial:

@@ -5,7 +5,7 @@ same point with the same seed, that is, on the same input.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from weft.experiments.engine.dataset import CrawlSample
@@ -43,12 +43,32 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A reading of what a paper leaves open, by which all runs of an experiment are made."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()  # and their values, by which the command line asks for it
+
+    def has(self, options: Mapping[str, str]) -> bool:
+        return options.items() <= dict(self.options).items()
+
+
+Runs = Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
+
+
+@dataclass(frozen=True)
 class Plan:
     points: list[Point]
     seeds: int
-    runs: Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
+    runs: Runs  # by the first reading, where there are several
     settings: str = ""  # what holds for every run, in a sentence
     samples: tuple[CrawlSample, ...] = ()  # that the runs read
+    readings: Mapping[Reading, Runs] = field(default_factory=dict)  # none where the paper leaves nothing open
+
+    @property
+    def every_run(self) -> list[Run]:
+        readings = self.readings.values() or [self.runs]
+        return [run for runs in readings for run in runs.values()]
 
 
 @dataclass(frozen=True)
@@ -83,6 +103,7 @@ class Experiment:
     datasets: tuple[str, ...] = ()
     logarithmic_axis: bool = False
     note: str = ""
+    columns: tuple[str, ...] = ()  # the readings that stand side by side, the first as the paper prints it
 
     @property
     def reported(self) -> tuple[str, ...]:

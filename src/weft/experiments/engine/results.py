@@ -1,7 +1,7 @@
 """The rows of an experiment, and its figures: what tables, plots and verdicts are made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from statistics import fmean
 from typing import Any
@@ -22,12 +22,23 @@ class Results:
     rows: list[Row]  # a row a run: system, at, x, all parameters, all figures, error
 
     @property
+    def readings(self) -> list[str]:
+        """The readings of the paper that its rows are of; none where there is but one."""
+        return list(dict.fromkeys(row["reading"] for row in self.rows if "reading" in row))
+
+    def of(self, reading: str) -> "Results":
+        """The results by one reading."""
+        return replace(self, rows=[row for row in self.rows if row.get("reading") == reading])
+
+    @property
     def errors(self) -> list[str]:
         return [row["error"] for row in self.rows if row["error"] is not None]
 
 
 def figures_of(results: Results) -> Figures:
-    """Means over the seeds. Where a run failed, what depends on it is missing."""
+    """Means over the seeds, by the first reading. Where a run failed, what depends on it is missing."""
+    if len(results.readings) > 1:
+        return figures_of(results.of(results.readings[0]))
     rows = {(row["system"], row["at"], row["seed"]): row for row in results.rows if row["error"] is None}
     figures: dict[tuple[str, str, str], float] = {}
     for metric, system in product(results.experiment.reported, results.experiment.systems):

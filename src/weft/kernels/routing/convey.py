@@ -16,8 +16,8 @@ from weft.arrays import Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.routing.audience import Audience, audience_of, dismiss, match, pass_on
 from weft.kernels.routing.tally import (
-    ARRIVALS,
     ARRIVAL_SUM,
+    ARRIVALS,
     DELIVERIES,
     EXPECTED,
     PATH_SUM,

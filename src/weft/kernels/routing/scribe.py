@@ -139,9 +139,7 @@ def grow_from_root(ring: Ring, tree: Tree, subscribers: Int32s) -> None:
             if tree.depths[position] < 0:
                 tree.members[size] = position
                 size += 1
-            elif tree.depths[position] < hops or (
-                tree.depths[position] == hops and tree.parents[position] <= parent
-            ):
+            elif tree.depths[position] < hops or (tree.depths[position] == hops and tree.parents[position] <= parent):
                 continue
             tree.depths[position] = hops
             tree.parents[position] = parent

@@ -50,7 +50,7 @@ def last_within(offsets: Offsets, position: int, distance: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low - 1
+    return int(low - 1)
 
 
 @leaf_jit
