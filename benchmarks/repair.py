@@ -23,7 +23,7 @@ from weft.workloads.churn import HOUR, churn_by_rate
 
 OVERLAYS = ("gm", "dc", "dcbc", "swico-sl", "swico-even")
 DRIFT = ("instance", "overlay", "hours", "changes", "links / new", "changed / by one new design", "TcoSuppR", "new")
-SUDDEN = ("instance", "what", "overlay", "links / new", "changed / by a new design", "seconds", "of a new design")
+SUDDEN = ("instance", "what", "overlay", "links / new", "changed / by a new design")
 
 
 def main() -> None:
@@ -72,8 +72,7 @@ def report_sudden(label: str, first: Instance) -> None:
             made, new = repair(designed, named(first), instance), design(instance, name, seed=2)
             anew = len(links_of(instance, new) ^ links_of(first, designed))
             share = (len(made.opened) + len(made.closed)) / anew
-            seconds = [f"{each.meta['seconds']:.3f}" for each in (made.overlay, new)]
-            row(label, what, name, f"{made.overlay.links / new.links:.3f}", f"{share:.2f}", *seconds)
+            row(label, what, name, f"{made.overlay.links / new.links:.3f}", f"{share:.2f}")
 
 
 def instances(first: Instance, hours: int, most: int | None = None) -> Iterator[tuple[float, Instance]]:
