@@ -489,7 +489,7 @@ def test_rates_are_published_by_and_known_to_nodes():
     assert 100 * (instance.subscribers.counts[:2].min() - 1) <= seeing["deliveries"]
     assert seeing["deliveries"] <= 100 * (instance.subscribers.counts[:2].max() - 1)
     assert seeing["relays_per_delivery"] < 0.8 * blind["relays_per_delivery"]
-    assert seeing["clusters_by_rate"] < 0.5 * blind["clusters_by_rate"]
+    assert seeing["clusters_by_rate"] < 0.8 * blind["clusters_by_rate"]
 
 
 def test_what_goes_from_place_to_place_is_counted_by_level():

@@ -193,7 +193,7 @@ def _overlay_figures(network: VitisNetwork, rates: Floats | None) -> dict[str, A
     clusters = tcc_counts(instance, topic_subgraph(instance, overlay))
     wanted = max(int(np.count_nonzero(clusters)), 1)  # topics
     degrees = np.diff(network.link_starts)[network.there]
-    by_rate = None if rates is None else float(clusters @ rates / max((clusters > 0) @ rates, 1e-300))
+    by_rate = None if rates is None else float((clusters * rates).sum()) / max(float(rates[clusters > 0].sum()), 1e-300)
     return {
         "clusters": int(clusters.sum()) / wanted,  # of a topic
         **({} if by_rate is None else {"clusters_by_rate": by_rate}),  # of a topic, as often as it is published on
