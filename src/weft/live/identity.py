@@ -63,6 +63,6 @@ def _checksum(identity: Identity) -> int:
 
 def _damaged(path: Path) -> SurroundingsError:
     return SurroundingsError(
-        f"{path} is damaged: restore it from a copy, or have `weft salvage` write a folder with which the node joins as "
-        "a new one."
+        f"{path} is damaged: restore it from a copy, or have `weft salvage` write a folder with which the node joins "
+        "as a new one."
     )
