@@ -743,7 +743,7 @@ def test_two_nodes_with_the_same_name():
             w.Hello(w.VERSION, "other", w.Role.NODE, "x"),
             (
                 f"x belongs to cluster other, this master to {CLUSTER}: give it its own master's address. If that one "
-                "is lost, start `weft master --cluster other` on an empty folder and keep x's."
+                "is lost, start `weft master` as cluster other on an empty folder and keep x's."
             ),
         ),
         (

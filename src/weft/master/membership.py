@@ -125,7 +125,7 @@ class Membership:
         elif hello.cluster not in ("", cluster):
             reason = (
                 f"{name} belongs to cluster {hello.cluster}, this master to {cluster}: give it its own master's "
-                f"address. If that one is lost, start `weft master --cluster {hello.cluster}` on an empty folder and "
+                f"address. If that one is lost, start `weft master` as cluster {hello.cluster} on an empty folder and "
                 f"keep {name}'s."
             )
         elif hello.role is not w.Role.NODE:
