@@ -53,7 +53,10 @@ class Target:
 
     @property
     def own(self) -> "Target | None":
-        """The target of its own publications, not kept where it is this one: what refers to itself only a collector frees."""
+        """The target of its own publications.
+
+        It is not kept where it is this one: only a collector frees what refers to itself.
+        """
         return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:
