@@ -137,7 +137,7 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
     assert said.startswith("weft: x belongs to cluster other, this master to ")
-    assert "start `weft master --cluster other` on an empty folder and keep x's." in said
+    assert "start `weft master` as cluster other on an empty folder and keep x's." in said
     assert "another data folder" not in said
     assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}
