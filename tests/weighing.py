@@ -59,7 +59,7 @@ class Place:
     """A broker whose driver does all at once, and remembers nothing."""
 
     def __init__(self, guard: Guard | None = None, **parameters: object) -> None:
-        self.now = 1_000_000.0
+        self.now = 1_800_000_000.0
         chosen = Parameters(**{**SMALL, **parameters})  # type: ignore[arg-type]
         self.broker = Broker(chosen, self.now, durable=True, guard=guard)
         self.numbers = iter(range(1, 10**9))

@@ -44,7 +44,7 @@ from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, UnreadableError
 from weft.wire.mqtt.writer import encode
 
-NOW = 1_000_000.0
+NOW = 1_800_000_000.0
 LARGE = 2_000  # of what there may be many of
 
 
