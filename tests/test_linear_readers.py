@@ -42,6 +42,7 @@ from weft.live.websocket import WebSocketClient
 from weft.node import effect as n
 from weft.node import record as own
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire import content, journal
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode_body, message_of
@@ -55,7 +56,7 @@ from weft.wire.mqtt.writer import encode
 from weft.wire.sqlite import pages_of, read_log, rows
 from weft.wire.turn import TurnReader
 
-NOW = 1_800_000_000.0
+NOW = START
 LEAST, TIMES, ALLOWED, TRIES = 0.01, 8, 16, 5  # seconds, as much, times the time, of which the best counts
 PIECE = 64  # bytes
 MOST = 1 << 19  # bytes of the first: a reader that takes no time for these takes none
