@@ -52,7 +52,7 @@ class Target:
 
     @property
     def own(self) -> "Target | None":
-        """Target for its own publications. Not kept where it is the same: what refers to itself only a collector frees."""
+        """Target of its own publications. Not kept where it is the same: only a collector frees what refers to itself."""
         return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:
