@@ -52,7 +52,7 @@ class Target:
 
     @property
     def own(self) -> "Target | None":
-        """Target of its own publications. Not kept where it is the same: only a collector frees what refers to itself."""
+        """Target of its own publications; not kept where it is the same, for only a collector frees a circle."""
         return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:
