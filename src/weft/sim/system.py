@@ -50,7 +50,7 @@ class System:
         return not self.overlays
 
 
-def measured(name: str, system: System, task: Task) -> Measured:
+def _measured(name: str, system: System, task: Task) -> Measured:
     """What a system counts, given the overlay that it needs and no other."""
     if system.makes_links and task.overlay is not None:
         raise WeftError(f"{name} makes links of its own: leave the overlay out.")
@@ -62,7 +62,7 @@ def measured(name: str, system: System, task: Task) -> Measured:
 def evaluated(name: str, system: System, task: Task, per_topic: bool = False) -> tuple[Evaluation, Measured]:
     """The figures of a system as those of any router, and what it counted."""
     started = perf_counter()
-    found = measured(name, system, task)
+    found = _measured(name, system, task)
     result = Evaluation.from_counts(
         found.counts,
         router=name,

@@ -47,7 +47,7 @@ def measure(task: Task) -> Measured:
     peers, entries = _known(network)
     return Measured(
         Counts(**totals, sent=sent, received=received, topics=counts),
-        links_of(network),
+        _links_of(network),
         peers,
         entries,
         controls=notices + contents,
@@ -71,7 +71,7 @@ def settled(task: Task) -> VitisNetwork:
     return network
 
 
-def links_of(network: VitisNetwork) -> Overlay:
+def _links_of(network: VitisNetwork) -> Overlay:
     nodes = network.instance.nodes
     sources = np.repeat(np.arange(nodes), np.diff(network.link_starts))
     return overlay_from_links(nodes, sources, network.link_peers, algorithm=OVERLAY)
