@@ -91,7 +91,7 @@ def _repaired(overlay: Overlay, instance: Instance, now: Int64s, seed: int) -> O
 
 
 def _counterparts(was: Instance, instance: Instance) -> Int64s:
-    """For every node of before the node that it is now, or GONE."""
+    """The node that every node of before is now, or GONE."""
     if (was.node_names is None) != (instance.node_names is None):
         raise WeftError("One of the instances names its nodes and the other does not: nobody knows which are the same.")
     if was.node_names is None or instance.node_names is None:
