@@ -231,7 +231,7 @@ class Oracle:
         return links
 
     def fewest_hops(self, routes: list[tuple[int, tuple[int, int]]]) -> set[tuple[int, int]]:
-        """Of the links to each node the one over the fewest hops from the root, of several that of the lowest id."""
+        """Links to each node: the one over the fewest hops from the root, of several that of the lowest id."""
         best: dict[int, tuple[int, int, int]] = {}
         for hops, (a, b) in routes:
             best[b] = min(best.get(b, (hops, self.id_of[a], a)), (hops, self.id_of[a], a))

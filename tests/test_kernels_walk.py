@@ -28,7 +28,7 @@ def test_bit_length_is_pythons(number):
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(0, 60), st.integers(0, 3), st.sampled_from(READINGS))
 def test_the_link_taken_is_the_one_that_comes_nearest(seed, nodes, gaps, extra, reading):
-    """To every identifier, whether a node has it or not."""
+    """Identifiers are all of them, whether a node has one or not."""
     instance, overlay = ring_instance(seed, nodes, 1), ring_overlay(seed, nodes, nodes + gaps, extra)
     network, oracle = network_of(instance, overlay, reading), Oracle(instance, overlay, forwarding=reading)
     for position, target in product(range(nodes), range(nodes + gaps)):

@@ -132,7 +132,7 @@ class TestRingViolations:
         assert ring_violations(replace(self.chord, **columns)) == ["Node 1 has 0 fingers in phase 2 instead of one."]
 
     def test_fingers_in_whole_phases_only(self):
-        """Of 20 nodes the phases 0 to 3 are whole, and the last one, 4, is cut short."""
+        """Phases 0 to 3 of 20 nodes are whole, and the last one, 4, is cut short."""
         whole = design(random_instance(1, 20, 3, 0.5), "chord", seed=1, phases="whole")
         assert ring_violations(whole) == []
         assert ring_violations(whole, "cut")[0] == "Node 0 has 0 fingers in phase 4 instead of one."

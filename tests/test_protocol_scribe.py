@@ -63,7 +63,7 @@ def test_the_root_of_iscribe_subscribes_by_itself():
 
 
 def test_both_ways_a_join_takes_the_shorter_one():
-    """From 1 to 13 it is four back, over the finger from 13 to 1."""
+    """Back from 1 to 13 it is four, over the finger from 13 to 1."""
     assert node(Scribe, 1, ABSOLUTE).handle(Subscribed(0), 0.0) == [Send(13, Join(0))]
 
 

@@ -45,6 +45,7 @@ OverlayName = Annotated[
 ]
 # For the help only: names are looked up in the catalog of routers, which `weft --help` does not load.
 ROUTERS = "po, pal, pie, scribe, iscribe or weave"
+SYSTEMS = "vitis, which makes links of its own"
 RouterName = Annotated[str, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
 Links = Annotated[
     Ends | None,

@@ -1,4 +1,4 @@
-"""Who may send where on the ring: what the papers leave open of the routing of Po, Pal, Pie, Scribe and iScribe.
+"""Readings of who may send where on the ring: what the papers leave open of Po, Pal, Pie, Scribe and iScribe.
 
 As printed (BeaConvey, Protocol 4) `send` takes the best of a node's own fingers by the clockwise distance. But the
 overlay is defined as an undirected graph (section 3.2), and the distance may as well be the absolute one, the minimum

@@ -6,8 +6,10 @@ topic that was published on and for every node that had to do with it. So the dr
 topics, and nothing that grows with subscriptions, unless these are few.
 
 By topic, because a router prepares something for each topic that it meets. A range that is alone is done by the driver.
+A system, which is simulated whole, is one task.
 """
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.arrays import Int64s, distinct
@@ -25,7 +28,7 @@ from weft.kernels.routing.walk import Offsets
 from weft.kernels.routing.weave import Links
 from weft.model.csr import Csr
 from weft.model.forwarding import AS_PRINTED, Forwarding
-from weft.model.instance import Instance, read_names
+from weft.model.instance import Instance, read_instance, read_names
 from weft.model.latency import latency_for
 from weft.model.overlay import neighbours_of, read_overlay, require_made_for
 from weft.model.publication import Publications
@@ -34,8 +37,10 @@ from weft.model.tree import read_trees, read_trees_of, require_file_for
 from weft.overlays.arcs.workshop import Arrays, Columns, Range, ranges_by
 from weft.pipeline.layout import are_few, given_instance
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import map_in_tasks
 from weft.pipeline.weave import weave_to
 from weft.pipeline.workshop import SparkWorkshop
+from weft.sim.bulk import evaluate as evaluate_here
 from weft.sim.bulk import evaluate_part, require_known
 from weft.sim.catalog import require_options, routing
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, with_bytes
@@ -134,6 +139,39 @@ def evaluate(
         return with_times(result, instance, links, placed, publications, seed=seed, trees=woven)
 
 
+def evaluate_whole(
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path | None,
+    router: str,
+    publications: Publications,
+    *,
+    seed: int = 1,
+    per_topic: bool = False,
+    fan_out: int | None = None,
+    latency: str | None = None,
+    draw_hosts: bool = False,
+    progress: Progress = SILENCE,
+) -> Evaluation:
+    """Evaluate a system in one task of Spark; the folders must lie where the executors find them."""
+    folder, links = instance.absolute(), None if overlay is None else overlay.absolute()
+
+    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            given, built = read_instance(folder), None if links is None else read_overlay(links)
+            placed = None
+            if latency is not None:
+                placed = latency_for(built or given, latency, seed, given.node_names, draw_hosts=draw_hosts)
+            options: dict[str, Any] = {"seed": seed, "per_topic": per_topic, "fan_out": fan_out, "latency": placed}
+            result = evaluate_here(given, built, router, publications, **options)
+            yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
+
+    with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
+        (row,) = map_in_tasks(spark.range(1, numPartitions=1), compute, "result BINARY").collect()
+    result: Evaluation = pickle.loads(row.result)
+    return result
+
+
 def _counted(
     given: LaidOut, network: Network, router: str, publications: Publications, seed: int, trees: Path | None
 ) -> tuple[Counts, Int64s]:
@@ -191,8 +229,10 @@ def _count_range(
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=True)
     entries = np.zeros(nodes, np.int64) if woven is None else woven.entries
     busy = np.flatnonzero(counts.sent + counts.received + entries)
+    averages = np.asarray(counts.averages)[None, :]
+    of_topics = {"topic": topics, "figures": np.asarray(counts.topics)[topics], "averages": averages}
     of_nodes = {"sent": counts.sent[busy], "received": counts.received[busy], "entries": entries[busy]}
-    return {"topic": topics, "figures": np.asarray(counts.topics)[topics], "node": busy, **of_nodes}
+    return {**of_topics, "node": busy, **of_nodes}
 
 
 def _added(arrays: Arrays, nodes: int, topics: int) -> tuple[Counts, Int64s]:
@@ -204,4 +244,5 @@ def _added(arrays: Arrays, nodes: int, topics: int) -> tuple[Counts, Int64s]:
         np.add.at(numbers, arrays["node"], arrays[name])
     sums, longest = figures[:, :-1].sum(axis=0).tolist(), int(figures[:, -1].max(initial=0))
     totals = dict(zip(TOPIC_COLUMNS, [*sums, longest], strict=True))
-    return Counts(**totals, sent=sent, received=received, topics=figures), entries
+    averages = arrays["averages"].sum(axis=0)
+    return Counts(**totals, sent=sent, received=received, topics=figures, averages=averages), entries

@@ -18,8 +18,6 @@ from weft.arrays import Int32s, Int64s
 from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
 from weft.kernels.routing.tally import (
-    ANSWERED,
-    ARRIVAL_SUM,
     ARRIVALS,
     DELIVERED,
     DELIVERIES,
@@ -43,10 +41,11 @@ from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
-from weft.sim.catalog import forwarding_for, routing, trees_for
+from weft.sim.catalog import SYSTEMS, forwarding_for, require_options, routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
+from weft.sim.system import Task, evaluated
 from weft.sim.timed import with_times
 from weft.workloads.publication import publications as drawn
 
@@ -67,7 +66,7 @@ class Trace(Table):
 
 def evaluate(
     instance: Instance,
-    overlay: Overlay,
+    overlay: Overlay | None,
     router: str,
     publications: Publications | int = 10_000,
     *,
@@ -97,6 +96,13 @@ def evaluate(
     forwarding = forwarding_for(router, links, distance, pivots)
     if isinstance(publications, int):
         publications = drawn(instance, publications, seed)
+    require_options(router, fan_out, trees is not None)
+    if router in SYSTEMS:
+        require_known(publications, instance.nodes, instance.topics)
+        task = Task(instance, overlay, publications, seed, latency)
+        return evaluated(router, SYSTEMS[router], task, per_topic)[0]
+    if overlay is None:
+        raise WeftError(f"{router} publishes over an overlay: give one.")
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
     network = network_with(instance, overlay, trees, forwarding)
@@ -187,14 +193,11 @@ def _counts(network: Network, kernel: Kernel, runs: Runs, seed: int, per_topic: 
         messages=int(sums[MESSAGES]),
         routing_overhead=int(sums[OVERHEAD]),
         path_sum=int(sums[PATH_SUM]),
-        arrivals=int(sums[ARRIVALS]),
-        arrival_sum=int(sums[ARRIVAL_SUM]),
-        answered=int(sums[ANSWERED]),
-        mean_sum=int(sums[MEAN_SUM]),
         maximum_path=int(totals[:, PATH_MAX].max(initial=0)),
         sent=by_node[:, SENT],
         received=by_node[:, RECEIVED],
         topics=_topic_rows(network, runs, totals) if per_topic else None,
+        averages=sums[ARRIVALS : MEAN_SUM + 1],
     )
 
 
@@ -211,5 +214,6 @@ def _require_delivered(runs: Runs, totals: Int64s) -> None:
 def _topic_rows(network: Network, runs: Runs, totals: Int64s) -> Int64s:
     """Rows of TOPIC_COLUMNS, one a topic; a topic has one run."""
     topics = np.zeros((network.topics, len(TOPIC_COLUMNS)), np.int64)
-    topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, REPEATED, axis=1)])
+    elsewhere = [REPEATED, *range(ARRIVALS, MEAN_SUM + 1)]
+    topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, elsewhere, axis=1)])
     return topics

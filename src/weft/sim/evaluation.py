@@ -28,10 +28,6 @@ TOPIC_COLUMNS = (
     "messages",
     "routing_overhead",
     "path_sum",
-    "arrivals",
-    "arrival_sum",
-    "answered",
-    "mean_sum",
     "maximum_path",
 )
 
@@ -44,14 +40,19 @@ class Counts:
     messages: int
     routing_overhead: int
     path_sum: int  # hops of all deliveries
-    arrivals: int  # of messages where they were sent to, pivots included
-    arrival_sum: int  # hops of these
-    answered: int  # publications that were delivered to somebody
-    mean_sum: int  # mean paths of these, in MICRO hops
     maximum_path: int
     sent: Int64s  # messages of every node
     received: Int64s
     topics: Int64s | None = None  # [topic, TOPIC_COLUMNS], on request
+    averages: Int64s | None = None  # ARRIVALS to MEAN_SUM of weft.kernels.routing.tally, where they were counted
+
+    @property
+    def average_path_by_message(self) -> float | None:
+        return None if self.averages is None else float(self.averages[1] / max(self.averages[0], 1))
+
+    @property
+    def average_path_by_publication(self) -> float | None:
+        return None if self.averages is None else float(self.averages[3] / MICRO / max(self.averages[2], 1))
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
@@ -61,14 +62,11 @@ class Counts:
             self.messages + other.messages,
             self.routing_overhead + other.routing_overhead,
             self.path_sum + other.path_sum,
-            self.arrivals + other.arrivals,
-            self.arrival_sum + other.arrival_sum,
-            self.answered + other.answered,
-            self.mean_sum + other.mean_sum,
             max(self.maximum_path, other.maximum_path),
             self.sent + other.sent,
             self.received + other.received,
             None if self.topics is None or other.topics is None else _added(self.topics, other.topics),
+            None if self.averages is None or other.averages is None else self.averages + other.averages,
         )
 
 
@@ -125,16 +123,17 @@ class Evaluation:
     publications: int
     deliveries: int
     expected_deliveries: int
-    messages: int
+    messages: int  # that carry a publication
     routing_overhead: int
     average_path: float  # over deliveries; 0 without any, as the others
-    average_path_by_message: float  # over messages, to where each was sent to, be that a subscriber or a pivot
-    average_path_by_publication: float  # over publications, of the averages over the deliveries of each
     maximum_path: int
     seconds: float
     load: Load
+    average_path_by_message: float | None = None  # to where each was sent, subscriber or pivot; None: not counted
+    average_path_by_publication: float | None = None  # over publications, of the averages over the deliveries of each
     forwarding: Forwarding | None = None  # of a router on the ring
-    table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
+    controls: int = 0  # messages that carry no publication, where a router has such: notifications and requests
+    table_entries: Distribution | None = None  # what a node keeps for its topics: tree neighbours; Weave's and systems'
     times: Times | None = None  # where latencies are given
     bytes: int | None = None  # of all messages, where the sizes of publications are known
     topics: TopicFigures | None = None  # on request
@@ -166,7 +165,9 @@ class Evaluation:
         overlay: str,
         seconds: float,
         most_links: int,
-        entries: Int64s | None = None,  # of every node's tables, where the router has trees
+        entries: Int64s | None = None,  # of every node's tables, where the router has such
+        controls: int = 0,
+        times: Times | None = None,
         forwarding: Forwarding | None = None,  # of a router on the ring
     ) -> "Evaluation":
         return cls(
@@ -178,23 +179,27 @@ class Evaluation:
             messages=counts.messages,
             routing_overhead=counts.routing_overhead,
             average_path=counts.path_sum / max(counts.deliveries, 1),
-            average_path_by_message=counts.arrival_sum / max(counts.arrivals, 1),
-            average_path_by_publication=counts.mean_sum / MICRO / max(counts.answered, 1),
+            average_path_by_message=counts.average_path_by_message,
+            average_path_by_publication=counts.average_path_by_publication,
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received, most_links),
             forwarding=forwarding,
+            controls=controls,
             table_entries=None if entries is None else distribution(entries),
+            times=times,
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
         )
 
 
-def with_bytes(result: Evaluation, instance: Instance, per_topic: bool) -> Evaluation:
+def with_bytes(result: Evaluation, instance: Instance, per_topic: bool, control_bytes: int = 0) -> Evaluation:
     """The result with the bytes of its messages, where sizes are known; topics stay if they were asked for."""
     sizes = None if instance.publishers is None else instance.publishers.topic_sizes(instance.topics)
-    total = None if sizes is None or result.topics is None else round(float((result.topics["messages"] * sizes).sum()))
-    return replace(result, bytes=total, topics=result.topics if per_topic else None)
+    if sizes is not None and result.topics is not None:
+        contents = round(float((result.topics["messages"] * sizes).sum()))
+        result = replace(result, bytes=contents + control_bytes)
+    return replace(result, topics=result.topics if per_topic else None)
 
 
 def has_sizes(instance: Instance) -> bool:
@@ -229,9 +234,5 @@ def distribution(values: Int64s | Floats) -> Distribution:
 
 def _by_topic(topics: Int64s) -> TopicFigures:
     columns = dict(zip(TOPIC_COLUMNS, topics.T, strict=True))
-    paths = {
-        "average_path": columns.pop("path_sum") / np.maximum(columns["deliveries"], 1),
-        "average_path_by_message": columns.pop("arrival_sum") / np.maximum(columns.pop("arrivals"), 1),
-        "average_path_by_publication": columns.pop("mean_sum") / MICRO / np.maximum(columns.pop("answered"), 1),
-    }
-    return TopicFigures({"topic": np.arange(len(topics)), **columns, **paths})
+    average_path = columns.pop("path_sum") / np.maximum(columns["deliveries"], 1)
+    return TopicFigures({"topic": np.arange(len(topics)), **columns, "average_path": average_path})

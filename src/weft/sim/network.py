@@ -51,6 +51,13 @@ class Network:
         return len(self.fingers.values) > 0
 
     @property
+    def finger_counts(self) -> Int64s:
+        """How many nodes the one at every position sends to or takes for next hops."""
+        known = self.fingers if self.forwarding == AS_PRINTED else self.neighbours
+        counts: Int64s = (known.starts[:, -1] - known.starts[:, 0]).astype(np.int64)
+        return counts
+
+    @property
     def ring(self) -> Ring:
         links = self.neighbours if self.forwarding.links == "both" else self.fingers
         return Ring(links, self.pivots, self.forwarding.distance == "absolute", self.ids, self.ring_size)
@@ -61,7 +68,7 @@ class Network:
 
     @property
     def most_pivots(self) -> int:
-        """Of any node."""
+        """Possible next hops of the node that has most."""
         return int((self.pivots.starts[:, -1] - self.pivots.starts[:, 0]).max(initial=0))
 
     @property

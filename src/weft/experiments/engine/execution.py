@@ -78,7 +78,7 @@ def execute(
     ]
 
 
-def require_options(experiments: Iterable[Experiment], options: Mapping[str, str]) -> None:
+def require_readings(experiments: Iterable[Experiment], options: Mapping[str, str]) -> None:
     """Whether all experiments have readings with the options."""
     if not options:
         return

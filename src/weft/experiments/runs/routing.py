@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from weft.experiments.engine.experiment import Effort, Metric, Panel, Plan, Reading, Run
 from weft.experiments.runs.input import SCALES, Input, Inputs, Scale
-from weft.model.forwarding import AS_PRINTED, Forwarding
+from weft.model.forwarding import AS_PRINTED, Forwarding, Pivots
 
 METRICS = {
     "overhead ratio": Metric("routing_overhead", relative=True),
@@ -90,6 +90,7 @@ FORWARDINGS = {
     BOTH_WAYS: Forwarding("both"),
     ABSOLUTE: Forwarding("both", "absolute"),
 }
+PIVOTS: Mapping[Pivots, str] = {"own": "", "neighbours": ", neighbours as pivots"}
 LONG = {"chord": "", "random": ", RandomL"}
 
 
@@ -101,7 +102,7 @@ def readings_of(systems: Mapping[str, System], *, long: bool) -> dict[Reading, d
         }
         for fingers, ends in LONG.items()
         if long or fingers == "chord"
-        for pivots, beside in (("own", ""), ("neighbours", ", neighbours as pivots"))
+        for pivots, beside in PIVOTS.items()
         for name, forwarding in ((name, replace(each, pivots=pivots)) for name, each in FORWARDINGS.items())
     }
 

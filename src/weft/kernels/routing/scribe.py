@@ -84,6 +84,36 @@ def scribe_runs(
         unmark(slots, own)
 
 
+@jit
+def children_of_all(
+    ring: Ring,
+    direction: int,
+    indptr: Int64s,
+    subscribers: Int32s,
+    topics: Int32s,
+    roots: Int32s,
+    firsts: Int32s,
+    shorts: Int64s,
+) -> Int64s:
+    """How many children the node at every position has in the trees of these topics together."""
+    nodes = len(ring.ids)
+    children = np.zeros(nodes, np.int64)
+    slots = np.full(nodes, -1, np.int32)
+    depths = np.full(nodes, -1, np.int32)
+    tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))
+    for run in range(len(topics)):
+        plant(tree, roots[run])
+        own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
+        if direction == TO_ROOT:
+            grow_to_root(ring, tree, own, firsts[run], shorts[run])
+        else:
+            grow_from_root(ring, tree, own)
+        for member in tree.members[1 : tree.figures[SIZE]]:
+            children[tree.parents[member]] += 1
+        unmark(depths, tree.members[: tree.figures[SIZE]])
+    return children
+
+
 @leaf_jit
 def plant(tree: Tree, root: int) -> None:
     tree.figures[:] = 0

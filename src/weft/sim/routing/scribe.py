@@ -3,7 +3,7 @@
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, scribe_runs
+from weft.kernels.routing.scribe import FROM_ROOT, TO_ROOT, children_of_all, scribe_runs
 from weft.model.ring import clockwise
 from weft.protocol.rendezvous import rendezvous
 from weft.sim.network import Network
@@ -48,3 +48,19 @@ def _rendezvous(network: Network, topics: Int32s, seed: int) -> tuple[Int32s, In
     nearer = shorts < passed if network.forwarding.distance == "absolute" else shorts == 0
     roots = np.where(nearer, firsts, (firsts - 1) % network.nodes)
     return roots.astype(np.int32), firsts.astype(np.int32), shorts
+
+
+def scribe_entries(network: Network, seed: int) -> Int64s:
+    return _children(network, TO_ROOT, seed)
+
+
+def iscribe_entries(network: Network, seed: int) -> Int64s:
+    return _children(network, FROM_ROOT, seed)
+
+
+def _children(network: Network, direction: int, seed: int) -> Int64s:
+    """Children of every node in the trees of all topics."""
+    topics = np.flatnonzero(network.subscribers.counts).astype(np.int32)
+    indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
+    roots, firsts, shorts = _rendezvous(network, topics, seed)
+    return children_of_all(network.ring, direction, indptr, subscribers, topics, roots, firsts, shorts)
