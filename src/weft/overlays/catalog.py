@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from weft.errors import WeftError, listed
+from weft.model.arguments import require_types
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -108,6 +109,7 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         choices = options[option].choices
         if choices and value not in choices:
             raise WeftError(f"`{option}` {value} is unknown to {name}: choose one of {', '.join(choices)}.", option)
+    require_types(_builder_of(name), wanted)
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
@@ -82,6 +83,7 @@ class Trials(Table):
     def systems(self) -> list[System]:
         return list(dict.fromkeys((row.overlay, row.router) for row in self.rows))
 
+    @checked
     def mean(self, system: System, figure: str) -> Mean:
         values = [getattr(row, figure) for row in self.rows if (row.overlay, row.router) == system]
         return mean_of(np.array(values, np.float64))
