@@ -19,7 +19,7 @@ from weft.errors import WeftError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_WIDER: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,), Path: (PathLike, str)}
+_WIDER: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,), Path: (PathLike, str), tuple: (tuple, list)}
 _WORDS = {int: "a number", float: "a number", str: "text", Path: "a path", type(None): "None", bool: "True or False"}
 
 
