@@ -180,6 +180,7 @@ def good_for(name: str) -> object:
         "frame": FRAME,
         "sampling": weft.Sampling(nodes=3),
         "system": ("chord", "pie"),
+        "baseline": ("chord", "pie"),
         "names": np.array(["x"] * 40, object),
         "hosts": ConstantLatency(3),
         "publications": 3,
@@ -198,7 +199,7 @@ def test_an_argument_of_a_wrong_type_is_named(name: str) -> None:
 def test_an_argument_of_a_method_of_what_takes_longer_to_make_is_named_too() -> None:
     trials = weft.compare(INSTANCE, ["chord"], ["pie"], seeds=2, publications=20)
     methods = methods_of(weft.weave(INSTANCE, OVERLAY)) | methods_of(trials)
-    assert {"Trees.read", "Trees.write", "Trees.tables", "Trials.mean"} == {*methods}
+    assert {"Trees.read", "Trees.write", "Trees.tables", "Trials.mean"} <= {*methods}
     for name, function in methods.items():
         require_named(function, name)
 

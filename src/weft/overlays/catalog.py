@@ -71,6 +71,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     """
     builder = _builder_of(name)
     chosen = chosen_options(name, options)
+    require_types(builder, {option: value for option, value in options.items() if value is not None})
     require_seed(seed)
     if instance.nodes == 0:
         raise WeftError("The instance has no nodes: an overlay needs at least one.")
@@ -109,7 +110,6 @@ def chosen_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         choices = options[option].choices
         if choices and value not in choices:
             raise WeftError(f"`{option}` {value} is unknown to {name}: choose one of {', '.join(choices)}.", option)
-    require_types(_builder_of(name), wanted)
     return {option.name: wanted.get(option.name, option.default) for option in options.values()}
 
 
