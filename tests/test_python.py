@@ -175,6 +175,8 @@ def good_for(name: str) -> object:
     known: dict[str, object] = {
         "instance": INSTANCE,
         "given": INSTANCE,
+        "was": INSTANCE,
+        "instances": [INSTANCE],
         "overlay": OVERLAY,
         "table": pa.Table.from_pandas(FRAME),
         "frame": FRAME,

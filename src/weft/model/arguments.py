@@ -7,7 +7,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from numbers import Integral, Real
 from os import PathLike
@@ -92,7 +92,7 @@ def _in_words(kind: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(map(repr, typing.get_args(kind)))
     kind = type(None) if kind is None else origin or kind
-    if kind is Iterable:
+    if kind in (Iterable, Sequence):
         return "several values"
     if kind is PathLike:
         return "a path"
