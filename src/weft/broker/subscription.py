@@ -53,7 +53,7 @@ class Target:
 
     @property
     def own(self) -> "Target | None":
-        """For its own publications. Not kept where it is the same: what refers to itself only a collector frees."""
+        """Target for its own publications; not kept where it is the same, for what refers to itself stays."""
         return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:

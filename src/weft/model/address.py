@@ -22,7 +22,7 @@ def local_path(text: str | Path) -> Path:
         return text
     if is_remote(text):
         raise WeftError(
-            f"{text} is an address in a store, where only raw files of `ingest` and `run` may lie: give a path, in a "
-            "folder that all machines share where Spark has several."
+            f"{text} is an address in a store, where only raw files to be ingested may lie: give a path, in a folder "
+            "that all machines share where Spark has several."
         )
     return Path(text.removeprefix(_HERE))

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from weft.errors import SurroundingsError
 from weft.model.address import is_remote, local_path
+from weft.pipeline.probe import require_shared
 
 _ROWS = "_rows"
 
@@ -31,6 +32,7 @@ def read_table(spark: SparkSession, *paths: str | Path, schema: StructType | str
 
 def write_table(rows: DataFrame, path: Path, /, **figures: Column) -> dict[str, int]:
     """Write rows and return figures of them, which are counted on the way: to read them again takes two more jobs."""
+    require_shared(rows.sparkSession, path)
     seen = Observation()
     counted = rows.observe(seen, F.count("*").alias(_ROWS), *(figure.alias(name) for name, figure in figures.items()))
     counted.write.parquet(uri(path))
