@@ -17,6 +17,7 @@ from weft.kernels.vitis.relay import is_in, union
 from weft.kernels.vitis.state import NOBODY, Setting, distance
 
 CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
+CONTENTS, NOTIFICATIONS = 0, 1  # kinds of messages that are counted between places
 
 
 class Overlay(NamedTuple):
@@ -29,6 +30,7 @@ class Overlay(NamedTuple):
     gateway: Int32s  # of every subscription
     identifiers: Int64s  # of topics
     children: Int64s  # (relay * topics + topic) * nodes + child, ascending
+    place: Int32s  # of nodes: a number each
 
 
 class Reach(NamedTuple):
@@ -38,16 +40,19 @@ class Reach(NamedTuple):
     notified: Floats  # milliseconds from the publication until the first notification came
     time: Floats  # until the content came
     notifications: Int32s  # received
+    source: Int32s  # who sent the content; NOBODY for the issuer, and where it did not come
 
 
 @jit
-def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach:
+def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int, between: Int64s) -> Reach:
+    """What a publication reaches; adds its contents and its notifications to `between`: [kind, place, place]."""
     nodes = len(overlay.there)
     reach = Reach(
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, np.inf),
         np.full(nodes, np.inf),
         np.zeros(nodes, np.int32),
+        np.full(nodes, NOBODY, np.int32),
     )
     risen = np.zeros(nodes, np.bool_)
     agenda = [(0.0, 0, issuer, NOBODY, CLUSTER)]  # time of arrival, sequence, receiver, sender, way
@@ -59,8 +64,11 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach
         is_first = reach.hops[v] == NOBODY
         if sender != NOBODY:
             reach.notifications[v] += 1
+            between[NOTIFICATIONS, overlay.place[sender], overlay.place[v]] += 1
         if is_first:
             arrive(setting, reach, v, sender, now)
+            if sender != NOBODY:
+                between[CONTENTS, overlay.place[sender], overlay.place[v]] += 1
         own = subscription(setting, v, topic)
         children = rows(overlay.children, v * len(overlay.identifiers) + topic, nodes)
         up = NOBODY
@@ -85,7 +93,7 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach
 def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> None:
     reach.hops[v], reach.notified[v], reach.time[v] = 0, now, 0.0
     if sender != NOBODY:
-        reach.hops[v] = reach.hops[sender] + 1
+        reach.hops[v], reach.source[v] = reach.hops[sender] + 1, sender
         asked = max(now + distance(setting, v, sender) / 2, reach.time[sender])
         reach.time[v] = asked + distance(setting, sender, v) / 2
 
