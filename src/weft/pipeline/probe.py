@@ -71,7 +71,7 @@ def _strangers(spark: SparkSession, folder: Path) -> set[str]:
 
 
 def _answers(spark: SparkSession, folder: Path, count: int, *, leaving: bool) -> list[tuple[str, str, int]]:
-    """Of every task its host, the name of the file that it left, and how many files it has found."""
+    """Host of every task, name of the file that it left, and how many files it has found."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
