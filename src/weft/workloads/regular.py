@@ -19,8 +19,6 @@ Pairs = tuple[Int32s, Int32s]  # nodes and their topics, one entry a subscriptio
 def require_count(option: str, value: int) -> None:
     if not 1 <= value <= LIMIT:
         raise WeftError(f"`{option}` {value} is out of range: give a number from 1 to {LIMIT}.", option)
-    if value != int(value):
-        raise WeftError(f"`{option}` {value} is not a whole number, which nodes have here: give one.", option)
 
 
 @dataclass(frozen=True)
