@@ -22,6 +22,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.naming import ids_of, numbered
@@ -279,7 +280,7 @@ def _count(kind: str, ids: Int64s, given: int | None) -> int:
 
 
 def read_instance(path: str | Path) -> Instance:
-    folder = Path(path)
+    folder = local_path(path)
     meta = read_instance_meta(folder)
     pairs = read_columns(folder / "interest.parquet", {"node": pa.int64(), "topic": pa.int64()})
     try:

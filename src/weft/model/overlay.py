@@ -14,6 +14,7 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
@@ -208,12 +209,12 @@ def named(overlay: Overlay) -> str:
 
 def read(path: str | Path) -> Instance | Overlay:
     """The instance or the overlay that a folder holds."""
-    is_overlay = "algorithm" in read_meta(Path(path), "an instance or an overlay")
+    is_overlay = "algorithm" in read_meta(local_path(path), "an instance or an overlay")
     return read_overlay(path) if is_overlay else read_instance(path)
 
 
 def read_overlay(path: str | Path) -> Overlay:
-    folder = Path(path)
+    folder = local_path(path)
     meta = read_meta(folder, "an overlay", "nodes", "links")
     nodes = read_columns(folder / "nodes.parquet", {"node": pa.int64(), "ring_id": pa.int64()}, nullable=["ring_id"])
     types = {"source": pa.int64(), "target": pa.int64(), "phase": pa.int32()}

@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr
 from weft.model.instance import Instance
@@ -109,7 +110,7 @@ class Trees(Table):
 
 def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
     """Trees of a file. Each subscriber must be in the tree of its topic, and each link of a tree in the overlay."""
-    path = Path(path)
+    path = local_path(path)
     require_file_for(path, instance, overlay)
     return read_trees_of(path, (0, instance.topics), instance, neighbours_of(overlay))
 

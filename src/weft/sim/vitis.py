@@ -104,7 +104,12 @@ class VitisNetwork:
 
     def publish(self, topic: int, issuer: int, between: Int64s | None = None) -> Reach:
         """Publish over the network as it stands; what goes from place to place is added to `between`."""
-        overlay = Overlay(
+        counted = self.places.nothing_counted() if between is None else between
+        return spread(self.setting, self.as_it_stands(), topic, issuer, counted)
+
+    def as_it_stands(self) -> Overlay:
+        """What publications of this round go by."""
+        return Overlay(
             self.there,
             self.link_starts,
             self.link_peers,
@@ -113,9 +118,6 @@ class VitisNetwork:
             self.identifiers,
             self.relay_children,
             self.places.numbers,
-        )
-        return spread(
-            self.setting, overlay, topic, issuer, self.places.nothing_counted() if between is None else between
         )
 
     def links(self, node: int) -> Int32s:

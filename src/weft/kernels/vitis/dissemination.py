@@ -17,6 +17,7 @@ from weft.kernels.vitis.relay import is_in, union
 from weft.kernels.vitis.state import NOBODY, Setting, distance
 
 CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
+PUBLICATIONS, EXPECTED, DELIVERIES, MESSAGES, RELAYS, PATHS, LONGEST = range(7)  # as weft.sim.evaluation has them
 CONTENTS, NOTIFICATIONS = 0, 1  # kinds of messages that are counted between places
 
 
@@ -131,3 +132,46 @@ def audience(setting: Setting, links: Int64s, own: int, children: Int64s, topic:
             found[count] = w
             count += 1
     return union(found[:count], children)
+
+
+@jit
+def spread_all(
+    setting: Setting,
+    overlay: Overlay,
+    subscribers_from: Int64s,
+    subscribers: Int32s,
+    topics: Int64s,
+    issuers: Int64s,
+    figures: Int64s,
+    sent: Int64s,
+    received: Int64s,
+    times: Floats,
+) -> int:
+    """Notifications of all publications over one network.
+
+    Adds to the figures of topics (publications, expected deliveries, deliveries, contents, relays, hops of deliveries,
+    the most of these), to the contents that nodes sent and received, and writes the times of deliveries.
+    """
+    between = np.zeros((2, 1, 1), np.int64)
+    count = 0
+    for k in range(len(topics)):
+        topic, issuer = topics[k], issuers[k]
+        reach, row = spread(setting, overlay, topic, issuer, between), figures[topic]
+        row[PUBLICATIONS] += 1
+        for v in subscribers[subscribers_from[topic] : subscribers_from[topic + 1]]:
+            if v != issuer and overlay.there[v]:
+                row[EXPECTED] += 1
+                if reach.hops[v] != NOBODY:
+                    row[DELIVERIES] += 1
+                    row[RELAYS] -= 1
+                    row[PATHS] += reach.hops[v]
+                    row[LONGEST] = max(row[LONGEST], reach.hops[v])
+                    times[count] = reach.time[v]
+                    count += 1
+        for v in range(len(reach.hops)):
+            if reach.source[v] != NOBODY:
+                row[MESSAGES] += 1
+                row[RELAYS] += 1
+                sent[reach.source[v]] += 1
+                received[v] += 1
+    return int(between[NOTIFICATIONS, 0, 0])
