@@ -216,7 +216,7 @@ def test_a_session_with_many_filters_leaves_them_in_slices_and_gets_nothing_more
 
 
 def test_what_follows_an_answer_to_many_filters_comes_in_slices_too() -> None:
-    """Of each there might be retained messages."""
+    """Retained messages are looked for, for each of them."""
     house = House(CALM)
     one = house.greeted("one")
     events = turns(house, one, p.Subscribe(7, tuple(p.Request(f"a/{number}") for number in range(3_000))))

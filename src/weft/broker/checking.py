@@ -73,7 +73,7 @@ class Checks:
             self._outbox.add(CheckPassword(check.connection.number, check.question.password, check.question.kept))
 
     def _next(self) -> str | None:
-        """Who has the next turn. Nobody has all threads, so that who comes next need not wait for one."""
+        """The next turn. Nobody has all threads, so that others who come need not wait for one."""
         under_way = {check.question.turn for check in self._begun.values()}
         most = len(self._begun) == AT_ONCE - 1 and len(under_way) == 1
         return next((turn for turn in self._waiting if not (most and turn in under_way)), None)
