@@ -178,17 +178,21 @@ class Instance(Table):
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
+    @checked
     def node_name(self, node: int) -> str:
         """The node's name, or its number where it has none."""
         return str(node if self.node_names is None else self.node_names[node])
 
+    @checked
     def topic_name(self, topic: int) -> str:
         return str(topic if self.topic_names is None else self.topic_names[topic])
 
+    @checked
     def node_called(self, name: str) -> int:
         """The node of that name, or of that number where nodes have no names."""
         return _called("node", name, self.node_names, self.nodes)
 
+    @checked
     def topic_called(self, name: str) -> int:
         return _called("topic", name, self.topic_names, self.topics)
 
@@ -209,6 +213,7 @@ class Instance(Table):
     def read(path: str | Path) -> "Instance":
         return read_instance(path)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
             self.write_into(folder)

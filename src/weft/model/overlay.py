@@ -69,11 +69,13 @@ class Overlay(Table):
             digest.update(b"" if column is None else np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
+    @checked
     def of(self, node: int) -> Int32s:
         """The nodes that the links of a node lead to."""
         place = checked_place(node, self.nodes)
         return self.targets[self.indptr[place] : self.indptr[place + 1]]
 
+    @checked
     def to_networkx(self, instance: Instance | None = None) -> "nx.DiGraph[Any]":
         """A directed graph, from the owner of every link; with an instance that has names, nodes are these.
 
@@ -108,6 +110,7 @@ class Overlay(Table):
     def read(path: str | Path) -> "Overlay":
         return read_overlay(path)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False, names: Names | None = None) -> None:
         """Write the overlay; with the names of the nodes also links.csv, for people and spreadsheets."""
         with new_folder(path, force=force) as folder:
@@ -123,6 +126,7 @@ class Overlay(Table):
             write_csv(self.named_links(names), folder / "links.csv")
         write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
+    @checked
     def named_links(self, names: Names) -> pa.Table:
         """The links with the names of their nodes beside the numbers."""
         ends = {"source_name": names[self.sources], "target_name": names[self.targets]}

@@ -39,6 +39,7 @@ class Publications(Table):
     def read(path: str | Path, instance: Instance) -> "Publications":
         return read_publications(path, instance)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False, instance: Instance | None = None) -> None:
         """Write the file; with an instance that has names, these stand beside the numbers."""
         with new_path(path, force=force) as partial:

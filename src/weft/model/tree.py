@@ -82,6 +82,7 @@ class Trees(Table):
         topics = self.topic_of_each[linked]
         return topics.astype(np.int32), self.members[self.parents[linked] + self.indptr[topics]], self.members[linked]
 
+    @checked
     def tables(self, topic: int) -> dict[int, set[int]]:
         """The neighbours of every member of a topic's tree."""
         row = slice(self.indptr[topic], self.indptr[topic + 1])
@@ -103,6 +104,7 @@ class Trees(Table):
     def read(path: str | Path, instance: Instance, overlay: Overlay) -> "Trees":
         return read_trees(path, instance, overlay)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_path(path, force=force) as partial:
             write_columns(partial, self.columns, dict(self.meta))
