@@ -47,6 +47,7 @@ class FakeWire:
         self._gathered: list[w.Frame] = []
         self.sent: list[tuple[w.Frame, int]] = []  # with how much was kept by then
         self.number = 2
+        self.unhandled = 0
         self.aborted = ""
 
     def gather(self, frame: w.Frame) -> None:

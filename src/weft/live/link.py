@@ -82,6 +82,7 @@ class Wire(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._is_held = False
+        self.unhandled = 0  # frames that have come and wait at the owner's
 
     @property
     def is_open(self) -> bool:
