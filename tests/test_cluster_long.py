@@ -59,7 +59,11 @@ def test_a_node_that_is_back_gets_more_than_a_frame_takes_of_what_it_is_owed() -
 
 def test_frames_with_the_master_may_be_longer_than_those_between_nodes() -> None:
     """All that a node holds comes at a time when it joins."""
-    for kinds, kind, most in ((TO_MASTER, 10, MASTER_BYTES), (FROM_MASTER, 34, MASTER_BYTES), (BETWEEN_NODES, 50, 2**26)):
+    for kinds, kind, most in (
+        (TO_MASTER, 10, MASTER_BYTES),
+        (FROM_MASTER, 34, MASTER_BYTES),
+        (BETWEEN_NODES, 50, 2**26),
+    ):
         for length, is_read in ((most, True), (most + 1, False)):
             reader = FrameReader(kinds=kinds)
             reader.feed(HELLO)
@@ -85,7 +89,7 @@ def test_frames_with_the_master_may_be_longer_than_those_between_nodes() -> None
 )
 def test_a_list_is_no_longer_than_what_anybody_has_to_say(frame: w.Frame) -> None:
     """What is a few bytes in a frame is a hundred where it is read."""
-    with pytest.raises(FrameError, match="at most|for a name"):
+    with pytest.raises(FrameError, match=r"at most|for a name"):
         FrameReader().feed(encode(frame))
 
 
