@@ -108,7 +108,7 @@ class Subscribing:
         if request.filter in session.subscriptions:
             return None
         has_room = not full and self._subscriptions.have_room(session, request.filter)
-        if not has_room or not self._subscriptions.may_share(session, request.filter):
+        if not has_room or not self._subscriptions.may_hold(session, request.filter):
             return Reason.QUOTA_EXCEEDED
         return None
 
