@@ -535,7 +535,7 @@ def stated_to_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @row("snapshots at the master")
 def snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who may only look can ask for any number of them."""
+    """A reader can ask for any number of them."""
     monkeypatch.setattr(operating, "SNAPSHOTS", 5)
     world = MasterWorld()
     nodes = [world.join(f"n{at}") for at in range(3)]

@@ -94,7 +94,7 @@ def test_a_list_is_no_longer_than_what_anybody_has_to_say(frame: w.Frame) -> Non
 
 
 def test_a_list_is_refused_before_it_is_read() -> None:
-    """Of as many filters as fit a frame."""
+    """A count is enough to tell."""
     data = bytearray(encode(w.ForgetWays(("a",))))
     data[5:9] = (MOST_MANY + 1).to_bytes(4)
     data += bytes(MOST_MANY)

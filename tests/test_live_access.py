@@ -478,7 +478,7 @@ def test_who_may_ask_the_master(ca: AuthorityFolder, who: str | None, request_: 
 def test_only_what_an_operator_sends_may_be_long(
     ca: AuthorityFolder, who: str | None, length: int, status: int
 ) -> None:
-    """It is kept until it has come, of as many connections as there are."""
+    """A body is kept until all of it has come, on any number of connections."""
     body = json.dumps({"request": "status"}).encode().ljust(70_000)
     head = f"POST /ask HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
 

@@ -153,7 +153,7 @@ def test_an_answer_that_nobody_reads_is_given_up(call: Call, monkeypatch: pytest
 
 
 def test_so_many_requests_are_answered_at_a_time(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those whose answers are not read are among them."""
+    """Requests whose answers are not read count too."""
     monkeypatch.setattr("weft.live.http.CALLS", 3)
     calls: set[HttpCall] = set()
     asked = [call(calls) for _ in range(4)]

@@ -119,7 +119,7 @@ def test_what_is_large_comes_in_several_frames(first: int, monkeypatch: pytest.M
 
 
 def test_a_peer_is_given_a_frame_when_its_link_has_taken_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one answer at a time, however often it compares."""
+    """One answer at a time, however often it compares."""
     monkeypatch.setattr(module, "FRAME", 100)
     end = large(50)
     for _ in range(5):
