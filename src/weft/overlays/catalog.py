@@ -65,6 +65,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     partitions      dc, dcbc: how many
     partition       dc: how nodes are divided, "random" or "kmeans"
     bulk            dcbc: the share of nodes that are bulk
+    eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
     children        tree: of a node
