@@ -34,7 +34,7 @@ WORKLOADS = 5
 def measure_popsub(run: PopSubRun) -> dict[str, Any]:
     stage, diameter = _stage(run.input, run.seed)
     capacity = broker_capacity(run.power)
-    parameters = Parameters(diameter, capacity.publications_per_second, run.phi)
+    parameters = Parameters(diameter, capacity.publications_per_second, run.phi, sweep=run.sweep)
     made = asdict(simulate(stage, run.way, parameters, capacity, run.seed))
     return made | {"simulated_seconds": made.pop("seconds")} | _without_meaning(made) | _ratios(made)
 
