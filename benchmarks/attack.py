@@ -38,11 +38,12 @@ from stranger import (
     will,
     ws_frame,
 )
-from weft.wire.mqtt.field import u16, u32
+from weft.wire.mqtt.field import u16, u32, varint
 
 MIB = 1 << 20
 EXPIRES = b"\x02"  # property
 ALIAS = b"\x23"
+IDENTIFIER = b"\x0b"
 WILL_DELAY = b"\x18"
 OF_NO_VERSION = b"\x10\x0c\0\x04MQTT\x63\x02\0\0\0\0"  # a CONNECT
 
@@ -241,26 +242,56 @@ def filters_behind_names(site: Site) -> None:
     one.hear(SUBACK)
 
 
-def own_filters_hit(site: Site, names: int) -> None:
-    """Filters of 14 levels, of which each name matches half."""
-    levels = 14 if site.scale == 1 else 7
-    one = site.join()
-    filters = ["/".join(drawn) for drawn in product("a+", repeat=levels)]
+def overlapping(site: Site, levels: int) -> list[str]:
+    """Filters of so many levels, all of which match a/a/.../a, and half of them whatever is last."""
+    return ["/".join(drawn) for drawn in product("a+", repeat=levels if site.scale == 1 else 7)]
+
+
+def own_filters_hit(site: Site, levels: int, names: int) -> None:
+    one, filters = site.join(), overlapping(site, levels)
     for some in pieces(filters, 2048):
         one.say(subscribe(some))
         one.hear(SUBACK)
-    said = [publish("a/" * (levels - 1) + f"{n}") for n in range(site.many(names))]
+    said = [publish("a/" * filters[0].count("/") + f"{n}") for n in range(site.many(names))]
     site.begin()
     one.say(*said)
     one.drained()
 
 
 def own_filters_hit_by_6_kb(site: Site) -> None:
-    own_filters_hit(site, 200)
+    own_filters_hit(site, 14, 200)
 
 
 def own_filters_hit_by_256_kib(site: Site) -> None:
-    own_filters_hit(site, 8000)
+    own_filters_hit(site, 14, 8000)
+
+
+def most_filters_hit(site: Site) -> None:
+    own_filters_hit(site, 16, 50)
+
+
+def identifiers(site: Site) -> None:
+    """All of the filters have identifiers, which a publication has to name."""
+    one, other, filters = site.join(V5), site.join(), overlapping(site, 16)
+    for number, each in enumerate(filters):
+        one.say(subscribe([each], version=V5, said=IDENTIFIER + varint(number + 1)))
+    one.drained()
+    site.begin()
+    other.say(*(publish(filters[0][:-1] + name) for name in "abcd"))
+    other.drained()
+    one.drained()
+
+
+def shared_overlapping(site: Site) -> None:
+    """Shared subscriptions by the hundred on each of a thousand filters that match one name."""
+    one, other, filters = site.join(), site.join(), overlapping(site, 10)
+    for group in range(site.many(97)):
+        one.say(subscribe(f"$share/g{group}/{each}" for each in filters))
+        one.hear(SUBACK)
+    site.begin()
+    other.say(*[publish(filters[0], b"x")] * 10)
+    other.drained()
+    one.drained()
 
 
 def shared_copies(site: Site) -> None:
@@ -637,6 +668,9 @@ ATTACKS: dict[str, Attack] = {
     "names-filters": Attack("2,000 filters after 90,000 distinct names, and the client leaves", filters_behind_names),
     "own-filters": Attack("6 kB of PUBLISH against one's own 16,384 filters", own_filters_hit_by_6_kb),
     "own-filters-read": Attack("256 KiB of PUBLISH against one's own 16,384 filters", own_filters_hit_by_256_kib),
+    "own-filters-most": Attack("50 names against one's own 65,536 filters", most_filters_hit),
+    "identifiers": Attack("4 names that match 65,536 filters of a client, each with an identifier", identifiers),
+    "shared-overlapping": Attack("10 publications to 99,328 shared subscriptions of a client", shared_overlapping),
     "shared": Attack("1 MB to 2,000 shared subscriptions of a client that does not read", shared_copies),
     "unread": Attack("5 times 1 MB to 300 clients that do not read", overlapping_copies),
     "deep-topics": Attack("20,000 retained messages on names of 101 levels", deep_topics),

@@ -138,9 +138,9 @@ def as_bridge(version: int) -> Callable[[int], str]:
     return ask
 
 
-def behind_a_bridge(port: int) -> str:
+def behind_a_bridge(port: int, more: str = "") -> str:
     """How often a local client of a Mosquitto that is a bridge, with its defaults, gets what it has published."""
-    bridge = f"allow_anonymous true\nconnection one\naddress 127.0.0.1:{port}\ntopic bridged/# both 0\n"
+    bridge = f"allow_anonymous true\nconnection one\naddress 127.0.0.1:{port}\ntopic bridged/# both 0\n{more}\n"
     with mosquitto(Setting(mosquitto=bridge)) as local:
         here, there = Peer(("127.0.0.1", local), V311), Peer(("127.0.0.1", port), V311)
         for peer in (here, there):
@@ -226,6 +226,10 @@ QUESTIONS = [
     Question("level 0x83 (a bridge): SUBSCRIBE, its own PUBLISH, then another's with RETAIN", as_bridge(V31)),
     Question("level 0x84: the same", as_bridge(V311)),
     Question("a Mosquitto bridged to it: how often its local client gets what it said", behind_a_bridge),
+    Question(
+        "the same with `bridge_protocol_version mqttv50`",
+        lambda port: behind_a_bridge(port, "bridge_protocol_version mqttv50"),
+    ),
     Question("5: CONNECT, Maximum Packet Size 4", connack_within(4)),
     Question("5: CONNECT, Maximum Packet Size 8", connack_within(8)),
     Question("5: CONNECT, Maximum Packet Size 40", connack_within(40)),

@@ -217,7 +217,7 @@ def test_certificates_are_made_listed_and_revoked(tmp_path: Path) -> None:
         "key.pem",
     ]
     assert len(run("ca", "token", "paris", *ca).strip()) == 66
-    assert run("ca", "revoke", "berlin", *ca) == "Revoked 1 certificates of berlin.\n"
+    assert run("ca", "revoke", "berlin", *ca) == "Revoked 1 certificate of berlin.\n"
     rows = [line.split() for line in run("ca", "list", *ca).splitlines()]
     assert [(row[0], row[1], row[3] == "revoked") for row in rows] == [
         ("master", "master", False),

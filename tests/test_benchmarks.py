@@ -29,7 +29,7 @@ BENCHMARKS = ROOT / "benchmarks"
 # What benchmarks share
 PARTS = {
     *("attack", "bridged", "hurt", "markdown", "measure", "processor", "prober", "promise", "snap", "standalone"),
-    *("slope", "soak_cluster", "soak_load", "stranger", "textbook"),
+    *("slices", "slope", "soak_cluster", "soak_load", "stranger", "textbook"),
 }
 DOCS = "".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))
 
@@ -90,6 +90,7 @@ RUNS = {
     "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
     "overlays": ("--toy",),
     "popsub": ("--toy",),
+    "repair": ("--toy",),
     "routing": ("--nodes", 200, "--topics", 40, "--publications", 300, "--rounds", 1),
     "topic_connected": ("--toy",),
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),
@@ -126,7 +127,7 @@ def test_the_node_is_measured_beside_mosquitto() -> None:
 
 @needs_mosquitto
 def test_what_others_wait_is_measured_beside_mosquitto() -> None:
-    attacks = "connect-properties,retained-100k,shared,passwords,link,websocket-pings"
+    attacks = "connect-properties,retained-100k,shared,shared-overlapping,passwords,link,websocket-pings"
     port = ("--port", str(15_000 + os.getpid() % 5_000))
     command = [sys.executable, str(BENCHMARKS / "stall.py"), "--small", "--only", attacks, *port]
     printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout

@@ -658,12 +658,24 @@ def test_long_names_are_not_remembered() -> None:
     assert not [name for name in one.broker._subscriptions.routes.by_name if len(name) > 1024]
 
 
+@pytest.mark.parametrize("name", ["uptime", "connection/state", "connection/a/b/state", "connection/a/stated"])
 @pytest.mark.parametrize(("version", "code"), [(V3, 5), (V5, Reason.NOT_AUTHORIZED)])
-def test_nobody_has_a_will_that_says_what_only_the_broker_says(version: p.Version, code: int) -> None:
+def test_nobody_has_a_will_that_says_what_only_the_broker_says(version: p.Version, code: int, name: str) -> None:
     one = House()
-    heard = one.open(version).say(p.Connect("forger", version, will=p.Will("$SYS/broker/uptime", b"1", retain=True)))
+    heard = one.open(version).say(p.Connect("forger", version, will=p.Will(f"$SYS/broker/{name}", b"1", retain=True)))
     assert [packet.code for packet in heard if isinstance(packet, p.Connack)] == [code]
     assert one.broker.retained() == {}
+
+
+@pytest.mark.parametrize("version", [V3, V5])
+def test_the_will_that_bridges_of_mosquitto_have_is_taken_and_not_passed_on(version: p.Version) -> None:
+    one, state = House(), p.Will("$SYS/broker/connection/site.up/state", b"0", 1, True)
+    reader = one.greeted("reader")
+    reader.say(p.Subscribe(1, (p.Request("$SYS/#"),)))
+    one.greeted("site.up", version, will=state).vanish()
+    assert reader.take() == []
+    assert one.broker.retained() == {}
+    assert enter(house(), version=version, will=state)[1].code == 0
 
 
 def test_wills_keep_to_the_limit_of_retained_messages_as_publications_do() -> None:

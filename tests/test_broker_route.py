@@ -1,14 +1,22 @@
 """Receivers that are known: what a change makes a node forget, and what it looks up again before it is needed."""
 
+from itertools import product
+
+import pytest
+
+from broker_client import V5, House, subscribe
 from weft.broker import effect as e
+from weft.broker import route as routing
 from weft.broker.broker import Broker
 from weft.broker.filter import FilterIndex
 from weft.broker.parameters import Parameters
 from weft.broker.route import Holders, Routes
+from weft.broker.subscription import Subscription, Target
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
 from weft.wire.mqtt import packet as p
+from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.writer import encode
 
 V = p.Version.V311
@@ -97,3 +105,39 @@ def test_a_node_knows_the_receivers_of_its_clients_filters_a_second_later() -> N
     for second in (3, 4, 5):
         node.on_timer(node.network.measuring * second)
     assert not routes.arriving
+
+
+OVERLAPPING = ["/".join(levels) for levels in product("a+", repeat=6)]
+
+
+def test_of_a_session_no_more_is_collected_than_can_change_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[list[Subscription]] = []
+
+    class Noted(Target):
+        __slots__ = ()
+
+        def __init__(self, session, held) -> None:  # type: ignore[no-untyped-def]
+            collected.append(list(held))
+            super().__init__(session, held)
+
+    monkeypatch.setattr(routing, "Target", Noted)
+    house = House()
+    one = house.greeted("one", V5)
+    subscribe(one, *OVERLAPPING[:-2])
+    subscribe(one, OVERLAPPING[-2], qos=2)
+    one.say(p.Subscribe(1, (p.Request(OVERLAPPING[-1], 1, no_local=True),)))
+    house.greeted("other").say(p.Publish("a/a/a/a/a/a", b"x", 2, packet_id=1))
+    assert sorted((each.qos, each.no_local) for each in collected[0]) == [(0, False), (1, True), (2, False)]
+    assert [packet.qos for packet in one.take() if isinstance(packet, p.Publish)] == [2]
+
+
+def test_all_identifiers_are_told_though_they_are_the_same() -> None:
+    house = House()
+    one = house.greeted("one", V5)
+    told = {Property.SUBSCRIPTION_IDENTIFIER: (7,)}
+    for at in range(0, len(OVERLAPPING), 10):
+        one.say(p.Subscribe(1, tuple(p.Request(each) for each in OVERLAPPING[at : at + 10]), told))
+    one.take()
+    house.greeted("other").say(p.Publish("a/a/a/a/a/a", b"x"))
+    (packet,) = one.take()
+    assert packet.properties == {Property.SUBSCRIPTION_IDENTIFIER: (7,) * len(OVERLAPPING)}  # type: ignore[attr-defined]

@@ -1,8 +1,11 @@
 """Whatever one client asks for is done in slices, with the others in between, and what waits for it is bounded."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker_client import V3, V5, Client, House, subscribe
 from weft.broker import effect as e
@@ -14,10 +17,11 @@ from weft.broker.outbox import LARGE
 from weft.broker.parameters import Parameters
 from weft.broker.reading import SLICE
 from weft.broker.route import STEPS
-from weft.broker.subscriptions import SHARES
+from weft.broker.subscriptions import SHAPES, _shape
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
+from weft.wire.mqtt.topic import matches
 from weft.wire.mqtt.writer import encode
 
 CALM = Parameters(sys_interval=0)
@@ -306,12 +310,43 @@ def test_what_one_event_brings_a_connection_is_bounded(qos: int) -> None:
 
 
 def test_a_client_may_share_one_filter_in_so_many_groups() -> None:
+    """Each of them would give it a copy."""
     house = House(CALM)
     one, other = house.greeted("one", V5), house.greeted("other", V5)
-    heard = subscribe(one, *[f"$share/g{number}/t" for number in range(SHARES + 1)])
-    assert heard == [p.Suback(1, (0,) * SHARES + (Reason.QUOTA_EXCEEDED,))]
+    heard = subscribe(one, *[f"$share/g{number}/t" for number in range(SHAPES + 1)])
+    assert heard == [p.Suback(1, (0,) * SHAPES + (Reason.QUOTA_EXCEEDED,))]
     assert subscribe(one, "$share/g0/t", qos=1) == [p.Suback(1, (1,))], "what it has it may change"
     assert subscribe(one, "$share/g0/other") == [p.Suback(1, (0,))]
-    one.say(p.Unsubscribe(2, ("$share/g0/t",)))
+    one.say(p.Unsubscribe(2, ("$share/g0/t", "$share/g0/other")))
     assert subscribe(one, "$share/new/t") == [p.Suback(1, (0,))]
     assert subscribe(other, "$share/more/t") == [p.Suback(1, (0,))]
+
+
+OVERLAPPING = ["/".join(levels) for levels in product("a+", repeat=11)]
+
+
+def test_no_more_filters_of_a_client_match_one_name_than_there_may_be() -> None:
+    house = House(CALM)
+    one, other = house.greeted("one", V5), house.greeted("other", V3)
+    exact = [f"b/{number}" for number in range(SHAPES)]
+    (suback,) = subscribe(one, *exact, *OVERLAPPING)
+    codes = suback.codes  # type: ignore[attr-defined]
+    assert codes == (0,) * (2 * SHAPES) + (Reason.QUOTA_EXCEEDED,) * (len(OVERLAPPING) - SHAPES)
+    assert subscribe(one, "b/c", "c/" + OVERLAPPING[1][2:]) == [p.Suback(1, (0, 0))], "as those that it has"
+    found = house.broker._subscriptions.index.match("/".join("a" * 11))
+    assert len(found) == SHAPES
+    assert subscribe(other, "+/+") == [p.Suback(1, (0,))]
+    assert subscribe(one, "+/+") == [p.Suback(1, (Reason.QUOTA_EXCEEDED,))]
+    one.say(p.Unsubscribe(2, (OVERLAPPING[1],)))
+    assert subscribe(one, "+/+") == [p.Suback(1, (Reason.QUOTA_EXCEEDED,))]
+    one.say(p.Unsubscribe(2, ("c/" + OVERLAPPING[1][2:],)))
+    assert subscribe(one, "+/+") == [p.Suback(1, (0,))]
+
+
+@given(st.lists(st.lists(st.sampled_from("ab+"), min_size=1, max_size=3), max_size=30), st.booleans())
+def test_of_one_shape_no_two_filters_match_one_name(filters: list[list[str]], has_tail: bool) -> None:
+    made = {"/".join([*levels, "#"] if has_tail else levels) for levels in filters}
+    names = ["/".join(levels) for count in (1, 2, 3) for levels in product("ab", repeat=count)]
+    for name in names:
+        shapes = [_shape(each) for each in made if matches(each, name)]
+        assert len(set(shapes)) == len(shapes)

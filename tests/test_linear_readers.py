@@ -35,11 +35,14 @@ from weft.broker import record as r
 from weft.broker.broker import AT_ONCE, Broker
 from weft.broker.publication import Publication
 from weft.broker.recovery import Recovery as BrokerRecovery
+from weft.broker.session import Session
+from weft.broker.subscription import Subscription, Target
 from weft.errors import WeftError
 from weft.live.websocket import WebSocketClient
 from weft.node import effect as n
 from weft.node import record as own
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.wire import content, journal
 from weft.wire import frame as w
 from weft.wire.frame_codec import FrameReader, encode_body, message_of
@@ -53,7 +56,7 @@ from weft.wire.mqtt.writer import encode
 from weft.wire.sqlite import pages_of, read_log, rows
 from weft.wire.turn import TurnReader
 
-NOW = 1_000_000.0
+NOW = START
 LEAST, TIMES, ALLOWED, TRIES = 0.01, 8, 16, 5  # seconds, as much, times the time, of which the best counts
 PIECE = 64  # bytes
 MOST = 1 << 19  # bytes of the first: a reader that takes no time for these takes none
@@ -119,8 +122,22 @@ BROKER: dict[str, Reader] = {
     "payload": (lambda count: HELLO + encode(p.Publish("a", bytes(count)), V5), by_broker),
     "packets": (lambda count: HELLO + encode(p.Publish("a", b"b", 1, packet_id=1), V5) * count, by_broker),
     "pings": (lambda count: HELLO + encode(p.Pingreq(), V5) * count, by_broker),
+    "subscribe": (
+        lambda n: HELLO + encode(p.Subscribe(1, tuple(p.Request(f"a/+/{one}") for one in range(n))), V5),
+        by_broker,
+    ),
+    "again": (lambda count: HELLO + encode(p.Subscribe(1, (p.Request("a/+"),) * count), V5), by_broker),
     "unsubscribe": (lambda count: HELLO + encode(p.Unsubscribe(1, ("a/+",) * count), V5), by_broker),
 }
+
+
+def taken_together(pieces: list[bytes]) -> None:
+    """Subscriptions of one client that match one name, each with an identifier."""
+    held = [Subscription(f"{number}", identifier=1) for number in range(len(pieces[0]))]
+    Target(Session("one", 1, V5, 0), held).key()
+
+
+TARGETS: dict[str, Reader] = {"identifiers": (bytes, taken_together)}
 
 
 # Frames between nodes
@@ -378,6 +395,7 @@ TOPICS: dict[str, Reader] = {
 READERS: dict[str, dict[str, Reader]] = {
     "wire.mqtt.parser": PACKETS,
     "broker.broker": BROKER,
+    "broker.subscription": TARGETS,
     "wire.frame_codec": FRAMES,
     "wire.content": CONTENTS,
     "node.node": NODE,

@@ -136,8 +136,8 @@ def test_a_node_of_another_cluster(master: Master, nodes: list[Node], tmp_path: 
     (tmp_path / IDENTITY).write_text(json.dumps(kept))
     code, said = Node(master, "x", "--data", str(tmp_path), ready=False).wait()
     assert code == 2
-    assert said.startswith("weft: x belongs to the cluster other and this master to ")
-    assert "start `weft master` on an empty folder with its option cluster other; what x keeps stays" in said
+    assert said.startswith("weft: x belongs to cluster other, this master to ")
+    assert "start `weft master` as cluster other on an empty folder and keep x's." in said
     assert "another data folder" not in said
     assert said.count("\n") == 1
     assert master.up() == {"n0", "n1", "n2", "n3"}

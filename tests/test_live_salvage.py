@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -16,17 +17,19 @@ from weft import cli
 from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
 from weft.broker.recovery import Recovery
-from weft.errors import WeftError
+from weft.errors import SurroundingsError, WeftError
 from weft.journal.salvage import salvaged
 from weft.live.disk import STORE, Disk, Shown
+from weft.live.identity import kept_identity, write_identity
 from weft.live.salvage import salvage
 from weft.live.store import SqliteStore
 from weft.master.record import Record
+from weft.node.identity import Identity
 
 
-def flip(path: Path, at: int) -> None:
+def flip(path: Path, at: int, bit: int = 0) -> None:
     content = bytearray(path.read_bytes())
-    content[at] ^= 1
+    content[at] ^= 1 << bit
     path.write_bytes(content)
 
 
@@ -108,6 +111,25 @@ def test_nothing_is_written_into_what_is_read_nor_over_what_is_there(tmp_path: P
     (tmp_path / "out").mkdir()
     with pytest.raises(WeftError, match="exists already"):
         salvage(tmp_path / "data", tmp_path / "out")
+
+
+def test_a_flip_in_who_a_node_is_does_not_make_it_another(tmp_path: Path) -> None:
+    known = Identity("berlin", "harbour", 2**63 + 5, node=7)
+    write_identity(tmp_path, known)
+    path = tmp_path / "identity.json"
+    whole = path.read_bytes()
+    for at in range(len(whole) * 8):
+        path.write_bytes(whole)
+        flip(path, at // 8, at % 8)
+        with suppress(SurroundingsError):
+            assert kept_identity(tmp_path) == known, at
+    path.write_bytes(whole.replace(b"berlin", b"merlin"))
+    with pytest.raises(
+        SurroundingsError, match="damaged: restore it from a copy, or have `weft salvage` write a folder"
+    ):
+        kept_identity(tmp_path)
+    path.write_text('{"name": "berlin", "number": 7, "incarnation": 5, "cluster": "harbour"}')  # as it was once
+    assert kept_identity(tmp_path) == Identity("berlin", "harbour", 5, node=7)
 
 
 def test_a_network_is_salvaged_a_node_and_the_master_alike(tmp_path: Path) -> None:

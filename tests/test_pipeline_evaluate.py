@@ -22,7 +22,7 @@ from weft.model.publication import Publications
 from weft.model.publisher import Publishers
 from weft.model.storage import write_columns
 from weft.overlays.catalog import design
-from weft.pipeline.evaluate import NOTHING, laid_out
+from weft.pipeline.evaluate import NOTHING, evaluate_whole, laid_out
 from weft.pipeline.evaluate import evaluate as evaluate_laid_out
 from weft.pipeline.weave import weave as weave_on_spark
 from weft.sim.bulk import evaluate
@@ -47,6 +47,17 @@ def evaluate_on_spark(
 ) -> Evaluation:
     with laid_out(spark, instance, overlay) as given:
         return evaluate_laid_out(given, overlay, router, drawn, **options)
+
+
+def test_a_system_is_evaluated_in_a_task_as_in_process(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    instance = Instance.read(folders[0])
+    drawn = publications(instance, 300, seed=2)
+    here = evaluate(instance, None, "vitis", drawn, seed=3, per_topic=True)
+    there = evaluate_whole(spark, folders[0], None, "vitis", drawn, seed=3, per_topic=True)
+    assert replace(here, seconds=0, topics=None) == replace(there, seconds=0, topics=None)
+    assert here.topics is not None
+    assert there.topics is not None
+    assert here.topics.to_arrow() == there.topics.to_arrow()
 
 
 @pytest.mark.parametrize(("router", "per_topic"), [("pie", True), ("scribe", False), ("weave", True)])

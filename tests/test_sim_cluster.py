@@ -615,7 +615,7 @@ def test_many_filters_in_one_packet_are_answered_when_all_are_in_place(world, cl
 
 
 def test_what_waits_for_the_network_is_bounded_for_a_client_too(world):
-    """Behind an answer that waits for the network, no more is kept than a driver would."""
+    """No more is kept behind an answer that waits for the network than a driver would keep."""
     world.settle()
     node = world.nodes[0]
     reader, writer = world.client("reader", 0), world.client("writer", 0)

@@ -276,7 +276,7 @@ def test_gossip_takes_as_long_as_among_brokers_in_a_world():
 
 
 def test_without_sweeps_as_much_is_lost_as_among_brokers_in_a_world():
-    """Gossip to one member a round with digests of one round leaves out about a sixth; a sweep brings all of it."""
+    """Gossip to one member a round with digests of one round leaves out a half; a sweep brings all of it."""
     tree = random_tree(30, seed=1)
     setting = Setting(200, rate=1.0, seconds=60.0, classes=3)
     workload = content_workload(zipf_popularity(6, 0.3), tree.top, 30, setting, seed=1)

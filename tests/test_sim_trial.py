@@ -1,6 +1,6 @@
 """Every pair of overlay and router under several seeds, and the baselines that engineers draw today."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import pairwise
 
 import networkx as nx
@@ -11,9 +11,12 @@ from scipy import stats
 from routing_oracle import ring_instance
 from weft.errors import WeftError
 from weft.model.instance import Instance
+from weft.model.latency import ConstantLatency
 from weft.model.publication import Publications
+from weft.model.publisher import Publishers
 from weft.overlays.catalog import design
-from weft.report.trial import cell
+from weft.overlays.quality import link_quality
+from weft.report.trial import cell, ratio_lines, shown_figures
 from weft.sim.bulk import evaluate
 from weft.sim.direct import evaluate_direct
 from weft.sim.trial import FIGURES, Mean, compare, mean_of
@@ -89,6 +92,68 @@ def test_a_summary_has_means_with_their_intervals() -> None:
     assert astuple(trials.rows[0])[:3] == ("random", "scribe", 1)
 
 
+def test_a_router_without_an_overlay_is_tried_once_a_seed() -> None:
+    trials = compare(INSTANCE, ["star", "chord"], ["weave", "vitis"], seeds=2, publications=30)
+    assert [row.overlay for row in trials.rows if row.router == "vitis"] == ["gossip", "gossip"]
+    assert trials.left_out == ()
+    told = evaluate(INSTANCE, None, "vitis", publications(INSTANCE, 30, 2), seed=2)
+    row = trials.rows[-1]
+    assert (row.router, row.seed, row.missed) == ("vitis", 2, 0)
+    assert row.controls_a_delivery == told.controls / told.deliveries > 1
+    assert "controls_a_delivery" in shown_figures(trials)
+    assert not {"missed", "milliseconds", "bytes_a_delivery"} & {*shown_figures(trials)}
+
+
+def test_ratios_to_a_baseline_are_taken_seed_by_seed() -> None:
+    trials = compare(INSTANCE, ["random", "chord"], ["scribe", "pie"], seeds=3, publications=50)
+    paths = {(row.overlay, row.router, row.seed): row.average_path for row in trials.rows}
+    ratios = [paths["chord", "pie", seed] / paths["random", "scribe", seed] for seed in (1, 2, 3)]
+    found = trials.summary("random+scribe")[-1]
+    assert (found["overlay"], found["router"]) == ("chord", "pie")
+    low, high = stats.t.interval(0.95, 2, np.mean(ratios), stats.sem(ratios))
+    assert found["ratios"]["average_path"] == pytest.approx({"mean": np.mean(ratios), "low": low, "high": high})
+    assert found["ratios"]["controls_a_delivery"] == {"mean": None, "low": None, "high": None}  # the baseline has none
+    assert found["milliseconds"] == {"mean": None, "low": None, "high": None}
+    (heading, first, *_) = ratio_lines(trials, "random+scribe")
+    assert heading[0] == "/ scribe on random"
+    assert {*first[1:]} == {"1"}
+    with pytest.raises(WeftError, match=r"`baseline` random.weave is none of the systems: choose one of random.scri"):
+        trials.summary("random+weave")
+
+
+def test_figures_of_links_and_knowledge_are_those_of_the_systems() -> None:
+    trials = compare(INSTANCE, ["full-mesh", "star", "chord"], ["scribe", "weave"], seeds=1, publications=50)
+    mesh, star, scribe, weave = trials.rows
+    assert (mesh.tco_support_ratio, mesh.known_peers) == (1.0, 29)
+    assert mesh.known_entries == pytest.approx(INSTANCE.subscriptions * 29 / 30)
+    chord = design(INSTANCE, "chord", seed=1)
+    assert scribe.tco_support_ratio == weave.tco_support_ratio == link_quality(INSTANCE, chord)["tco_support_ratio"]
+    assert scribe.known_peers == len(chord.sources) / 30  # own fingers
+    assert weave.known_peers == 2 * chord.links / 30  # all links
+    assert star.known_peers == 2 * 29 / 30
+
+
+def test_latencies_and_sizes_give_milliseconds_and_bytes() -> None:
+    latency = ConstantLatency(30, 10.0)
+    trials = compare(INSTANCE, ["full-mesh", "tree"], ["weave"], seeds=1, publications=50, latency=latency, size=100)
+    mesh, tree = trials.rows
+    assert mesh.milliseconds == pytest.approx(5.0)
+    assert tree.milliseconds == pytest.approx(5.0 * tree.average_path)
+    assert (mesh.bytes_a_delivery, tree.bytes_a_delivery) == (100, pytest.approx(100 * tree.messages_a_delivery))
+    said = publications(INSTANCE, 50, 1)
+    sizes = Publishers(said.nodes, said.topics, np.ones(50), 10.0 * (1 + said.topics))
+    known = replace(INSTANCE, given_publishers=sizes)
+    (sized,) = compare(known, ["full-mesh"], [], seeds=1, publications=said, size=7).rows
+    others = [len({*INSTANCE.subscribers[t].tolist()} - {v}) for t, v in zip(said.topics, said.nodes, strict=True)]
+    assert sized.bytes_a_delivery == pytest.approx(sum(10.0 * (1 + said.topics) * others) / sum(others))
+
+
+def test_given_publications_are_those_of_every_seed() -> None:
+    said = publications(INSTANCE, 25, 9)
+    one, other = compare(INSTANCE, ["full-mesh"], [], seeds=2, publications=said).rows
+    assert one.busiest_sends == other.busiest_sends == evaluate_direct(INSTANCE, said).load.sent.maximum
+
+
 def test_one_seed_has_no_interval() -> None:
     assert mean_of(np.array([3.0])) == Mean(3.0, None)
 
@@ -113,6 +178,7 @@ def test_a_cell_has_the_digits_that_its_margin_warrants(mean: Mean, text: str) -
         ({"routers": ["ospf"]}, "There is no router 'ospf'"),
         ({"seeds": 0}, "`seeds` 0 is out of range"),
         ({"publications": 0}, "`publications` 0 is out of range"),
+        ({"size": 0.0}, "`size` 0.0 is out of range"),
         ({"overlays": ["star"], "routers": ["pie"]}, "No router goes by any of the overlays"),
     ],
 )

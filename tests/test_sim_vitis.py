@@ -11,6 +11,7 @@ import weft.sim.vitis as sim
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place
+from weft.model.places import MOST, places_of
 from weft.protocol.router import Left, Publication, Published
 from weft.protocol.vitis.message import Notification
 from weft.protocol.vitis.parameters import Parameters
@@ -30,11 +31,13 @@ class Trace(Record):
     def __init__(self):
         super().__init__()
         self.notified = Counter()  # (issuer, number, receiver)
+        self.notices = Counter()  # (issuer, number), sender and receiver
 
     def sent(self, now, sender, receiver, message):
         super().sent(now, sender, receiver, message)
         if isinstance(message, Notification):
             self.notified[message.issuer, message.number, receiver] += 1
+            self.notices[(message.issuer, message.number), sender, receiver] += 1
 
 
 class Twins:
@@ -43,7 +46,8 @@ class Twins:
     def __init__(self, instance, latency, parameters, seed, rates=None):
         self.instance = instance
         self.record = Trace()
-        self.network = VitisNetwork(instance, latency, parameters, seed, rates)
+        self.places = places_of([f"{node % 3}/{node % 5}" for node in range(instance.nodes)])
+        self.network = VitisNetwork(instance, latency, parameters, seed, rates, self.places)
         self.world, self.nodes = vitis_world(instance, latency, parameters, seed, self.record, rates)
         self.rng = np.random.default_rng(seed)
 
@@ -67,7 +71,8 @@ class Twins:
         self.world.now = (self.network.round + 1) * PERIOD - 0.5
 
     def publish(self, topic, issuer):
-        reach = self.network.publish(topic, issuer)
+        between = self.places.nothing_counted()
+        reach = self.network.publish(topic, issuer, between)
         said = Publication(issuer, self.network.round, topic)
         start = self.network.round * PERIOD + 0.25
         self.world.schedule(start, issuer, Published(said))
@@ -82,7 +87,19 @@ class Twins:
         assert pulled == set(np.flatnonzero(reach.hops > 0).tolist())
         notified = {v: self.record.notified[issuer, said.number, v] for v in np.flatnonzero(self.network.there)}
         assert notified == {v: reach.notifications[v] for v in notified}
+        contents = [(hop.sender, hop.receiver) for hop in self.record.hops if hop.publication == said]
+        assert {receiver: sender for sender, receiver in contents} == {v: reach.source[v] for v in pulled}
+        sent = {key[1:]: n for key, n in self.record.notices.items() if key[0] == (issuer, said.number)}
+        notices = {pair: n for pair, n in sent.items() if self.network.there[pair[1]]}
+        assert np.array_equal(between, self.counted_between(dict.fromkeys(contents, 1), notices))
         return {v for v in subscribers if self.network.there[v]} - {issuer} - expected.keys()
+
+    def counted_between(self, contents, notices):
+        counted = self.places.nothing_counted()
+        for kind, pairs in enumerate((contents, notices)):
+            for (sender, receiver), count in pairs.items():
+                counted[kind, self.places.numbers[sender], self.places.numbers[receiver]] += count
+        return counted
 
     def check_agreement(self):
         for v in np.flatnonzero(self.network.there).tolist():
@@ -460,3 +477,35 @@ def test_hosts_and_access_delays_add_up_to_round_trips(hosts):
         trips, host, access = host_arrays(latency)
         v, w = np.nonzero(~np.eye(latency.nodes, dtype=bool))
         assert np.array_equal(trips[host[v], host[w]] + access[v] + access[w], latency.round_trip(v, w))
+
+
+def test_rates_are_published_by_and_known_to_nodes():
+    """Two topics of sixty are nearly all that is published: nodes that know it befriend their subscribers."""
+    instance, latency = generate("random", nodes=100, topics=60, subscriptions=10, seed=1), ConstantLatency(100, 10.0)
+    rates = np.where(np.arange(60) < 2, 1e6, 1.0)
+    parameters = Parameters(table=7, small_world=0)
+    blind = simulate(instance, latency, parameters, SMALL, 1, rates=rates, weigh_rates=False)
+    seeing = simulate(instance, latency, parameters, SMALL, 1, rates=rates)
+    assert 100 * (instance.subscribers.counts[:2].min() - 1) <= seeing["deliveries"]
+    assert seeing["deliveries"] <= 100 * (instance.subscribers.counts[:2].max() - 1)
+    assert seeing["relays_per_delivery"] < 0.8 * blind["relays_per_delivery"]
+    assert seeing["clusters_by_rate"] < 0.8 * blind["clusters_by_rate"]
+
+
+def test_what_goes_from_place_to_place_is_counted_by_level():
+    instance = small(*[{0} for _ in range(40)], topics=1)
+    latency = place(geographic_latency(50, 1), 40, 1)
+    places = places_of([f"{node % 2}/{node % 4}" for node in range(40)])
+    figures = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places)
+    region, site = figures["across_by_level"]
+    assert 0.4 < region["contents"] < 0.6 < site["contents"] < 0.85  # of 39 others 20 are elsewhere, and 30
+    assert (site["contents"], site["notifications"]) == (figures["contents_across"], figures["notifications_across"])
+    alone = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places_of(["one"] * 40))
+    assert alone["contents_across"] == alone["notifications_across"] == 0
+
+
+def test_places_have_to_be_of_all_nodes_and_not_too_many():
+    with pytest.raises(WeftError, match="The places are of 2 nodes and not of 3"):
+        VitisNetwork(small({0}, {0}, {0}, topics=1), ConstantLatency(3), Parameters(), 1, None, places_of(["a", "b"]))
+    with pytest.raises(WeftError, match="traffic is counted between 2000 at most"):
+        places_of([str(number) for number in range(MOST + 1)])

@@ -15,7 +15,7 @@ from weft.broker import effect as e
 from weft.broker.broker import Broker
 from weft.broker.parameters import Parameters
 from weft.node.parameters import Parameters as NetworkParameters
-from weft.sim.cluster.cluster import Cluster
+from weft.sim.cluster.cluster import START, Cluster
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.writer import encode
@@ -59,7 +59,7 @@ class Place:
     """A broker whose driver does all at once, and remembers nothing."""
 
     def __init__(self, guard: Guard | None = None, **parameters: object) -> None:
-        self.now = 1_000_000.0
+        self.now = START
         chosen = Parameters(**{**SMALL, **parameters})  # type: ignore[arg-type]
         self.broker = Broker(chosen, self.now, durable=True, guard=guard)
         self.numbers = iter(range(1, 10**9))

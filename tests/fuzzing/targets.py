@@ -31,6 +31,7 @@ from weft.node import effect as n
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.node.recovery import Recovery
+from weft.sim.cluster.cluster import START
 from weft.sim.cluster.stranger import exaggerated
 from weft.wire import content, journal
 from weft.wire import frame as w
@@ -44,7 +45,7 @@ from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import PacketError, UnreadableError
 from weft.wire.mqtt.writer import encode
 
-NOW = 1_000_000.0
+NOW = START
 LARGE = 2_000  # of what there may be many of
 
 

@@ -127,7 +127,8 @@ class Guard:
         if rights is not None and rights.names_clients and packet.client and not is_level(packet.client):
             raise PacketError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "A client id has no / + # here, and no $ in front.")
         granted = rights.of(known.user, packet.client) if rights is not None else None
-        if packet.will is not None and not _may_write(granted, packet.will.topic):
+        will = packet.will
+        if will is not None and not _may_write(granted, will.topic) and not _is_state_of_bridge(will.topic):
             raise PacketError(Reason.NOT_AUTHORIZED, "The client may not publish its will.")
 
     # Being in
@@ -219,3 +220,9 @@ class Guard:
 def _may_write(granted: Granted | None, name: str) -> bool:
     """Whether who has these rights, or none that anything is denied by, may publish on a name."""
     return not name.startswith(SYS) and (granted is None or granted.may_write(name))
+
+
+def _is_state_of_bridge(name: str) -> bool:
+    """Whether a will is that of Mosquitto's bridges, which they have by default. It is taken, and not passed on."""
+    levels = name.split("/")
+    return len(levels) == 5 and levels[:3] == ["$SYS", "broker", "connection"] and levels[4] == "state"

@@ -283,14 +283,19 @@ class Routes:
         return UNSURE if topic.startswith(b"$SYS/") else self._lead(topic)
 
     def _built(self, found: list[Holders], lead: Lead) -> Route:
-        held: dict[Session, list[Subscription]] = {}
+        held: dict[Session, dict[int | str, Subscription]] = {}  # one of each kind: another of it would change nothing
         self._work += len(found)
         for holders in found:
             for session, subscription in holders.sessions.items():
-                if not session.ended:
-                    held.setdefault(session, []).append(subscription)
-        targets = [Target(session, held[session]) for session in sorted(held, key=lambda one: one.serial)]
-        groups = [group for holders in found for group in holders.groups.values() if not group.is_over()]
+                kinds = held.get(session)
+                if kinds is None:
+                    held[session] = {subscription.kind: subscription}
+                elif subscription.kind not in kinds:
+                    kinds[subscription.kind] = subscription
+        there = sorted((session for session in held if not session.ended), key=lambda one: one.serial)
+        targets = [Target(session, held[session].values()) for session in there]
+        grouped = [holders.groups for holders in found if holders.groups]
+        groups = [group for named in grouped for group in named.values() if not group.is_over()]
         key = (lead, *(target.key() for target in targets), *(id(group) for group in groups))
         route = self._shared.get(key)
         if route is None:

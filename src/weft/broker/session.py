@@ -1,6 +1,6 @@
 """A session: what of a client outlives its connection, and for how long."""
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.broker.parameters import FOREVER
@@ -63,7 +63,7 @@ class Session:
         "recorded",
         "resend",
         "serial",
-        "shares",
+        "shapes",
         "subscriptions",
         "unsure",
         "version",
@@ -80,7 +80,7 @@ class Session:
         self.connection: Connection | None = None
         self.left: float | None = None  # when the client left
         self.subscriptions: dict[str, Subscription] = {}
-        self.shares: dict[str, int] | None = None  # by filter: shared subscriptions with it, of several groups
+        self.shapes: Counter[str] | None = None  # of its filters, once it has many (subscriptions.py)
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order
         self.resend: deque[Delivery] | None = None  # of those, what this connection has not been sent yet
@@ -107,16 +107,6 @@ class Session:
     def will_size(self) -> int:
         """Bytes that it takes beside what waits."""
         return size_of(self.will) if self.will is not None else 0
-
-    def share(self, filter_: str, change: int) -> int:
-        """Join or leave groups with a filter; of how many it is a member then."""
-        shares = {} if self.shares is None else self.shares
-        number = shares.get(filter_, 0) + change
-        shares[filter_] = number
-        if not number:
-            del shares[filter_]
-        self.shares = shares or None
-        return number
 
     def knows(self, origin: Origin | None) -> bool:
         """Whether it was given a publication."""

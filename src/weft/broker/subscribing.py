@@ -107,7 +107,7 @@ class Subscribing:
         full = len(session.subscriptions) >= self._parameters.subscriptions
         if request.filter in session.subscriptions:
             return None
-        if full or not self._subscriptions.may_share(session, request.filter):
+        if full or not self._subscriptions.may_hold(session, request.filter):
             return Reason.QUOTA_EXCEEDED
         return None
 

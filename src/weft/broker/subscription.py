@@ -4,8 +4,8 @@ Where filters of a session overlap, it gets one copy, with the highest QoS of th
 both standards allow. A publication of its own is judged without the subscriptions that are "no local".
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ class Subscription:
     retain_as_published: bool = False
     retain_handling: int = 0
     identifier: int = 0  # 0 is none
+    kind: int | str = field(init=False, compare=False)  # beside one of its kind it changes nothing
+
+    def __post_init__(self) -> None:
+        options = self.qos | self.no_local << 2 | self.retain_as_published << 3
+        object.__setattr__(self, "kind", self.filter if self.identifier else options)
 
     @property
     def options(self) -> int:
@@ -36,24 +41,18 @@ class Target:
 
     __slots__ = ("_foreign", "has_no_local", "identifiers", "qos", "retain_as_published", "session")
 
-    def __init__(self, session: "Session", held: Sequence[Subscription]) -> None:
+    def __init__(self, session: "Session", held: Collection[Subscription]) -> None:
         self.session = session
-        self.qos = 0
-        self.retain_as_published = False
-        self.identifiers: tuple[int, ...] = ()
-        self.has_no_local = False  # its own publications are another matter
-        for one in held:
-            self.qos = max(self.qos, one.qos)
-            self.retain_as_published |= one.retain_as_published
-            if one.identifier:
-                self.identifiers += (one.identifier,)
-            self.has_no_local |= one.no_local
+        self.qos = max((one.qos for one in held), default=0)
+        self.retain_as_published = any(one.retain_as_published for one in held)
+        self.identifiers = tuple(one.identifier for one in held if one.identifier)
+        self.has_no_local = any(one.no_local for one in held)  # its own publications are another matter
         foreign = [one for one in held if not one.no_local] if self.has_no_local else []
         self._foreign = Target(session, foreign) if foreign else None
 
     @property
     def own(self) -> "Target | None":
-        """For its own publications. Not kept where it is the same: what refers to itself only a collector frees."""
+        """Target of its own publications; not kept where it is the same, for only a collector frees a circle."""
         return self._foreign if self.has_no_local else self
 
     def key(self) -> tuple[object, ...]:

@@ -1,5 +1,12 @@
-"""Holders of every filter: sessions, groups, and the routes that follow from them."""
+"""Holders of every filter: sessions, groups, and the routes that follow from them.
 
+How many filters of one client match one name has a bound, since that is what a publication on it costs, and of shared
+subscriptions how many copies it makes. The shape of a filter is where it has wildcards. Two filters of one shape that
+match one name have the same levels elsewhere, so they are the same: no name matches more filters of a client than they
+have shapes. Few clients use ten; with + or a word on each of sixteen levels there would be 65,536.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -11,9 +18,9 @@ from weft.broker.parameters import Parameters
 from weft.broker.route import STEPS, Holders, Lead, Routes
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
-from weft.wire.mqtt.topic import is_shared, split_shared
+from weft.wire.mqtt.topic import is_shared, is_wild, split_shared
 
-SHARES = 100  # groups with one filter that a session may be a member of
+SHAPES = 1_000  # of filters of one session, each in as many groups as share it
 AHEAD = 2_000  # names that are looked up before something is published on them; each takes a kilobyte
 
 
@@ -61,7 +68,8 @@ class Subscriptions:
             holders.sessions[session] = subscription
         else:
             holders.join(group, pattern, session, subscription)
-            session.share(pattern, int(fresh))
+        if fresh:
+            _note_shape(session, subscription.filter)
         self.routes.forget(pattern)
         self._count(fresh, group is not None)
         if fresh:
@@ -80,7 +88,7 @@ class Subscriptions:
             del holders.sessions[session]
         else:
             holders.leave(group, session)
-            session.share(pattern, -1)
+        _forget_shape(session, filter_)
         if not holders.sessions and not holders.groups:
             self.index.remove(pattern)
         self.routes.forget(pattern)
@@ -88,10 +96,10 @@ class Subscriptions:
         self._hold(filter_, -1, -session.counted)
         return True
 
-    def may_share(self, session: Session, filter_: str) -> bool:
-        """Whether a session may join one more group with the same filter, each of which gives it a copy."""
-        group, pattern = _parted(filter_)
-        return group is None or session.share(pattern, 0) < SHARES
+    def may_hold(self, session: Session, filter_: str) -> bool:
+        """Whether a session may have one more filter, which would match names that others of it match."""
+        shapes = session.shapes
+        return shapes is None or len(shapes) < SHAPES or _shape(filter_) in shapes
 
     def refresh(self, session: Session) -> None:
         """The session has a connection, or has none any more."""
@@ -123,6 +131,31 @@ class Subscriptions:
             del self.held[filter_]
         if holding.told(filter_) != before:
             self._outbox.add(FilterHeld(filter_, holding.members, holding.persistent > 0))
+
+
+def _note_shape(session: Session, filter_: str) -> None:
+    """Count a filter that a session has got; of few filters there is no need to."""
+    if session.shapes is not None:
+        session.shapes[_shape(filter_)] += 1
+    elif len(session.subscriptions) >= SHAPES:
+        session.shapes = Counter(map(_shape, session.subscriptions))
+
+
+def _forget_shape(session: Session, filter_: str) -> None:
+    if session.shapes is not None:
+        shape = _shape(filter_)
+        session.shapes[shape] -= 1
+        if not session.shapes[shape]:
+            del session.shapes[shape]
+
+
+def _shape(filter_: str) -> str:
+    """Where a filter has wildcards, and the group that it is shared in. All without wildcards have one shape."""
+    group, pattern = _parted(filter_)
+    shape = ""
+    if is_wild(pattern):
+        shape = "/".join(level if level in ("+", "#") else "" for level in pattern.split("/"))
+    return shape if group is None else f"{group} {shape}"
 
 
 def _parted(filter_: str) -> tuple[str | None, str]:

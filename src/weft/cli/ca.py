@@ -83,7 +83,7 @@ def client(name: Name, ca: Folder = DEFAULT, out: Out = None) -> None:
 def revoke(name: Name, ca: Folder = DEFAULT) -> None:
     """Take nothing of NAME any more that was made until now, tokens included. The master tells all nodes."""
     count = _folder(ca).revoke(name)
-    say(f"Revoked {count} certificates of {name}.")
+    say(f"Revoked {count} certificate{'s' * (count != 1)} of {name}.")
 
 
 @app.command("list", epilog="Example:  weft ca list")

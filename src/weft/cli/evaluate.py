@@ -22,10 +22,10 @@ def evaluate(
         Path, typer.Argument(metavar="INSTANCE|FLEET", help="Folder of an instance, or of a fleet.", show_default=False)
     ],
     overlay: Annotated[
-        Path | None, typer.Argument(metavar="OVERLAY", help="Folder of an overlay; a fleet has its own.")
+        Path | None, typer.Argument(metavar="OVERLAY", help="Folder of an overlay; a fleet and vitis have their own.")
     ] = None,
     router: Annotated[
-        str | None, typer.Option("--router", metavar="NAME", help=f"{o.ROUTERS}. A fleet has its own.")
+        str | None, typer.Option("--router", metavar="NAME", help=f"{o.ROUTERS}; or {o.SYSTEMS}. A fleet has its own.")
     ] = None,
     publications: Annotated[
         str,
@@ -57,7 +57,7 @@ def evaluate(
     from weft.model.storage import new_path, write_columns
     from weft.model.tree import read_trees
     from weft.sim.bulk import evaluate as evaluate_here
-    from weft.sim.catalog import require_options
+    from weft.sim.catalog import SYSTEMS, needs_no_overlay, require_options
     from weft.sim.evaluation import figures_of, with_names
 
     if is_fleet(instance):
@@ -66,7 +66,7 @@ def evaluate(
         _require_none(instance, unused)
         _evaluate_fleet(instance, publications, report, seed, force, json)
         return
-    if overlay is None or router is None:
+    if router is None or (overlay is None and not needs_no_overlay(router)):
         raise WeftError(f"{instance} is an instance: name an overlay beside it, and a router with --router.")
     if report is not None:
         raise WeftError(f"--report compares a fleet with a plan, and {instance} is no fleet.")
@@ -78,21 +78,26 @@ def evaluate(
         progress = ConsoleProgress()
         if engine == "spark":
             from weft.pipeline.evaluate import evaluate as evaluate_on_spark
-            from weft.pipeline.evaluate import laid_out
+            from weft.pipeline.evaluate import evaluate_whole, laid_out
             from weft.pipeline.session import spark_session
 
-            with spark_session(*settings) as spark, laid_out(spark, instance, overlay, progress) as given:
-                known = given.instance if file is None else named_in(given.instance, instance)
-                drawn = _publications(publications, known, seed)
-                options |= {"latency": latency, "draw_hosts": draw_hosts, "trees": trees, "progress": progress}
-                result = evaluate_on_spark(given, overlay, router, drawn, **options)
+            options |= {"latency": latency, "draw_hosts": draw_hosts, "progress": progress}
+            if router in SYSTEMS:
+                with spark_session(*settings) as spark:
+                    drawn = publications_of(publications, read_instance(instance), seed)
+                    result = evaluate_whole(spark, instance, overlay, router, drawn, **options)
+            elif overlay is not None:
+                with spark_session(*settings) as spark, laid_out(spark, instance, overlay, progress) as given:
+                    known = given.instance if file is None else named_in(given.instance, instance)
+                    drawn = publications_of(publications, known, seed)
+                    result = evaluate_on_spark(given, overlay, router, drawn, trees=trees, **options)
         else:
-            made, built = read_instance(instance), read_overlay(overlay)
+            made, built = read_instance(instance), None if overlay is None else read_overlay(overlay)
             placed = None
             if latency is not None:
-                placed = latency_for(built, latency, seed, made.node_names, draw_hosts=draw_hosts)
-            drawn = _publications(publications, made, seed)
-            woven = None if trees is None else read_trees(trees, made, built)
+                placed = latency_for(built or made, latency, seed, made.node_names, draw_hosts=draw_hosts)
+            drawn = publications_of(publications, made, seed)
+            woven = None if trees is None or built is None else read_trees(trees, made, built)
             with progress.step(f"Routing {len(drawn):,} publications by {router}"):
                 result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
         if topics is not None and result.topics is not None:
@@ -101,7 +106,8 @@ def evaluate(
     print_result(figures_of(result, read_name(instance, "node", result.load.most_loaded_node)), json)
 
 
-def _publications(wanted: str, instance: "Instance", seed: int) -> "Publications":
+def publications_of(wanted: str, instance: "Instance", seed: int) -> "Publications":
+    """Publications of a file, or so many that are drawn."""
     from weft.model.publication import read_publications
     from weft.model.storage import has_column
     from weft.raw.traffic import read_traffic
@@ -141,5 +147,5 @@ def _evaluate_fleet(
     if wanted.isdecimal():
         drawn = publications(fleet.instance, int(wanted), seed, "publisher" if fleet.instance.publishers else "anyone")
     else:
-        drawn = _publications(wanted, fleet.instance, seed)
+        drawn = publications_of(wanted, fleet.instance, seed)
     tell_score(folder, drawn, report, seed, force, json)

@@ -43,6 +43,7 @@ OverlayName = Annotated[
 ]
 # For the help only: names are looked up in the catalog of routers, which `weft --help` does not load.
 ROUTERS = "po, pal, pie, scribe, iscribe or weave"
+SYSTEMS = "vitis, which makes links of its own"
 RouterName = Annotated[str, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
 FanOut = Annotated[
     int | None,

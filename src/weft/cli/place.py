@@ -19,7 +19,7 @@ def place(
     ],
     brokers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="CSV with a capacity for each. Default: a fifth over the mean, or as now."),
+        typer.Option(metavar="FILE", help="CSV: name,host,capacity. Default: a fifth over the mean, or as now."),
     ] = None,
     latency: Annotated[
         str | None, typer.Option(metavar="FILE", help="Round-trip times between brokers, by name: a,b,ms.")

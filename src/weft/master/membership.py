@@ -124,9 +124,9 @@ class Membership:
             )
         elif hello.cluster not in ("", cluster):
             reason = (
-                f"{name} belongs to the cluster {hello.cluster} and this master to {cluster}: give it the address of "
-                f"its own master. If this is to be that, in the place of one that is lost, start `weft master` on an "
-                f"empty folder with its option cluster {hello.cluster}; what {name} keeps stays where it is."
+                f"{name} belongs to cluster {hello.cluster}, this master to {cluster}: give it its own master's "
+                f"address. If that one is lost, start `weft master` as cluster {hello.cluster} on an empty folder and "
+                f"keep {name}'s."
             )
         elif hello.role is not w.Role.NODE:
             reason = "Only nodes connect here; operators ask over HTTP."

@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
-from weft.model.instance import Names
+from weft.model.instance import Instance, Names
 from weft.model.latency_file import LONGEST, has_names, read_named_times, time_of
 from weft.model.overlay import Overlay
 
@@ -146,9 +146,9 @@ def _by_name(hosts: Latency, names: Names | None) -> PlacedLatency | None:
 
 
 def latency_for(
-    overlay: Overlay, path: str | Path, seed: int, names: Names | None = None, *, draw_hosts: bool = False
+    overlay: Overlay | Instance, path: str | Path, seed: int, names: Names | None = None, *, draw_hosts: bool = False
 ) -> PlacedLatency:
-    """The same for an overlay; if its design went by latencies, its nodes must be where that placed them."""
+    """Place the nodes of an overlay or instance; where latencies made the overlay, as it was then."""
     placed = placed_latency(path, overlay.nodes, seed, names, draw_hosts=draw_hosts)
     by_latency = bool(overlay.meta.get("parameters", {}).get("latency"))
     if by_latency and overlay.meta["seed"] != seed and placed.is_drawn:

@@ -6,8 +6,10 @@ topic that was published on and for every node that had to do with it. So the dr
 topics, and nothing that grows with subscriptions, unless these are few.
 
 By topic, because a router prepares something for each topic that it meets. A range that is alone is done by the driver.
+A system, which is simulated whole, is one task.
 """
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,12 +20,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.arrays import Int64s, distinct
 from weft.kernels.routing.weave import Links
 from weft.model.csr import Csr
-from weft.model.instance import Instance, read_names
+from weft.model.instance import Instance, read_instance, read_names
 from weft.model.latency import latency_for
 from weft.model.overlay import neighbours_of, read_overlay, require_made_for
 from weft.model.publication import Publications
@@ -32,8 +35,10 @@ from weft.model.tree import read_trees, read_trees_of, require_file_for
 from weft.overlays.arcs.workshop import Arrays, Columns, Range, ranges_by
 from weft.pipeline.layout import are_few, given_instance
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.task import map_in_tasks
 from weft.pipeline.weave import weave_to
 from weft.pipeline.workshop import SparkWorkshop
+from weft.sim.bulk import evaluate as evaluate_here
 from weft.sim.bulk import evaluate_part, require_known
 from weft.sim.catalog import require_options, routing
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, with_bytes
@@ -127,6 +132,39 @@ def evaluate(
     with progress.step("Timing deliveries"):
         woven = None if trees is None else read_trees(trees, instance, links)
         return with_times(result, instance, links, placed, publications, seed=seed, trees=woven)
+
+
+def evaluate_whole(
+    spark: SparkSession,
+    instance: Path,
+    overlay: Path | None,
+    router: str,
+    publications: Publications,
+    *,
+    seed: int = 1,
+    per_topic: bool = False,
+    fan_out: int | None = None,
+    latency: str | None = None,
+    draw_hosts: bool = False,
+    progress: Progress = SILENCE,
+) -> Evaluation:
+    """Evaluate a system in one task of Spark; the folders must lie where the executors find them."""
+    folder, links = instance.absolute(), None if overlay is None else overlay.absolute()
+
+    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            given, built = read_instance(folder), None if links is None else read_overlay(links)
+            placed = None
+            if latency is not None:
+                placed = latency_for(built or given, latency, seed, given.node_names, draw_hosts=draw_hosts)
+            options: dict[str, Any] = {"seed": seed, "per_topic": per_topic, "fan_out": fan_out, "latency": placed}
+            result = evaluate_here(given, built, router, publications, **options)
+            yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
+
+    with progress.step(f"Routing {len(publications):,} publications by {router}", spark_tasks(spark)):
+        (row,) = map_in_tasks(spark.range(1, numPartitions=1), compute, "result BINARY").collect()
+    result: Evaluation = pickle.loads(row.result)
+    return result
 
 
 def _counted(

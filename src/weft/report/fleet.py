@@ -17,6 +17,7 @@ from weft.report.page import comparison, download, facts, figure, section, table
 from weft.report.ring import some
 
 SIZE, RADIUS = 400, 150
+REACH = 19  # from the ring to names; a dot reaches out 11
 LABELS = 48  # brokers whose names can be read
 FONT, WIDTH = 9, 6.0  # of a name, and of its widest letters
 LONGEST = 28  # letters of a name; the rest shows when it is pointed at
@@ -73,7 +74,7 @@ def _margin(fleet: Fleet) -> float:
     if len(fleet.brokers) > LABELS:
         return 0.0
     longest = max((len(_shown(name)) for name in fleet.brokers), default=0)
-    return max(0.0, RADIUS + 14 + WIDTH * longest - SIZE / 2)
+    return max(0.0, RADIUS + REACH + WIDTH * longest - SIZE / 2)
 
 
 def _shown(name: str) -> str:
@@ -88,7 +89,7 @@ def _dots(side: Side, fleet: Fleet, most: int) -> Iterator[str]:
         tip = escape(f"{name}: sends {side.score.sent[node]:,}, receives {side.score.received[node]:,}")
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{sizes[node]:.1f}" fill="{COLOURS[1]}" data-tip="{tip}"/>'
         if len(fleet.brokers) <= LABELS:
-            u, v = _place(node, len(fleet.brokers), RADIUS + 14)
+            u, v = _place(node, len(fleet.brokers), RADIUS + REACH)
             anchor = "start" if u > SIZE / 2 + 1 else "end" if u < SIZE / 2 - 1 else "middle"
             style = f'font-size="{FONT}" fill="{INK}" text-anchor="{anchor}"'
             yield f'<text x="{u:.1f}" y="{v + 3:.1f}" {style}>{escape(_shown(name))}</text>'

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +16,95 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from weft.model.storage import new_folder, write_meta
 from weft.report.figure import COLOURS, INK, STYLE, svg
-from weft.sim.trial import FIGURES, Mean, System, Trials
+from weft.sim.trial import Mean, System, Trials
 
 HEADINGS = {
     "links": "links",
     "connections": "most connections of a broker",
     "messages_a_delivery": "messages a delivery",
-    "relays_a_delivery": "of them to relays",
     "average_path": "hops to a subscriber",
-    "maximum_path": "longest",
     "busiest_sends": "messages of the busiest broker",
 }
 SHORT = {  # headings on a terminal
     "messages_a_delivery": "messages/delivery",
+    "relays_a_delivery": "relays",
+    "controls_a_delivery": "controls",
+    "missed": "missed",
     "average_path": "hops",
+    "maximum_path": "longest",
+    "milliseconds": "ms",
+    "bytes_a_delivery": "bytes",
     "busiest_sends": "busiest sends",
     "connections": "connections",
     "links": "links",
+    "tco_support_ratio": "TcoSuppR",
+    "known_peers": "peers",
+    "known_entries": "entries",
 }
-DRAWN = tuple(SHORT)
+WHERE_ANY = ("controls_a_delivery", "missed")  # shown where a system has any
+DRAWN = tuple(HEADINGS)
 TICKS = 4  # of an axis, at most
 LOGARITHMIC = ("busiest_sends", "connections", "links")
 
 
-def write_trials(trials: Trials, folder: Path, meta: dict[str, Any], *, force: bool = False) -> None:
-    """Write trials.csv (a row a trial), summary.csv and summary.json (a row a system), figure.svg."""
+def write_trials(
+    trials: Trials, folder: Path, meta: dict[str, Any], *, baseline: str | None = None, force: bool = False
+) -> None:
+    """Write trials.csv (a row a trial), summary.csv and summary.json (a row a system), figure.svg.
+
+    With a baseline, as in `random+scribe`, the summaries have the ratios of all figures to that system's.
+    """
     with new_folder(folder, force=force) as partial:
         write_meta(partial, meta)
         trials.to_pandas().to_csv(partial / "trials.csv", index=False)
-        (partial / "summary.json").write_text(json.dumps(trials.summary(), indent=2) + "\n")
+        (partial / "summary.json").write_text(json.dumps(trials.summary(baseline), indent=2) + "\n")
         with (partial / "summary.csv").open("w", newline="") as file:
-            csv.writer(file).writerows(_summary_rows(trials))
+            csv.writer(file).writerows(_summary_rows(trials, baseline))
         with matplotlib.rc_context(STYLE):
             (partial / "figure.svg").write_text(svg(draw_trials(trials)))
 
 
-def _summary_rows(trials: Trials) -> Iterator[list[object]]:
-    yield ["overlay", "router", "figure", "mean", "low", "high"]
-    for system in trials.systems:
-        for figure in FIGURES:
-            mean = trials.mean(system, figure)
-            yield [*system, figure, mean.value, mean.low, mean.high]
+def _summary_rows(trials: Trials, baseline: str | None) -> Iterator[list[object]]:
+    other = None if baseline is None else trials.system_called(baseline)
+    yield ["overlay", "router", "figure", "mean", "low", "high", *([] if other is None else ["ratio"])]
+    for system, figure in product(trials.systems, trials.known_figures):
+        mean = trials.mean(system, figure)
+        ratio = None if other is None else trials.ratio(system, other, figure)
+        shown = [] if other is None else ["" if ratio is None else ratio.value]
+        yield [*system, figure, mean.value, mean.low, mean.high, *shown]
 
 
 def lines(trials: Trials) -> list[list[str]]:
     """Cells of a table that fits a terminal, the heading first."""
-    rows = ([name(system), *(cell(trials.mean(system, figure)) for figure in SHORT)] for system in trials.systems)
-    return [["", *SHORT.values()], *rows]
+    figures = shown_figures(trials)
+    rows = ([name(system), *(cell(trials.mean(system, figure)) for figure in figures)] for system in trials.systems)
+    return [["", *(SHORT[figure] for figure in figures)], *rows]
 
 
-def cell(mean: Mean) -> str:
-    """The mean and its margin, to the first digit of the margin."""
+def ratio_lines(trials: Trials, baseline: str) -> list[list[str]]:
+    """Cells of a table of the ratios to a baseline."""
+    figures, other = shown_figures(trials), trials.system_called(baseline)
+    rows = ([name(system), *(_ratio(trials, system, other, figure) for figure in figures)] for system in trials.systems)
+    return [[f"/ {name(other)}", *(SHORT[figure] for figure in figures)], *rows]
+
+
+def _ratio(trials: Trials, system: System, baseline: System, figure: str) -> str:
+    ratio = trials.ratio(system, baseline, figure)
+    return "-" if ratio is None else cell(ratio, digits=3)
+
+
+def shown_figures(trials: Trials) -> list[str]:
+    """The figures that are worth a column: those that are known, and of some only where there are any."""
+    known = [figure for figure in SHORT if figure in trials.known_figures]
+    return [figure for figure in known if figure not in WHERE_ANY or any(getattr(row, figure) for row in trials.rows)]
+
+
+def cell(mean: Mean, digits: int = 2) -> str:
+    """The mean and its margin, to the first digit of the margin; so many digits where there is none."""
+    if math.isnan(mean.value):
+        return "-"
     if not mean.margin:
-        return f"{mean.value:,.{0 if mean.value == round(mean.value) else 2}f}"
+        return f"{mean.value:,.{0 if mean.value == round(mean.value) else digits}f}"
     digits = max(0, -math.floor(math.log10(mean.margin)))
     return f"{mean.value:,.{digits}f} ± {mean.margin:,.{digits}f}"
 

@@ -38,10 +38,11 @@ from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
-from weft.sim.catalog import routing, trees_for
+from weft.sim.catalog import SYSTEMS, require_options, routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
+from weft.sim.system import Task, evaluated
 from weft.sim.timed import with_times
 from weft.workloads.publication import publications as drawn
 
@@ -62,7 +63,7 @@ class Trace(Table):
 
 def evaluate(
     instance: Instance,
-    overlay: Overlay,
+    overlay: Overlay | None,
     router: str,
     publications: Publications | int = 10_000,
     *,
@@ -85,6 +86,13 @@ def evaluate(
     """
     if isinstance(publications, int):
         publications = drawn(instance, publications, seed)
+    require_options(router, fan_out, trees is not None)
+    if router in SYSTEMS:
+        require_known(publications, instance.nodes, instance.topics)
+        task = Task(instance, overlay, publications, seed, latency)
+        return evaluated(router, SYSTEMS[router], task, per_topic)[0]
+    if overlay is None:
+        raise WeftError(f"{router} publishes over an overlay: give one.")
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
     network = network_with(instance, overlay, trees)

@@ -1,12 +1,13 @@
 """Routers by name: a row says how one is made, by which kernel publications are routed in bulk, and what it needs.
 
 A new router is its own files, in protocol/, kernels/routing/ and sim/routing/, and a row here; besides, the help of the
-command line names it.
+command line names it. Systems, which are simulated whole, have rows of their own (weft.sim.system).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from weft.arrays import Int64s
 from weft.errors import WeftError
 from weft.model.instance import Instance
 from weft.model.latency import Latency
@@ -17,9 +18,11 @@ from weft.protocol.finger import FingerTable
 from weft.protocol.router import Membership, Router
 from weft.protocol.scribe import IScribe, Scribe
 from weft.protocol.weave import Weave
+from weft.sim import vitis_system
 from weft.sim.network import Network, network_with
 from weft.sim.routing import convey, scribe, weave
 from weft.sim.runs import Kernel
+from weft.sim.system import System
 from weft.trees.load import LOAD_WEIGHT
 from weft.trees.weave import FAN_OUT, require_fan_out
 from weft.trees.weave import weave as woven
@@ -47,6 +50,7 @@ class Routing:
     words: str  # for somebody who has read no paper
     make: Callable[[Place], Router]
     kernel: Kernel
+    entries: Callable[[Network, int], Int64s]  # what the node at every position knows of topics; by the seed
     needs_ring: bool = True
     has_trees: bool = False  # publications of a topic travel on its tree, and nobody subscribes by messages
 
@@ -56,40 +60,63 @@ ROUTERS: Mapping[str, Routing] = {
         "a message for each range of the ring (Po)",
         lambda at: Po(at.node, at.ring, at.membership),
         convey.po,
+        convey.entries,
     ),
     "pal": Routing(
         "a message for each half of the ring (Pal)",
         lambda at: Pal(at.node, at.ring, at.membership),
         convey.pal,
+        convey.entries,
     ),
     "pie": Routing(
         "a message for each half of the ring where a link leads there (Pie)",
         lambda at: Pie(at.node, at.ring, at.membership),
         convey.pie,
+        convey.entries,
     ),
     "scribe": Routing(
         "a meeting broker for each topic (Scribe)",
         lambda at: Scribe(at.node, at.ring, at.membership, at.rendezvous),
         scribe.scribe,
+        scribe.scribe_entries,
     ),
     "iscribe": Routing(
         "a meeting broker for each topic, from the root (iScribe)",
         lambda at: IScribe(at.node, at.ring, at.membership, at.rendezvous),
         scribe.iscribe,
+        scribe.iscribe_entries,
     ),
     "weave": Routing(
         "a tree of links for each topic (Weave)",
         lambda at: Weave(at.node, at.membership, at.fingers, at.tables),
         weave.weave,
+        weave.entries,
         needs_ring=False,
         has_trees=True,
     ),
 }
 
+SYSTEMS: Mapping[str, System] = {
+    "vitis": System("links and clusters by gossip, and a meeting broker for each topic (Vitis)", vitis_system.measure),
+}
+
+
+def require_router(name: str) -> None:
+    if name not in ROUTERS and name not in SYSTEMS:
+        raise WeftError(f"There is no router {name!r}: choose one of {', '.join([*ROUTERS, *SYSTEMS])}.")
+
+
+def needs_no_overlay(router: str) -> bool:
+    return router in SYSTEMS and SYSTEMS[router].makes_links
+
 
 def routing(router: str) -> Routing:
-    if router not in ROUTERS:
-        raise WeftError(f"There is no router {router!r}: choose one of {', '.join(ROUTERS)}.")
+    """The row of a router that goes by an overlay's fingers or trees."""
+    require_router(router)
+    if router in SYSTEMS:
+        raise WeftError(
+            f"{router} is simulated whole, which evaluate and compare do: choose one of {', '.join(ROUTERS)} here."
+        )
     return ROUTERS[router]
 
 
@@ -104,12 +131,13 @@ def _with_trees() -> str:
 
 
 def require_options(router: str, fan_out: int | None, trees_given: bool = False) -> None:
-    row = routing(router)
-    if fan_out is not None and not row.has_trees:
+    require_router(router)
+    has_trees = router in ROUTERS and ROUTERS[router].has_trees
+    if fan_out is not None and not has_trees:
         raise WeftError(
             f"{router} takes no option `fan_out`: only {_with_trees()} has trees whose degree it bounds.", "fan_out"
         )
-    if trees_given and not row.has_trees:
+    if trees_given and not has_trees:
         raise WeftError(f"{router} has no trees to go by: only {_with_trees()} takes them.")
     if trees_given and fan_out is not None:
         raise WeftError("The trees are woven already: a fan-out is given when they are.")

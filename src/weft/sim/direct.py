@@ -10,16 +10,19 @@ import numpy as np
 
 from weft.arrays import Int64s
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.publication import Publications
-from weft.sim.evaluation import Counts, Evaluation
+from weft.sim.evaluation import Counts, Evaluation, Times, distribution
+from weft.sim.timed import some_of
 
 OVERLAY, ROUTER = "full-mesh", "direct"
 
 
-def evaluate_direct(instance: Instance, publications: Publications) -> Evaluation:
+def evaluate_direct(instance: Instance, publications: Publications, latency: Latency | None = None) -> Evaluation:
     started = perf_counter()
     sent, received = _sent(instance, publications), _received(instance, publications)
     deliveries = int(sent.sum())
+    topics = _by_topic(instance, publications)
     counts = Counts(
         publications=len(publications),
         expected_deliveries=deliveries,
@@ -30,15 +33,41 @@ def evaluate_direct(instance: Instance, publications: Publications) -> Evaluatio
         maximum_path=min(deliveries, 1),
         sent=sent,
         received=received,
+        topics=topics,
     )
     return Evaluation.from_counts(
-        counts, router=ROUTER, overlay=OVERLAY, seconds=perf_counter() - started, most_links=instance.nodes - 1
+        counts,
+        router=ROUTER,
+        overlay=OVERLAY,
+        seconds=perf_counter() - started,
+        most_links=instance.nodes - 1,
+        times=None if latency is None else _times(instance, some_of(publications), latency),
     )
+
+
+def _times(instance: Instance, publications: Publications, latency: Latency) -> Times:
+    """Half a round trip for every delivery."""
+    subscribers = instance.subscribers.take(publications.topics)
+    issuers, others = np.repeat(publications.nodes, subscribers.counts), subscribers.indices
+    times = latency.round_trip(issuers, others)[issuers != others] / 2
+    return Times(len(publications), distribution(times if len(times) else np.zeros(1)))
 
 
 def _sent(instance: Instance, publications: Publications) -> Int64s:
-    others = instance.subscribers.counts[publications.topics] - _own(instance, publications)
-    return np.bincount(publications.nodes, others, minlength=instance.nodes).astype(np.int64)
+    return np.bincount(publications.nodes, _others(instance, publications), minlength=instance.nodes).astype(np.int64)
+
+
+def _others(instance: Instance, publications: Publications) -> Int64s:
+    """Subscribers of every publication besides its issuer."""
+    return instance.subscribers.counts[publications.topics] - _own(instance, publications)
+
+
+def _by_topic(instance: Instance, publications: Publications) -> Int64s:
+    """Figures by topic, as weft.sim.evaluation has them: all messages are deliveries, of one hop."""
+    topics = instance.topics
+    said = np.bincount(publications.topics, minlength=topics)
+    sent = np.bincount(publications.topics, _others(instance, publications), minlength=topics).astype(np.int64)
+    return np.column_stack([said, sent, sent, sent, np.zeros(topics, np.int64), sent, np.minimum(sent, 1)])
 
 
 def _received(instance: Instance, publications: Publications) -> Int64s:

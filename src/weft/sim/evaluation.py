@@ -111,13 +111,14 @@ class Evaluation:
     publications: int
     deliveries: int
     expected_deliveries: int
-    messages: int
+    messages: int  # that carry a publication
     routing_overhead: int
     average_path: float  # 0 without deliveries
     maximum_path: int
     seconds: float
     load: Load
-    table_entries: Distribution | None = None  # the tree neighbours that a node keeps, over all topics; Weave's
+    controls: int = 0  # messages that carry no publication, where a router has such: notifications and requests
+    table_entries: Distribution | None = None  # what a node keeps for its topics: tree neighbours; Weave's and systems'
     times: Times | None = None  # where latencies are given
     bytes: int | None = None  # of all messages, where the sizes of publications are known
     topics: TopicFigures | None = None  # on request
@@ -149,7 +150,9 @@ class Evaluation:
         overlay: str,
         seconds: float,
         most_links: int,
-        entries: Int64s | None = None,  # of every node's tables, where the router has trees
+        entries: Int64s | None = None,  # of every node's tables, where the router has such
+        controls: int = 0,
+        times: Times | None = None,
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -163,17 +166,21 @@ class Evaluation:
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received, most_links),
+            controls=controls,
             table_entries=None if entries is None else distribution(entries),
+            times=times,
             topics=None if counts.topics is None else _by_topic(counts.topics),
             load_by_node={"sent": counts.sent, "received": counts.received},
         )
 
 
-def with_bytes(result: Evaluation, instance: Instance, per_topic: bool) -> Evaluation:
+def with_bytes(result: Evaluation, instance: Instance, per_topic: bool, control_bytes: int = 0) -> Evaluation:
     """The result with the bytes of its messages, where sizes are known; topics stay if they were asked for."""
     sizes = None if instance.publishers is None else instance.publishers.topic_sizes(instance.topics)
-    total = None if sizes is None or result.topics is None else round(float((result.topics["messages"] * sizes).sum()))
-    return replace(result, bytes=total, topics=result.topics if per_topic else None)
+    if sizes is not None and result.topics is not None:
+        contents = round(float((result.topics["messages"] * sizes).sum()))
+        result = replace(result, bytes=contents + control_bytes)
+    return replace(result, topics=result.topics if per_topic else None)
 
 
 def has_sizes(instance: Instance) -> bool:

@@ -48,6 +48,12 @@ class Network:
         return bool(self.fingers.shape[1] > 0)
 
     @property
+    def finger_counts(self) -> Int64s:
+        """How many fingers the node at every position has."""
+        counts: Int64s = np.count_nonzero(np.diff(self.fingers, axis=1, prepend=0), axis=1)
+        return counts
+
+    @property
     def ring(self) -> Ring:
         return Ring(self.fingers, self.per_phase, self.ids, self.ring_size)
 

@@ -2,18 +2,22 @@
 
 Times and hops are means over all deliveries. The relay share of a node is the part of the publications that came to it
 without its interest; the relay share of a network is the mean over the nodes that any came to. Relay traffic is the
-part of all notifications in the network that came to nodes without interest.
+part of all notifications in the network that came to nodes without interest. Where nodes have places, what goes from
+one place to another is counted as well: contents, and notifications of them.
 """
 
 from typing import Any
 
 import numpy as np
 
-from weft.arrays import Floats, Int64s, Integers
+from weft.arrays import Bools, Floats, Int64s, Integers
+from weft.model.places import Places
 
 
 class Tally:
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, places: Places | None = None) -> None:
+        self.places = places
+        self.between = None if places is None else places.nothing_counted()  # [kind, place, place]
         self.expected = self.deliveries = 0
         self.notifications = self.relay_notifications = 0  # those that came to nodes without interest
         self.hops = self.longest = 0
@@ -53,6 +57,7 @@ class Tally:
             "relays_per_delivery": int(self.relayed.sum()) / deliveries,
             "relay_traffic": self.relay_notifications / max(self.notifications, 1),
             "notifications_per_delivery": self.notifications / deliveries,
+            **({} if self.places is None or self.between is None else _across(self.places, self.between)),
         }
 
 
@@ -60,3 +65,22 @@ def _relay_share(wanted: Int64s, relayed: Int64s) -> float:
     came = wanted + relayed
     busy = came > 0
     return float((relayed[busy] / came[busy]).mean()) if busy.any() else 0.0
+
+
+def _across(places: Places, between: Int64s) -> dict[str, Any]:
+    """Shares of what is sent that goes from place to place; by level where places have several."""
+    contents, notifications = between
+    apart = [places.are_apart(level) for level in range(1, places.levels + 1)]
+    shares = [(_share(contents, each), _share(notifications, each)) for each in apart]
+    figures: dict[str, Any] = {"contents_across": shares[-1][0], "notifications_across": shares[-1][1]}
+    if places.levels > 1:
+        figures["across_by_level"] = [
+            {"level": level, "contents": content, "notifications": notification}
+            for level, (content, notification) in enumerate(shares, 1)
+        ]
+    return figures
+
+
+def _share(counts: Int64s, apart: Bools) -> float:
+    """The part of all messages that goes between places which are apart; 0 of none."""
+    return float(counts[apart].sum() / max(int(counts.sum()), 1))

@@ -33,9 +33,7 @@ def with_times(
     trees: Trees | None,  # where the router has them
 ) -> Evaluation:
     """Add times of TIMED publications, evenly spread over those given, if these are more."""
-    count = min(TIMED, len(publications))
-    rows = np.arange(count) * len(publications) // max(count, 1)
-    some = Publications(publications.topics[rows], publications.nodes[rows])
+    some = some_of(publications)
     record = Record()
     world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees)
     if trees is not None:
@@ -43,6 +41,13 @@ def with_times(
     start = _publish(world, some)
     times = np.array([delivery.time - start for delivery in record.deliveries] or [0.0])
     return replace(evaluation, times=Times(len(some), distribution(times)))
+
+
+def some_of(publications: Publications) -> Publications:
+    """TIMED publications, evenly spread over those given, if these are more."""
+    count = min(TIMED, len(publications))
+    rows = np.arange(count) * len(publications) // max(count, 1)
+    return Publications(publications.topics[rows], publications.nodes[rows])
 
 
 def evaluate_in_time(

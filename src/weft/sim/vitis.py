@@ -26,6 +26,7 @@ from weft.kernels.vitis.state import (
 from weft.kernels.vitis.table import all_utilities
 from weft.model.instance import Instance
 from weft.model.latency import Latency, PlacedLatency, require_latency_of
+from weft.model.places import Places, one_place
 from weft.protocol.rendezvous import rendezvous
 from weft.protocol.vitis.chance import ring_id, small_world_units
 from weft.protocol.vitis.parameters import RING, Parameters
@@ -41,9 +42,11 @@ class VitisNetwork:
         parameters: Parameters,
         seed: int,
         rates: Floats | None = None,  # publications on every topic in some time; equal without
+        places: Places | None = None,  # where the nodes are, to count what goes between; all in one without
     ) -> None:
         nodes = instance.nodes
         self.instance, self.parameters = instance, parameters
+        self.places = one_place(nodes) if places is None else places.of(nodes)
         self.setting = _setting(instance, latency, parameters, seed, rates)
         self.identifiers = topic_identifiers(instance.topics, seed)
         self.round = 0
@@ -99,8 +102,14 @@ class VitisNetwork:
         self.gossip = now
         self.upkeep = self._messages(now)
 
-    def publish(self, topic: int, issuer: int) -> Reach:
-        overlay = Overlay(
+    def publish(self, topic: int, issuer: int, between: Int64s | None = None) -> Reach:
+        """Publish over the network as it stands; what goes from place to place is added to `between`."""
+        counted = self.places.nothing_counted() if between is None else between
+        return spread(self.setting, self.as_it_stands(), topic, issuer, counted)
+
+    def as_it_stands(self) -> Overlay:
+        """What publications of this round go by."""
+        return Overlay(
             self.there,
             self.link_starts,
             self.link_peers,
@@ -108,8 +117,8 @@ class VitisNetwork:
             self.proposals.gateway,
             self.identifiers,
             self.relay_children,
+            self.places.numbers,
         )
-        return spread(self.setting, overlay, topic, issuer)
 
     def links(self, node: int) -> Int32s:
         return self.link_peers[self.link_starts[node] : self.link_starts[node + 1]]

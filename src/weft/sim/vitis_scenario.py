@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays import Int64s
+from weft.arrays import Floats, Int64s
 from weft.errors import WeftError
 from weft.kernels.vitis.state import NOBODY
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import overlay_from_links
+from weft.model.places import Places
 from weft.overlays.quality import tcc_counts, topic_subgraph
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.tally import Tally
@@ -51,14 +52,22 @@ class Scenario:
 
 
 def simulate(
-    instance: Instance, latency: Latency, parameters: Parameters, scenario: Scenario, seed: int
+    instance: Instance,
+    latency: Latency,
+    parameters: Parameters,
+    scenario: Scenario,
+    seed: int,
+    *,
+    rates: Floats | None = None,  # publications on every topic in some time; equal without
+    weigh_rates: bool = True,  # let nodes know the rates; else they are only published by them
+    places: Places | None = None,  # of the nodes, to count what goes between
 ) -> dict[str, Any]:
     """The figures of a run."""
-    network = VitisNetwork(instance, latency, parameters, seed)
+    network = VitisNetwork(instance, latency, parameters, seed, rates if weigh_rates else None, places)
     rng = np.random.default_rng(seed)
     order = rng.permutation(instance.nodes)
     parts = np.array_split(order, 2) if scenario.churn else [order]
-    tally, upkeep = Tally(instance.nodes), []
+    tally, upkeep = Tally(instance.nodes, places), []
     healing = Healing(0, 0, 1.0)
     for part, publications in zip(parts, _shares(scenario.publications, len(parts)), strict=True):
         join_all(network, part, scenario.join_interval, rng)
@@ -66,14 +75,14 @@ def simulate(
         for now in _shares(publications, -(-publications // scenario.per_round)):
             network.step()
             upkeep.append(network.upkeep / int(network.there.sum()))
-            for topic, issuer in drawn(network, now, rng):
+            for topic, issuer in drawn(network, now, rng, rates):
                 _publish(network, topic, issuer, tally)
     return {
         **tally.figures(),
         **asdict(healing),  # after the last has joined
         "rounds": network.round,
         "upkeep_messages": float(np.mean(upkeep)) if upkeep else 0.0,  # of a node in a round
-        **_overlay_figures(network),
+        **_overlay_figures(network, rates),
     }
 
 
@@ -139,19 +148,32 @@ def join_all(network: VitisNetwork, nodes: Int64s, interval: float, rng: np.rand
         network.step()
 
 
-def drawn(network: VitisNetwork, count: int, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
-    """Topics and their issuers: a node that is there, uniformly, and one of its interests; none if nobody has any."""
+def drawn(
+    network: VitisNetwork, count: int, rng: np.random.Generator, rates: Floats | None = None
+) -> Iterable[tuple[int, int]]:
+    """Topics and their issuers: a node that is there, uniformly, and one of its interests; none if nobody has any.
+
+    With rates, topics are drawn by these, and each one's issuer uniformly among the subscribers that are there.
+    """
     interest = network.instance.interest
-    able = np.flatnonzero(network.there & (interest.counts > 0))
-    if len(able) == 0:
+    if rates is None:
+        able = np.flatnonzero(network.there & (interest.counts > 0))
+        for issuer in rng.choice(able, size=count).tolist() if len(able) else []:
+            yield int(rng.choice(interest[issuer])), issuer
         return
-    for issuer in rng.choice(able, size=count).tolist():
-        yield int(rng.choice(interest[issuer])), issuer
+    there = network.there[interest.row_of_each()]
+    audience = np.bincount(interest.indices[there], minlength=network.instance.topics)
+    weights = rates * (audience > 0)
+    if not weights.sum():
+        return
+    for topic in rng.choice(len(weights), size=count, p=weights / weights.sum()).tolist():
+        subscribers = network.instance.subscribers[topic]
+        yield topic, int(rng.choice(subscribers[network.there[subscribers]]))
 
 
 def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
     """Publish, and count what comes of it."""
-    reach = network.publish(topic, issuer)
+    reach = network.publish(topic, issuer, tally.between)
     subscribers = network.instance.subscribers[topic]
     expected = subscribers[network.there[subscribers] & (subscribers != issuer)]
     got = expected[reach.hops[expected] != NOBODY]
@@ -164,15 +186,18 @@ def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> No
     tally.relayed[relayed] += 1
 
 
-def _overlay_figures(network: VitisNetwork) -> dict[str, Any]:
+def _overlay_figures(network: VitisNetwork, rates: Floats | None) -> dict[str, Any]:
     instance, table = network.instance, network.gossip.table
     sources, places = np.nonzero(table != NOBODY)
     overlay = overlay_from_links(instance.nodes, sources, table[sources, places])
     clusters = tcc_counts(instance, topic_subgraph(instance, overlay))
     wanted = max(int(np.count_nonzero(clusters)), 1)  # topics
     degrees = np.diff(network.link_starts)[network.there]
+    by_rate = None if rates is None else float((clusters * rates).sum()) / max(float(rates[clusters > 0].sum()), 1e-300)
     return {
         "clusters": int(clusters.sum()) / wanted,  # of a topic
+        **({} if by_rate is None else {"clusters_by_rate": by_rate}),  # of a topic, as often as it is published on
+        "cluster_size": instance.subscriptions / max(int(clusters.sum()), 1),  # nodes
         "gateways": len(network.gateway_pairs()) / wanted,
         "degree": float(degrees.mean()),
         "maximum_degree": int(degrees.max()),

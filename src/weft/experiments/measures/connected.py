@@ -20,7 +20,7 @@ from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
-from weft.overlays.join import Method, join
+from weft.overlays.join import Method, joined
 from weft.overlays.quality import quality
 from weft.workloads.independent import independent
 
@@ -144,7 +144,7 @@ def _joined(instance: Instance, method: Method, count: int, seed: int) -> Overla
     """Equal parts of the nodes, a GM overlay each, joined; the time is that of the links across."""
     parts = np.array_split(np.arange(instance.nodes), count)
     overlays = [design(Instance(instance.interest.take(nodes)), "gm", seed=seed) for nodes in parts]
-    made = join(instance, overlays, seed=seed, method=method)
+    made = joined(instance, overlays, seed=seed, method=method)
     stars = made.meta["star_nodes"] / count
     neighbours = len(parts[0]) - 1 + (count - 1) * stars
     return made.with_meta(seconds=made.meta["seconds_across"], potential_neighbour_ratio=neighbours / instance.nodes)

@@ -26,6 +26,7 @@ from weft.kernels.routing.tally import (
     RECEIVED,
     REPEATED,
     SENT,
+    TOTALS,
     Tally,
     trace_message,
 )
@@ -78,6 +79,30 @@ def scribe_runs(
         load_tree(tree, starts[run + 1] - starts[run], tally)
         unmark(depths, tree.members[: tree.figures[SIZE]])
         unmark(slots, own)
+
+
+@jit
+def children_of_all(
+    ring: Ring, direction: int, indptr: Int64s, subscribers: Int32s, topics: Int32s, roots: Int32s
+) -> Int64s:
+    """How many children the node at every position has in the trees of these topics together."""
+    nodes = len(ring.fingers)
+    children = np.zeros(nodes, np.int64)
+    slots = np.full(nodes, -1, np.int32)
+    depths = np.full(nodes, -1, np.int32)
+    tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))
+    tally = Tally(np.zeros(TOTALS, np.int64), np.zeros((1, 2), np.int64), np.zeros((0, 4), np.int32))
+    for run in range(len(topics)):
+        plant(tree, roots[run])
+        own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
+        if direction == TO_ROOT:
+            grow_to_root(ring, tree, own)
+        else:
+            grow_from_root(ring, tree, own, tally)
+        for member in tree.members[1 : tree.figures[SIZE]]:
+            children[tree.parents[member]] += 1
+        unmark(depths, tree.members[: tree.figures[SIZE]])
+    return children
 
 
 @leaf_jit

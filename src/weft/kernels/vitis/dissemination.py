@@ -17,6 +17,8 @@ from weft.kernels.vitis.relay import is_in, union
 from weft.kernels.vitis.state import NOBODY, Setting, distance
 
 CLUSTER, UP, DOWN = 0, 1, 2  # ways of a notification, as in weft.protocol.vitis.message
+PUBLICATIONS, EXPECTED, DELIVERIES, MESSAGES, RELAYS, PATHS, LONGEST = range(7)  # as weft.sim.evaluation has them
+CONTENTS, NOTIFICATIONS = 0, 1  # kinds of messages that are counted between places
 
 
 class Overlay(NamedTuple):
@@ -29,6 +31,7 @@ class Overlay(NamedTuple):
     gateway: Int32s  # of every subscription
     identifiers: Int64s  # of topics
     children: Int64s  # (relay * topics + topic) * nodes + child, ascending
+    place: Int32s  # of nodes: a number each
 
 
 class Reach(NamedTuple):
@@ -38,16 +41,19 @@ class Reach(NamedTuple):
     notified: Floats  # milliseconds from the publication until the first notification came
     time: Floats  # until the content came
     notifications: Int32s  # received
+    source: Int32s  # who sent the content; NOBODY for the issuer, and where it did not come
 
 
 @jit
-def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach:
+def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int, between: Int64s) -> Reach:
+    """What a publication reaches; adds its contents and its notifications to `between`: [kind, place, place]."""
     nodes = len(overlay.there)
     reach = Reach(
         np.full(nodes, NOBODY, np.int32),
         np.full(nodes, np.inf),
         np.full(nodes, np.inf),
         np.zeros(nodes, np.int32),
+        np.full(nodes, NOBODY, np.int32),
     )
     risen = np.zeros(nodes, np.bool_)
     agenda = [(0.0, 0, issuer, NOBODY, CLUSTER)]  # time of arrival, sequence, receiver, sender, way
@@ -59,8 +65,11 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach
         is_first = reach.hops[v] == NOBODY
         if sender != NOBODY:
             reach.notifications[v] += 1
+            between[NOTIFICATIONS, overlay.place[sender], overlay.place[v]] += 1
         if is_first:
             arrive(setting, reach, v, sender, now)
+            if sender != NOBODY:
+                between[CONTENTS, overlay.place[sender], overlay.place[v]] += 1
         own = subscription(setting, v, topic)
         children = rows(overlay.children, v * len(overlay.identifiers) + topic, nodes)
         up = NOBODY
@@ -85,7 +94,7 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int) -> Reach
 def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> None:
     reach.hops[v], reach.notified[v], reach.time[v] = 0, now, 0.0
     if sender != NOBODY:
-        reach.hops[v] = reach.hops[sender] + 1
+        reach.hops[v], reach.source[v] = reach.hops[sender] + 1, sender
         asked = max(now + distance(setting, v, sender) / 2, reach.time[sender])
         reach.time[v] = asked + distance(setting, sender, v) / 2
 
@@ -123,3 +132,46 @@ def audience(setting: Setting, links: Int64s, own: int, children: Int64s, topic:
             found[count] = w
             count += 1
     return union(found[:count], children)
+
+
+@jit
+def spread_all(
+    setting: Setting,
+    overlay: Overlay,
+    subscribers_from: Int64s,
+    subscribers: Int32s,
+    topics: Int64s,
+    issuers: Int64s,
+    figures: Int64s,
+    sent: Int64s,
+    received: Int64s,
+    times: Floats,
+) -> int:
+    """Notifications of all publications over one network.
+
+    Adds to the figures of topics (publications, expected deliveries, deliveries, contents, relays, hops of deliveries,
+    the most of these), to the contents that nodes sent and received, and writes the times of deliveries.
+    """
+    between = np.zeros((2, 1, 1), np.int64)
+    count = 0
+    for k in range(len(topics)):
+        topic, issuer = topics[k], issuers[k]
+        reach, row = spread(setting, overlay, topic, issuer, between), figures[topic]
+        row[PUBLICATIONS] += 1
+        for v in subscribers[subscribers_from[topic] : subscribers_from[topic + 1]]:
+            if v != issuer and overlay.there[v]:
+                row[EXPECTED] += 1
+                if reach.hops[v] != NOBODY:
+                    row[DELIVERIES] += 1
+                    row[RELAYS] -= 1
+                    row[PATHS] += reach.hops[v]
+                    row[LONGEST] = max(row[LONGEST], reach.hops[v])
+                    times[count] = reach.time[v]
+                    count += 1
+        for v in range(len(reach.hops)):
+            if reach.source[v] != NOBODY:
+                row[MESSAGES] += 1
+                row[RELAYS] += 1
+                sent[reach.source[v]] += 1
+                received[v] += 1
+    return int(between[NOTIFICATIONS, 0, 0])

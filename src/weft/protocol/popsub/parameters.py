@@ -60,8 +60,8 @@ class Parameters:
 
     @property
     def sweep_age(self) -> float:
-        """The age of what a sweep announces, so that there is one sweep a round at most."""
-        return self.sweep_time - self.round if self.sweep else self.sweep_time
+        """The age of what a sweep announces, so that there is one sweep a round at most; or of what is forgotten."""
+        return self.sweep_time - self.round if self.sweep else self.diameter
 
     @property
     def answer_time(self) -> float:

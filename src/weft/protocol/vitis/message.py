@@ -57,6 +57,10 @@ class Way(Enum):
     DOWN = 2  # away from it, along relay paths
 
 
+# Bytes of messages without content: kind, topic (4), issuer (4), number (8); of a notification also hops (2) and way.
+NOTIFICATION_BYTES, PULL_BYTES = 20, 17
+
+
 @dataclass(frozen=True, slots=True)
 class Notification(Control):
     issuer: int

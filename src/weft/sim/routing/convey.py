@@ -1,5 +1,8 @@
 """Po, Pie and Pal."""
 
+import numpy as np
+
+from weft.arrays import Int64s
 from weft.kernels.routing.convey import NO_PIVOT, PIVOT_ALWAYS, PIVOT_IF_FINGER, convey_runs
 from weft.sim.network import Network
 from weft.sim.runs import Counted, Runs
@@ -22,3 +25,14 @@ def _convey(network: Network, pivot: int, runs: Runs, counted: Counted) -> None:
     topics, starts, issuers = runs.topics, runs.starts, runs.issuers
     totals, load, trace = counted
     convey_runs(network.ring, pivot, indptr, subscribers, topics, starts, issuers, totals, load, trace)
+
+
+def entries(network: Network, seed: int) -> Int64s:
+    """The nearest subscriber to each topic that others subscribe to, and the topics of every finger."""
+    wanted = network.subscribers.transpose().counts
+    sizes = network.subscribers.counts
+    alone = network.subscribers.indices[np.repeat(sizes == 1, sizes)]
+    nearest = np.count_nonzero(sizes) - np.bincount(alone, minlength=network.nodes)
+    position, column = np.nonzero(np.diff(network.fingers, axis=1, prepend=0))
+    ends = (position + network.fingers[position, column]) % network.nodes
+    return (nearest + np.bincount(position, wanted[ends], minlength=network.nodes)).astype(np.int64)

@@ -1,5 +1,6 @@
 """Weave, over the trees of the network."""
 
+from weft.arrays import Int64s
 from weft.kernels.routing.weave import weave_runs
 from weft.sim.network import Network
 from weft.sim.runs import Counted, Runs
@@ -22,3 +23,8 @@ def weave(network: Network, runs: Runs, seed: int, counted: Counted) -> None:
         load,
         trace,
     )
+
+
+def entries(network: Network, seed: int) -> Int64s:
+    """Neighbours of every node in the trees of all topics."""
+    return network.woven.entries
