@@ -51,6 +51,14 @@ def design(
     partition: Annotated[
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
     ] = None,
+    choose: Annotated[
+        Literal["neighbours", "time", "parallel", "elbow"] | None,
+        typer.Option(
+            metavar="neighbours|time|parallel|elbow",
+            help="How many partitions dc and dcbc take: the fewest potential neighbours, the least time, the least with "
+            "partitions side by side, or by the elbow of --partition kmeans. Default: neighbours.",
+        ),
+    ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
@@ -79,6 +87,7 @@ def design(
         "arc": arc,
         "partitions": partitions,
         "partition": partition,
+        "choose": choose,
         "bulk": bulk,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,

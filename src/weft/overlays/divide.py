@@ -26,7 +26,16 @@ from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
-from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
+from weft.overlays.partition import (
+    Choose,
+    Goal,
+    Partitioning,
+    elbow,
+    kmeans_partition,
+    neighbour_size,
+    partition_count,
+    random_partition,
+)
 from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group, shared_topics
 
@@ -43,10 +52,11 @@ def dc(
     seed: int,
     partitions: int | None = None,
     partition: Partitioning = "random",
+    choose: Choose = "neighbours",
     tie: Tie = "random",
 ) -> Overlay:
     interest, preference = instance.interest, Preference(tie)
-    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
+    count = _partitions_of_dc(interest, seed, partitions, partition, choose)
     divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
     member = divide(count, seed)
     shared = shared_topics(interest, member)
@@ -66,12 +76,18 @@ def dc(
 
 
 def dcbc(
-    instance: Instance, *, seed: int, partitions: int | None = None, bulk: float = 0.2, tie: Tie = "random"
+    instance: Instance,
+    *,
+    seed: int,
+    partitions: int | None = None,
+    choose: Goal = "neighbours",
+    bulk: float = 0.2,
+    tie: Tie = "random",
 ) -> Overlay:
     interest, preference = instance.interest, Preference(tie)
     heavy = bulk_nodes(interest, bulk, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
-    size = partial(neighbour_size, interest.take(light), seed)
+    size = partial(neighbour_size, interest.take(light), seed, goal=choose)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), preference)]
     clones = clones_of(interest.take(heavy))
@@ -79,6 +95,16 @@ def dcbc(
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
     return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+
+
+def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partition: Partitioning, choose: Choose) -> int:
+    if choose != "elbow":
+        return number_of_partitions(partitions, interest.rows, partial(neighbour_size, interest, seed, goal=choose))
+    if partition != "kmeans":
+        raise WeftError("`choose` elbow is of clusters: give `partition` kmeans with it.", "choose", "partition")
+    if partitions is not None:
+        raise WeftError("`choose` says how the number of partitions is found: leave out `partitions`.", "choose")
+    return elbow(interest, seed)
 
 
 def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:

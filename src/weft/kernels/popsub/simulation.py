@@ -58,7 +58,9 @@ from weft.kernels.popsub.popularity import evaluate
 def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, expected: int) -> float:
     """Run until all that is expected is delivered and only upkeep is under way; the time at the end.
 
-    Without sweeps what is expected may be lost: then until a round brings nothing any more. `issuers` are the brokers that publish; only what they decide counts, so no other evaluates anything.
+    Without sweeps what is expected may be lost: then until a round brings nothing any more.
+
+    `issuers` are the brokers that publish; only what they decide counts, so no other evaluates anything.
     """
     times, totals = scene.traffic.times, scene.ledger.totals
     room = 4 * (len(scene.tree.parents) + len(scene.table.ways))  # more than anything that happens puts on the agenda
