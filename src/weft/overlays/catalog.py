@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from weft.errors import WeftError, listed
+from weft.model.arguments import require_types
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -72,6 +73,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     """
     builder = _builder_of(name)
     chosen = chosen_options(name, options)
+    require_types(builder, {option: value for option, value in options.items() if value is not None})
     require_seed(seed)
     if instance.nodes == 0:
         raise WeftError("The instance has no nodes: an overlay needs at least one.")
