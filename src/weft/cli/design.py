@@ -55,8 +55,8 @@ def design(
         Literal["neighbours", "time", "parallel", "elbow"] | None,
         typer.Option(
             metavar="neighbours|time|parallel|elbow",
-            help="How many partitions dc and dcbc take: the fewest potential neighbours, the least time, the least with "
-            "partitions side by side, or by the elbow of --partition kmeans. Default: neighbours.",
+            help="How many partitions dc and dcbc take: the fewest potential neighbours, the least time, the least "
+            "with partitions side by side, or by the elbow of --partition kmeans. Default: neighbours.",
         ),
     ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,

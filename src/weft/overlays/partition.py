@@ -4,11 +4,11 @@ Random partitions are equal in size and need to know nothing of the interests. K
 together; it is here to compare with. By Hamming distance between interests, which for sets is the squared Euclidean
 distance of their 0/1 vectors, so that a centre is a mean.
 
-The number of partitions minimises the potential-neighbour size |V| / p + p * kappa, with kappa the average star set: the
-nodes that a star node may be linked with. Or it minimises the time, |V|^2 / p + (p * kappa)^2 for partitions one
-after the other and (|V| / p)^2 + (p * kappa)^2 for partitions side by side, which would be lowest at sqrt(|V| / kappa)
-if kappa were known. Every p is tried on a random division, which costs one greedy set cover a partition. Clusters of
-K-means may be as many as where the curve of what is left inside them bends (the elbow method).
+The number of partitions minimises the potential-neighbour size |V| / p + p * kappa, with kappa the average star set,
+which is how many nodes a star node may be linked with. Or it minimises the time: |V|^2 / p + (p * kappa)^2 for
+partitions one after the other, and (|V| / p)^2 + (p * kappa)^2 for partitions side by side, which would be lowest at
+sqrt(|V| / kappa) if kappa were known. Every p is tried on a random division, which costs one greedy set cover a
+partition. Clusters of K-means may be as many as where the curve of what is left inside them bends (the elbow method).
 """
 
 from collections.abc import Callable
