@@ -99,7 +99,7 @@ def elbow(interest: Csr, seed: int) -> int:
         return 1
     along = (np.array(counts) - 1) / max(counts[-1] - 1, 1)
     left = (inside - inside[-1]) / (inside[0] - inside[-1])
-    return counts[int(np.argmax(1 - along - left))]
+    return int(counts[np.argmax(1 - along - left)])
 
 
 def _inside(interest: Csr, member: Int32s) -> float:

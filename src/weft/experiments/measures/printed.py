@@ -77,10 +77,12 @@ def printed_join(instance: Instance, overlays: Sequence[Overlay], method: Method
 
 def _greedy(interest: Csr, nodes: Int64s, group: Int32s) -> Pairs:
     """Links among the nodes, ascending in them."""
+    if not len(nodes):
+        return nodes, nodes
     order = np.argsort(nodes, kind="stable")
     chosen = interest.take(nodes[order]).compact().transpose()
     links = textbook_gm(chosen.indptr, chosen.indices, len(nodes), group[order])
-    ends = np.divmod(links, max(len(nodes), 1))
+    ends = np.divmod(links, len(nodes))
     return nodes[order][ends[0]], nodes[order][ends[1]]
 
 

@@ -56,8 +56,9 @@ READINGS = (
     ),
 )
 NOTE = (
-    f"{TIME} Degrees and diameters are of ours, which take the same links up to ties. The topic "
-    "diameter is the largest of all topics, as in the paper. In synthetic workloads a node subscribes to every topic with a probability, as in the paper."
+    f"{TIME} Degrees and diameters are of ours, which take the same links up to ties. The topic diameter is the "
+    "largest of all topics, as in the paper. In synthetic workloads a node subscribes to every topic with a "
+    "probability, as in the paper."
 )
 TITLES = {"time / GM": "time / that of GM, as printed", "topic diameter": "largest topic diameter"}
 SEEDS: Mapping[Effort, int] = {"quick": 1, "full": 3}
