@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS
 from weft.experiments.engine.claim import Cause, Claim, Comparison, Verdict, claims_of, figure_of
 from weft.experiments.engine.paper import Headline, Paper, papers
-from weft.experiments.engine.results import Figures, Results, figures_of
+from weft.experiments.engine.results import Figures, Results, figures_by
 from weft.report.experiment import META, comparisons_of, read_experiment
 
 TALLY = (
@@ -72,7 +72,8 @@ def read_chapters(folder: Path) -> dict[Paper, list[Done]]:
 def _read(name: str, folder: Path) -> Done:
     results = read_experiment(EXPERIMENTS[name], folder)
     made = json.loads((folder / META).read_text())["made"]
-    return Done(results, figures_of(results), comparisons_of(results), made)
+    figures = figures_by(results, results.experiment.readings[0])
+    return Done(results, figures, comparisons_of(results), made)
 
 
 def in_words(chapters: Mapping[Paper, Sequence[Done]]) -> str:

@@ -15,7 +15,7 @@ from weft.errors import WeftError
 from weft.experiments.engine.claim import Comparison, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.experiment import Experiment, Point
-from weft.experiments.engine.results import Results, Row, figures_by, figures_of
+from weft.experiments.engine.results import Results, Row, figures_by
 from weft.model.storage import new_folder, write_columns
 from weft.report.markdown import experiment_page
 from weft.report.panel import draw_panels
@@ -28,7 +28,7 @@ _TYPES = {"x": pa.float64(), "topics": pa.int64(), "like": pa.string(), "folder"
 
 def write_experiment(results: Results, folder: Path, *, force: bool = False) -> list[Comparison]:
     """The comparisons by the first reading."""
-    figures = figures_of(results)
+    figures = figures_by(results, results.experiment.readings[0])
     by_reading = comparisons_of(results)
     with new_folder(folder, force=force) as partial:
         write_columns(partial / "results.parquet", _columns(results.rows))

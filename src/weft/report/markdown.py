@@ -1,11 +1,15 @@
 """An experiment as a page of Markdown: the paper's figures beside ours, then all figures."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
-from weft.experiments.engine.claim import Claim, Comparison, remarks
+from weft.experiments.engine.claim import Claim, Comparison, Verdict, remarks
 from weft.experiments.engine.experiment import MEAN
 from weft.experiments.engine.results import Figures, Results
+
+MOST_COLUMNS = 6  # readings beside each other
 
 
 def experiment_page(results: Results, figures: Figures, by_reading: Mapping[str, Sequence[Comparison]]) -> str:
@@ -44,8 +48,19 @@ def _listed(items: Iterable[str]) -> str:
 
 
 def claims_table(by_reading: Mapping[str, Sequence[Comparison]]) -> str:
-    """All that is stated, and ours by each reading."""
-    return table(heading(by_reading), (cells(row) for row in zip(*by_reading.values(), strict=True)))
+    return table(*judged(by_reading))
+
+
+def judged(by_reading: Mapping[str, Sequence[Comparison]]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """All that is stated, and ours by each reading; of many readings, how each comes out as a whole."""
+    if len(by_reading) > MOST_COLUMNS:
+        return ("reading", *get_args(Verdict)), [_whole(*read) for read in by_reading.items()]
+    return heading(by_reading), [cells(row) for row in zip(*by_reading.values(), strict=True)]
+
+
+def _whole(reading: str, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    verdicts = Counter(comparison.verdict for comparison in comparisons if not comparison.claim.trivial)
+    return (reading, *(str(verdicts[verdict] or "-") for verdict in get_args(Verdict)))
 
 
 def heading(by_reading: Mapping[str, Sequence[Comparison]]) -> tuple[str, ...]:

@@ -6,12 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import get_args
 
-from weft.experiments.engine.claim import Comparison, Verdict, remarks
+from weft.experiments.engine.claim import Verdict, remarks
 from weft.experiments.engine.paper import Paper
 from weft.model.storage import new_path
 from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, scores, sentence_of
 from weft.report.example import example_pictures
-from weft.report.markdown import cells, heading, settings
+from weft.report.markdown import judged, settings
 from weft.report.page import download, figure, table, write_page
 from weft.report.panel import draw_panel
 from weft.report.summary import HOW, reproduction_page
@@ -116,15 +116,16 @@ def _stated(done: Done) -> str:
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
-    rows = table(heading(done.by_reading), map(_row, zip(*done.by_reading.values(), strict=True)))
+    heading, found = judged(done.by_reading)
+    rows = table(heading, map(_row, found))
     return f"<details{opened}><summary>The paper and ours: {verdicts}</summary>{rows}</details>"
 
 
-def _row(row: Sequence[Comparison]) -> list[str]:
+def _row(row: Sequence[str]) -> list[str]:
     """A claim; verdicts have their colour."""
     return [
         next((_coloured(cell, each) for each in get_args(Verdict) if cell.startswith(each)), escape(cell))
-        for cell in cells(row)
+        for cell in row
     ]
 
 
