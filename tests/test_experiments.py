@@ -21,6 +21,7 @@ from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
 from weft.experiments.engine.experiment import (
+    CHANGE,
     EACH,
     HIGHEST,
     LOWEST,
@@ -97,7 +98,16 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     claims = claims_of(experiment)
     given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
-    labels = {MEAN, EACH, LOWEST, HIGHEST, SLOPE, *(point.label for plan in plans for point in plan.points)}
+    labels = {
+        MEAN,
+        EACH,
+        LOWEST,
+        HIGHEST,
+        SLOPE,
+        CHANGE,
+        *(at for each in experiment.readings for at in each.points),
+        *(point.label for plan in plans for point in plan.points),
+    }
     assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
@@ -308,6 +318,16 @@ def test_a_slope_is_the_exponent_of_a_power_law(power: float, verdict: str) -> N
     points, figures = along([7 * x**power for x in range(1, 6)])
     found = compare(Claim("1", "path ratio", SLOPE, ("A",), 2.0, 2.0), figures, points)
     assert (found.verdict, found.ours) == (verdict, (pytest.approx(power),))
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [((10, 12, 8), "agrees"), ((10, 12, 9.9), "right direction, other size"), ((10, 12, 11), "differs")],
+)
+def test_a_change_is_of_the_last_point_against_the_first(ours: tuple[float, ...], verdict: str) -> None:
+    points, figures = along(ours)
+    stated = Claim("1", "path ratio", CHANGE, ("A",), 0.81, 0.81, neutral=1.0)
+    assert compare(stated, figures, points).verdict == verdict
 
 
 @pytest.mark.parametrize(("other", "verdict"), [((4, 1, 2, 3), "agrees"), ((4, 3, 2, 1), "differs")])

@@ -140,7 +140,7 @@ def sections(paper: Paper) -> list[tuple[str, ...]]:
 
 def judged_in(section: str, claims: Iterable[Claim]) -> set[str]:
     """The sentences of a section that are claims."""
-    return {claim.words for claim in claims if claim.section == section}
+    return {claim.words for claim in claims if claim.section == section and claim.counted}
 
 
 def sentence_of(headline: Headline, done: Mapping[str, Done]) -> str | None:

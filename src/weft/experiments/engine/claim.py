@@ -11,7 +11,8 @@ axis; or it states the order of several systems.
   that stands there only ("roughly").
 - A trend agrees when three quarters of all pairs of points follow it, and "flat" when the highest point is within the
   tolerance of the lowest. A valley falls to a point inside the axis and rises from there. Logarithmic growth is fitted
-  better by a + b ln x than by a + b x; at SLOPE the figure is the exponent of a power law fitted to the points.
+  better by a + b ln x than by a + b x; at SLOPE the figure is the exponent of a power law fitted to the points, at
+  CHANGE the last point's figure over the first's.
 - What is claimed of each point has to hold at all of them.
 
 What has the paper's direction but another size says so, and everything that does not agree has its cause.
@@ -24,7 +25,7 @@ from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import Any, Literal
 
-from weft.experiments.engine.experiment import EACH, MEAN, SLOPE, Experiment, Metric, Point
+from weft.experiments.engine.experiment import CHANGE, EACH, MEAN, SLOPE, Experiment, Metric, Point
 from weft.experiments.engine.paper import statements_of
 from weft.experiments.engine.results import Figures
 
@@ -41,7 +42,7 @@ Cause = Literal["our data", "our reading", "the paper against itself", "unknown"
 class Claim:
     section: str
     metric: str
-    at: str  # label of a point, MEAN, SLOPE or EACH
+    at: str  # label of a point, MEAN, LOWEST, HIGHEST, SLOPE, CHANGE or EACH
     systems: tuple[str, ...]  # one; several where their order is claimed, the lowest first; what a figure is made of
     low: float = math.nan  # of the range; the same as high where the paper gives a number
     high: float = math.nan
@@ -114,6 +115,8 @@ def _neutral(claim: Claim, metrics: Mapping[str, Metric]) -> float | None:
     """Of a share: half, since the words say which of two has more."""
     if claim.at == SLOPE or claim.is_shape:
         return None
+    if claim.at == CHANGE:
+        return 1.0
     return {"gap": 0.0, "spread": 0.0, "share": 0.5}.get(claim.of, metrics[claim.metric].neutral)
 
 
@@ -166,12 +169,14 @@ def compare(claim: Claim, figures: Figures, points: Sequence[Point]) -> Comparis
         ours = [figures.get((claim.metric, system, claim.at)) for system in claim.systems]
         known = tuple(figure for figure in ours if figure is not None)
         return _compare_order(claim, known) if len(known) == len(ours) else _missing(claim)
-    if claim.trend is None and claim.lowest_with is None and claim.at != SLOPE:
+    if claim.trend is None and claim.lowest_with is None and claim.at not in (SLOPE, CHANGE):
         figure = _figure(claim, claim.metric, claim.at, figures)
         return _missing(claim) if figure is None else _compare_number(claim, figure)
     along = _along(claim, claim.metric, axis, figures)
     if len(along) < len(axis) or len(axis) < 2:
         return _missing(claim)
+    if claim.at == CHANGE:
+        return _compare_number(claim, along[-1] / along[0]) if along[0] else _missing(claim)
     if claim.at == SLOPE:
         return _compare_slope(claim, points, along)
     if claim.lowest_with is not None:

@@ -16,6 +16,7 @@ from weft.experiments.engine.dataset import CrawlSample
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
 EACH = "each"  # of them
 SLOPE = "slope"  # exponent of a power law along the axis
+CHANGE = "last / first"  # along the axis
 
 Effort = Literal["quick", "full"]
 LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"

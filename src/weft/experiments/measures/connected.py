@@ -45,6 +45,7 @@ def measure_connected(run: ConnectedRun) -> dict[str, Any]:
         "average_topic_diameter": found["average topic diameter"],
         "potential_neighbour_ratio": made.meta.get("potential_neighbour_ratio", 1.0),
         "chosen_partitions": made.meta.get("partitions"),
+        "partition_size": run.input.nodes / made.meta["partitions"] if "partitions" in made.meta else None,
         "star_set": made.meta.get("star_set", {}).get("average"),
     }
 

@@ -31,6 +31,7 @@ METRICS = {
     "average degree": Metric("average_degree"),
     "degree above GM": Metric("degree_above_gm", difference=True),
     "degree / GM": Metric("average_degree", relative=True),
+    "degree / RingPT's": Metric("average_degree", relative=True, to="RingPT"),
     "degree below DC": Metric("degree_below_dc", difference=True),
     "maximum degree": Metric("maximum_degree"),
     "topic diameter": Metric("topic_diameter"),
@@ -43,6 +44,7 @@ METRICS = {
     "our time": Metric("design_seconds"),
     "potential-neighbour ratio": Metric("potential_neighbour_ratio"),
     "partitions": Metric("chosen_partitions"),
+    "partition size": Metric("partition_size"),
 }
 TIME = (
     "Time is told like with like: algorithms as the paper prints them, compiled, as a share of GM as printed, and ours "
@@ -211,7 +213,16 @@ BY_SUBSCRIPTIONS = partial(_unif_steps, "subscriptions", SUBSCRIPTIONS, {"nodes"
 def _figure10(letter: str, axis: str, places: Places) -> Experiment:
     systems = GM_DC_DCBC
     metrics = ("average degree", "time / GM", "topic diameter")
-    extra = ("degree above GM", "degree / GM", "degree below DC", "time / DC", "average topic diameter", "partitions")
+    extra = (
+        "degree above GM",
+        "degree / GM",
+        "degree below DC",
+        "time / DC",
+        "time",
+        "average topic diameter",
+        "partitions",
+        "partition size",
+    )
     title = f"Fig. 10({letter}): GM, DC and DCBC as the {axis} grow, Unif"
     panels = [(metric, tuple(GM_DC_DCBC)) for metric in metrics]
     return _experiment(f"fig10{letter}", title, axis, places, systems, panels, *extra)
@@ -242,7 +253,7 @@ EXPERIMENTS = (
         _social,
         GM_DC_DCBC,
         [(metric, tuple(GM_DC_DCBC)) for metric in ("average degree", "topic diameter", "time / GM")],
-        *("average topic diameter", "maximum degree", "time / DC", "partitions"),
+        *("average topic diameter", "maximum degree", "degree below DC", "time / DC", "partitions"),
         datasets=tuple(SITES.values()),
     ),
     _experiment(
@@ -264,6 +275,7 @@ EXPERIMENTS = (
             ("time / GM", [name for name in JOIN_SYSTEMS if "Unif" in name]),
             ("potential-neighbour ratio", [name for name in JOIN_SYSTEMS if "Unif" in name]),
         ],
+        "time",
     ),
     _experiment(
         "fig6",
@@ -308,6 +320,7 @@ EXPERIMENTS = (
             ("degree above GM", ("DC", "DCBC")),
         ],
         "degree below DC",
+        "degree / RingPT's",
     ),
     _figure10("a", "nodes", BY_NODES),
     _figure10("b", "topics", BY_TOPICS),

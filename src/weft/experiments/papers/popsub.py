@@ -243,7 +243,7 @@ FIGURES = (
         "subscriptions",
         SUBSCRIPTIONS,
         (_gain("h"), _pure("i"), _unpopular("j"), _direct("k"), _of_gossip("k", "gossip groups")),
-        ("popular PDL",),
+        ("popular PDL", "unpopular deliveries"),
     ),
     _figure(
         "fig3-skew",
@@ -406,6 +406,6 @@ def _cross(name: str, title: str, given: Input, *extra: str) -> Experiment:
 
 CROSSES = (
     _cross("cross", "tree, capacity, cost of links and width, all at once", Input()),
-    _cross("cross-overloaded", "the same, overloaded", OVERLOADED, *QUEUES),
+    _cross("cross-overloaded", "the same, overloaded", OVERLOADED, *QUEUES, "popular PDL / baseline's"),
 )
 EXPERIMENTS = (*FIGURES, *CHOICES, *CROSSES)
