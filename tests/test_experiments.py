@@ -243,6 +243,7 @@ def along(ours: Sequence[float], system: str = "A") -> tuple[list[Point], dict[t
         ({"value": 1.0}, 1.2, "differs", "20% higher than stated."),  # "similar" has no direction
         ({"above": 3.3}, 3.29, "right direction, other size", "0% lower than stated."),
         ({"above": 3.3}, 3.31, "agrees", ""),
+        ({"above": 1.0}, 1.0, "differs", "Ours is at the bound, and not beyond it."),
         ({"below": 0.12}, 0.121, "right direction, other size", "1% higher than stated."),
         ({"range": [1.29, 1.62]}, 1.63, "right direction, other size", "1% higher than stated."),
         ({"range": [1.29, 1.62], "tolerance": 0.1}, 1.63, "agrees", ""),

@@ -238,7 +238,7 @@ def test_numbers_of_numpy_and_paths_are_as_good_as_those_of_python(tmp_path: Pat
     assert weft.publications(made, np.int64(5), seed=np.int32(1)) == weft.publications(made, 5)
     made.write(tmp_path / "i")
     assert weft.read(tmp_path / "i") == weft.read(str(tmp_path / "i")) == made
-    with pytest.raises(weft.WeftError, match="`seed` is bool, and has to be a number"):
+    with pytest.raises(weft.WeftError, match="`seed` is bool, and has to be a whole number"):
         weft.design(made, "chord", seed=True)
 
 

@@ -60,6 +60,9 @@ def design(
         ),
     ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
+    eta: Annotated[
+        int | None, typer.Option(help="Of dcbc, in place of --bulk: subscriptions of a bulk node at least; 0 is gm.")
+    ] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
     seed: o.Seed = 1,
@@ -89,6 +92,7 @@ def design(
         "partition": partition,
         "choose": choose,
         "bulk": bulk,
+        "eta": eta,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }

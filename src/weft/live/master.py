@@ -63,6 +63,7 @@ ENDING = 4.0  # seconds from SIGTERM until this process has ended in any case
 RETRY = 1.0  # seconds until a store that failed is tried again
 STALE = "what is shown of them is from before"
 WAITING = 10_000  # frames that wait meanwhile; a node that calls says one
+UNHANDLED = 2_000  # frames of one node that wait to be handled, from which on it is not read until half of them are
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -135,7 +136,7 @@ class Door(asyncio.Protocol):
             return
         badge = self._driver.badge_of(self._transport)
         behind: HttpCall | Wire = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge, self._driver.calls)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -158,6 +159,7 @@ class MasterDriver:
         self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
+        self.calls: set[HttpCall] = set()  # that are answered, or whose answers are read
         self._log = log
         self._store = store
         self._engine = engine
@@ -253,6 +255,9 @@ class MasterDriver:
             wire.abort(self._problem)
             return
         self._events += [e.Heard(wire.number, frame) for frame in frames]
+        wire.unhandled += len(frames)
+        if wire.unhandled > UNHANDLED:
+            wire.hold()
         self._work_soon()
 
     def closed(self, wire: Wire, reason: str) -> None:
@@ -319,6 +324,8 @@ class MasterDriver:
         until = thread_time() + SLICE
         while self._events and thread_time() < until:
             event = self._events.popleft()
+            if isinstance(event, e.Heard):
+                self._count_handled(event.connection)
             if event is None:
                 self._excused = False
                 self._carry_out(self.master.on_timer(self.clock.now()))
@@ -331,6 +338,13 @@ class MasterDriver:
         self._working = False
         if self._events:
             self._work_soon()
+
+    def _count_handled(self, connection: int) -> None:
+        wire = self._wires.get(connection)
+        if wire is not None:
+            wire.unhandled -= 1
+            if wire.unhandled == UNHANDLED // 2:
+                wire.go_on()
 
     # Effects
 

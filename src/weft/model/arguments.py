@@ -20,7 +20,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _WIDER: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,), Path: (PathLike, str), tuple: (tuple, list)}
-_WORDS = {int: "a number", float: "a number", str: "text", Path: "a path", type(None): "None", bool: "True or False"}
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    type(None): "None",
+    bool: "True or False",
+}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

@@ -67,6 +67,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     choose          dc, dcbc: what the number of partitions minimises, "neighbours" (Algorithm 5), "time" or
                     "parallel", the time of partitions side by side; dc by K-means also "elbow"
     bulk            dcbc: the share of nodes that are bulk
+    eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
     children        tree: of a node

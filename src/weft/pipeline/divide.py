@@ -21,6 +21,7 @@ from weft.arrays import Int32s, Int64s
 from weft.model.csr import csr_from_pairs
 from weft.model.storage import Meta, new_folder, write_columns, write_meta
 from weft.overlays.divide import (
+    BULK,
     Links,
     clones_of,
     dc_figures,
@@ -93,7 +94,8 @@ def dcbc(
     seed: int,
     partitions: int | None = None,
     choose: Goal = "neighbours",
-    bulk: float = 0.2,
+    bulk: float = BULK,
+    eta: int | None = None,
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
@@ -101,7 +103,7 @@ def dcbc(
 
     def divide(interest: DataFrame, nodes: int, scratch: Path) -> Divided:
         with progress.step("Finding the bulk", spark_tasks(spark)):
-            heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, seed))
+            heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, eta, seed))
             light = np.setdiff1d(np.arange(nodes), heavy.nodes, assume_unique=True)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
             size = _neighbour_size(interest, light, seed, choose)
@@ -113,7 +115,7 @@ def dcbc(
             write_table(_conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)), scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
-    parameters = {"partitions": partitions, "choose": choose, "bulk": bulk, "tie": tie}
+    parameters = {"partitions": partitions, "choose": choose, "bulk": bulk, "eta": eta, "tie": tie}
     return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
 
 
@@ -182,12 +184,12 @@ def _conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s
     )
 
 
-def _bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
+def _bulk_nodes(interest: DataFrame, nodes: int, share: float, eta: int | None, seed: int) -> Int64s:
     """Bulk nodes, as in `overlays/divide.py`; the driver sees only topics that the most subscribed nodes leave out."""
     counted = interest.groupBy("node").count().toArrow()
     counts = np.zeros(nodes, np.int64)
     counts[column(counted, "node")] = column(counted, "count")
-    most = most_subscribed(counts, share, seed)
+    most = most_subscribed(counts, share, eta, seed)
     covered = _of_nodes(interest, most).select("topic").distinct()
     several = interest.groupBy("topic").count().filter(F.col("count") > 1).select("topic")
     rest = interest.join(covered, "topic", how="left_anti").join(several, "topic", how="left_semi").toArrow()

@@ -16,6 +16,7 @@ from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.seed import require_seed
 from weft.workloads.bucketed import high, low, random
+from weft.workloads.independent import Independent
 from weft.workloads.regular import Pairs
 from weft.workloads.social import Social, social
 from weft.workloads.synthetic import Expo, Unif, Zipf
@@ -38,6 +39,7 @@ MAKERS: dict[str, Callable[..., Workload]] = {
     "low": low,
     "high": high,
     "social": social,
+    "independent": Independent,
 }
 
 

@@ -66,6 +66,11 @@ class Claim:
         return self.is_order or self.trend is not None or self.lowest_with is not None
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it is "more than" or "less than"."""
+        return math.isinf(self.low) != math.isinf(self.high)
+
+    @property
     def value(self) -> float | None:
         return self.low if self.low == self.high else None
 
@@ -225,6 +230,8 @@ def _compare_number(claim: Claim, figure: float) -> Comparison:
         sentence = f"{_apart(claim.low - figure, claim.low)} lower than stated."
     elif figure > claim.high + claim.tolerance * abs(claim.high):
         sentence = f"{_apart(figure - claim.high, claim.high)} higher than stated."
+    elif claim.is_bound and figure in (claim.low, claim.high):
+        return Comparison(claim, (figure,), "differs", "Ours is at the bound, and not beyond it.")
     elif not claim.is_beside(figure):
         return Comparison(claim, (figure,), "differs", f"On the other side of {claim.neutral:g}.")
     else:

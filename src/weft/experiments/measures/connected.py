@@ -6,6 +6,7 @@ instance are a batch, and go through the overlays in order.
 """
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache, lru_cache
 from statistics import fmean, pstdev
 from typing import Any, cast
@@ -22,7 +23,7 @@ from weft.overlays.catalog import design
 from weft.overlays.join import Method, joined
 from weft.overlays.partition import Partitioning
 from weft.overlays.quality import quality
-from weft.workloads.independent import independent
+from weft.workloads.catalog import generate
 
 SHORT = 0.2  # seconds
 PRINTED = ("gm", "dc", "dcbc", *JOINS)  # overlays that are designed as printed too
@@ -98,16 +99,14 @@ def drawn_instance(given: Drawn | Input, seed: int) -> Instance:
     _warm()
     if isinstance(given, Input):
         return instance_of(given, seed)
-    return independent(
-        given.popularity, nodes=given.nodes, topics=given.topics, subscriptions=given.subscriptions, seed=seed
-    )
+    return generate("independent", seed=seed, **asdict(given))
 
 
 @cache
 def _warm() -> None:
     """Run all kernels once, since to load their machine code may take longer than a design."""
     small = Drawn("unif", 60, 20, 5)
-    instance = independent("unif", nodes=small.nodes, topics=small.topics, subscriptions=small.subscriptions, seed=1)
+    instance = generate("independent", seed=1, **asdict(small))
     for name in ("gm", "dc", "dcbc", "ring-per-topic"):
         _made(instance, name, 1, None, None)
     printed_gm(instance)

@@ -15,12 +15,10 @@ from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.divide import bulk_nodes, number_of_partitions
+from weft.overlays.divide import BULK, bulk_nodes, number_of_partitions
 from weft.overlays.join import Method
 from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, random_partition
 from weft.overlays.star import star_nodes
-
-BULK = 0.2
 
 Pairs = tuple[Int64s, Int64s]
 
@@ -52,7 +50,7 @@ def printed_dc(
 def printed_dcbc(instance: Instance, seed: int, partitions: int | None = None) -> Overlay:
     """Algorithm 6: an overlay of the bulk, and of every partition with the bulk on top of it."""
     start, interest = time.perf_counter(), instance.interest
-    heavy = bulk_nodes(interest, BULK, seed)
+    heavy = bulk_nodes(interest, BULK, None, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
     count = number_of_partitions(partitions, len(light), partial(neighbour_size, interest.take(light), seed))
     links = [_greedy(interest, heavy, _alone(len(heavy)))]
