@@ -107,7 +107,7 @@ def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partitio
     if partition != "kmeans":
         raise WeftError("`choose` elbow is of clusters: give `partition` kmeans with it.", "choose", "partition")
     if partitions is not None:
-        raise WeftError("`choose` says how the number of partitions is found: leave out `partitions`.", "choose")
+        raise WeftError("`choose` says how the number of partitions is found: leave out `partitions`.", "choose", "partitions")
     return elbow(interest, seed)
 
 

@@ -44,7 +44,7 @@ class Done:
 
     @property
     def comparisons(self) -> Sequence[Comparison]:
-        """Those by the first reading."""
+        """Comparisons by the first reading."""
         return next(iter(self.by_reading.values()))
 
     @property

@@ -117,7 +117,7 @@ def remarks(experiment: Experiment, comparisons: Sequence[Comparison]) -> list[s
 
 
 def _neutral(claim: Claim, metrics: Mapping[str, Metric]) -> float | None:
-    """Of a share: half, since the words say which of two has more."""
+    """The figure that means "no difference"; of a share half, since the words say which of two has more."""
     if claim.at == SLOPE or claim.is_shape:
         return None
     if claim.at == CHANGE:
