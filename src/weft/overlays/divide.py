@@ -24,6 +24,7 @@ from weft.errors import WeftError
 from weft.kernels.greedy.bulk import Bulk, bulk_of
 from weft.model.csr import Csr
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
@@ -36,8 +37,9 @@ from weft.overlays.partition import (
     neighbour_size,
     partition_count,
     random_partition,
+    region_partition,
 )
-from weft.overlays.preference import Preference, Tie
+from weft.overlays.preference import CLOSENESS, Preference, Tie, closeness_of
 from weft.overlays.star import cover_by_group, shared_topics
 
 BULK = 0.2  # of the nodes
@@ -57,11 +59,13 @@ def dc(
     partition: Partitioning = "random",
     choose: Choose = "neighbours",
     tie: Tie = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
 ) -> Overlay:
-    interest, preference = instance.interest, Preference(tie)
+    interest = instance.interest
+    preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     count = _partitions_of_dc(interest, seed, partitions, partition, choose)
-    divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
-    member = divide(count, seed)
+    member = _divided(instance, partition, latency, count, seed)
     shared = shared_topics(interest, member)
     links, stars = [], []
     for index, nodes in enumerate(_nodes_by_partition(member)):
@@ -87,8 +91,11 @@ def dcbc(
     bulk: float = BULK,
     eta: int | None = None,
     tie: Tie = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
 ) -> Overlay:
-    interest, preference = instance.interest, Preference(tie)
+    interest = instance.interest
+    preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     heavy = bulk_nodes(interest, bulk, eta, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
     size = partial(neighbour_size, interest.take(light), seed, goal=choose)
@@ -107,7 +114,9 @@ def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partitio
     if partition != "kmeans":
         raise WeftError("`choose` elbow is of clusters: give `partition` kmeans with it.", "choose", "partition")
     if partitions is not None:
-        raise WeftError("`choose` says how the number of partitions is found: leave out `partitions`.", "choose", "partitions")
+        raise WeftError(
+            "`choose` says how the number of partitions is found: leave out `partitions`.", "choose", "partitions"
+        )
     return elbow(interest, seed)
 
 
@@ -120,6 +129,17 @@ def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], fl
     return given
 
 
+def _divided(instance: Instance, partition: Partitioning, latency: Latency | None, count: int, seed: int) -> Int32s:
+    """The partition of every node."""
+    if partition == "random":
+        return random_partition(instance.nodes, count, seed)
+    if partition == "kmeans":
+        return kmeans_partition(instance.interest, count, seed)
+    if latency is None:
+        raise WeftError("`partition` region goes by round-trip times: give `latency`.", "partition", "latency")
+    return region_partition(latency, instance.nodes, count, seed)
+
+
 def _nodes_by_partition(member: Int32s) -> list[Int64s]:
     if not len(member):
         return []
@@ -129,7 +149,7 @@ def _nodes_by_partition(member: Int32s) -> list[Int64s]:
 def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, preference: Preference) -> Links:
     """Links of GM on the nodes."""
     alone = np.arange(len(nodes), dtype=np.int32)
-    chosen = links_across(interest.compact(), alone, rng, preference)
+    chosen = links_across(interest.compact(), alone, rng, preference.among(nodes))
     return Links(nodes[chosen.owners], nodes[chosen.others])
 
 
@@ -137,8 +157,8 @@ def links_with_clones(
     nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, preference: Preference
 ) -> Links:
     """Links of GM on the nodes and the bulk, which has its overlay already."""
-    chosen = links_with_bulk(interest, clones, rng, preference)
     both = np.concatenate([nodes, bulk])
+    chosen = links_with_bulk(interest, clones, rng, preference.among(both))
     return Links(both[chosen.owners], both[chosen.others])
 
 
@@ -152,7 +172,7 @@ def outer_links(
 ) -> Links:
     """Links among the star nodes of different partitions, in the order of the nodes."""
     order = np.argsort(stars)
-    chosen = links_across(interest.take(order).compact(), member[order], rng, preference)
+    chosen = links_across(interest.take(order).compact(), member[order], rng, preference.among(stars[order]))
     return Links(stars[order][chosen.owners], stars[order][chosen.others])
 
 
