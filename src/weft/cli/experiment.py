@@ -48,7 +48,7 @@ def experiment(
     if not wanted or out is None:
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
-    from weft.experiments.engine.execution import execute, files_in, journal_in, require_readings
+    from weft.experiments.engine.execution import execute, files_in, journal_in, require_variants
     from weft.model.output import claimed
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
@@ -56,7 +56,7 @@ def experiment(
 
     given = {"links": links, "distance": distance, "pivots": pivots}
     options = {option: value for option, value in given.items() if value is not None}
-    require_readings(wanted, options)
+    require_variants(wanted, options)
     files = {} if data is None else files_in(data, wanted)
     settings = o.spark_settings("spark", master, conf)
     with claimed(out, inputs=files.values(), resumes=True):

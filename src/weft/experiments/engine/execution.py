@@ -45,7 +45,7 @@ def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
     wanted = list(dict.fromkeys(key for experiment in experiments for key in experiment.datasets))
     found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
     if wanted and not found:
-        names = " or ".join(known[key].file for key in wanted)
+        names = " or ".join(known[key].files[0] for key in wanted)
         raise WeftError(f"`data` {data} has no {names}: docs/experiments.md says where they are from.", "data")
     return found
 
@@ -61,14 +61,13 @@ def execute(
 ) -> list[Results]:
     """Ingested data and the journal of runs are kept in the folder.
 
-    Of an experiment's readings those that have the options are run; without options all in `full`, and in `quick` those
-    that stand side by side.
+    Of an experiment's variants those that have the options are run; without options all of them in `full`.
     """
     folders = {key: str(path.absolute()) for key, path in files.items() if key in LATENCIES}
     for key in files.keys() & DATASETS.keys():
         folders[key] = _ingested(session, source(DATASETS[key], files[key]), out / "data" / key, progress)
     folders[CRAWLS] = str((out / "data" / CRAWLS).absolute())
-    plans = [_chosen(experiment, experiment.plan(effort, folders), effort, options or {}) for experiment in experiments]
+    plans = [_chosen(experiment.plan(effort, folders), effort, options or {}) for experiment in experiments]
     for sample in dict.fromkeys(sample for plan in plans for sample in plan.samples):
         _make_sample(session, sample, Path(folders[CRAWLS]), progress)
     outcomes = _outcomes(session, (run for plan in plans for run in plan.every_run), out / JOURNAL, progress)
@@ -78,32 +77,29 @@ def execute(
     ]
 
 
-def require_readings(experiments: Iterable[Experiment], options: Mapping[str, str]) -> None:
-    """Whether all experiments have readings with the options."""
-    if not options:
-        return
-    for experiment in experiments:
-        plan = experiment.plan("quick", {})
-        if not plan.readings:
+def require_variants(experiments: Iterable[Experiment], options: Mapping[str, str]) -> None:
+    """Refuse options that an experiment has no variants with."""
+    for experiment in experiments if options else ():
+        variants = experiment.plan("quick", {}).variants
+        if not variants:
             raise WeftError(
                 f"{experiment.name} takes no option {listed(options)}: it has no systems that send over fingers.",
                 *options,
             )
-        if not any(reading.has(options) for reading in plan.readings):
+        if not any(variant.has(options) for variant in variants):
             values = ", ".join(f"`{option}` {value}" for option, value in options.items())
             raise WeftError(f"{experiment.name} is not run with {values}.", *options)
 
 
-def _chosen(experiment: Experiment, plan: Plan, effort: Effort, options: Mapping[str, str]) -> Plan:
-    if not plan.readings:
+def _chosen(plan: Plan, effort: Effort, options: Mapping[str, str]) -> Plan:
+    if not plan.variants:
         return plan
-    shown = effort == "full" or bool(options)
     chosen = {
-        reading: runs
-        for reading, runs in plan.readings.items()
-        if reading.has(options) and (shown or reading.name in experiment.columns)
+        variant: runs
+        for variant, runs in plan.variants.items()
+        if variant.has(options) and (effort == "full" or variant.in_quick or options)
     }
-    return replace(plan, runs=next(iter(chosen.values())), readings=chosen)
+    return replace(plan, runs=next(iter(chosen.values())), variants=chosen)
 
 
 def _ingested(session: Session, given: Source, folder: Path, progress: Progress) -> str:
@@ -198,12 +194,12 @@ def _batches(runs: Iterable[Run]) -> list[list[Run]]:
 
 
 def _rows(plan: Plan, outcomes: Mapping[Run, Outcome]) -> list[Row]:
-    if not plan.readings:
+    if not plan.variants:
         return _rows_of(plan, plan.runs, outcomes, {})
     return [
         row
-        for reading, runs in plan.readings.items()
-        for row in _rows_of(plan, runs, outcomes, {"reading": reading.name})
+        for variant, runs in plan.variants.items()
+        for row in _rows_of(plan, runs, outcomes, {"reading": variant.reading})
     ]
 
 

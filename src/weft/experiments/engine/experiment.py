@@ -2,6 +2,9 @@
 
 Figures are means over the seeds. A metric may be relative: each run is then divided by the run of the baseline at the
 same point with the same seed, that is, on the same input.
+
+Where a paper's words allow several readings, an experiment has them all. A claim is then judged once by each, on the
+figures that are the reading's: of its own runs, or of its own systems, metrics or points.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -12,6 +15,8 @@ from weft.experiments.engine.dataset import CrawlSample
 
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
 EACH = "each"  # of them
+SLOPE = "slope"  # exponent of a power law along the axis
+CHANGE = "last / first"  # along the axis
 
 Effort = Literal["quick", "full"]
 LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"
@@ -42,33 +47,33 @@ class Point:
     x: float | None = None  # none: the axis is one of names
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A reading of what a paper leaves open, by which all runs of an experiment are made."""
+Runs = Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
 
-    name: str
-    options: tuple[tuple[str, str], ...] = ()  # and their values, by which the command line asks for it
+
+@dataclass(frozen=True)
+class Variant:
+    """A reading of the paper for which all runs are made anew."""
+
+    reading: str
+    options: tuple[tuple[str, str], ...]  # and their values, by which the command line asks for it
+    in_quick: bool
 
     def has(self, options: Mapping[str, str]) -> bool:
         return options.items() <= dict(self.options).items()
-
-
-Runs = Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
 
 
 @dataclass(frozen=True)
 class Plan:
     points: list[Point]
     seeds: int
-    runs: Runs  # by the first reading, where there are several
+    runs: Runs  # by the first reading, where there are variants
     settings: str = ""  # what holds for every run, in a sentence
     samples: tuple[CrawlSample, ...] = ()  # that the runs read
-    readings: Mapping[Reading, Runs] = field(default_factory=dict)  # none where the paper leaves nothing open
+    variants: Mapping[Variant, Runs] = field(default_factory=dict)  # none where all readings share the runs
 
     @property
     def every_run(self) -> list[Run]:
-        readings = self.readings.values() or [self.runs]
-        return [run for runs in readings for run in runs.values()]
+        return [run for runs in self.variants.values() or [self.runs] for run in runs.values()]
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,13 @@ class Metric:
     column: str  # a figure of the runs
     relative: bool = False
     to: str | None = None  # the system that it is relative to; none: the baseline
+    difference: bool = False  # from another system
+    unit: float | None = None  # the figure that means "no difference", where neither of these says it
+
+    @property
+    def neutral(self) -> float | None:
+        """The figure that means "no difference"."""
+        return 1.0 if self.relative else 0.0 if self.difference else self.unit
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,19 @@ class Panel:
     metric: str
     systems: tuple[str, ...]
     logarithmic: bool = False  # the axis of the figures
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One of the readings of a paper, by what it calls what claims are about; what is not renamed is common to all."""
+
+    name: str
+    systems: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, str] = field(default_factory=dict)
+
+
+AS_PRINTED = Reading("as printed")
 
 
 @dataclass(frozen=True)
@@ -103,7 +128,7 @@ class Experiment:
     datasets: tuple[str, ...] = ()
     logarithmic_axis: bool = False
     note: str = ""
-    columns: tuple[str, ...] = ()  # the readings that stand side by side, the first as the paper prints it
+    readings: tuple[Reading, ...] = (AS_PRINTED,)  # the one that the paper's words favour first
 
     @property
     def reported(self) -> tuple[str, ...]:

@@ -27,8 +27,6 @@ from weft.experiments.runs.input import (
 )
 from weft.experiments.runs.popularity import PopularityRun, Side
 from weft.experiments.runs.routing import (
-    ABSOLUTE,
-    AS_PRINTED_COLUMN,
     METRICS,
     PATH_RATIOS,
     PATHS,
@@ -38,6 +36,7 @@ from weft.experiments.runs.routing import (
     ratio_panels,
     read_plan,
     readings_of,
+    variants_of,
 )
 
 # Fig. 3: how many friends or followers users have, in the whole graphs and in samples of them.
@@ -100,7 +99,7 @@ NOTE = (
     "leaves open which. A node has floor(log2 |V|) fingers. With links both ways a node sends also to those that have "
     "a finger to it, by the absolute distance."
 )
-COLUMNS = (AS_PRINTED_COLUMN, ABSOLUTE)
+READINGS = readings_of(long=True)
 
 
 def _beaconvey(router: str, *overlays: str) -> dict[str, System]:
@@ -129,8 +128,8 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
         axis="sample",
         systems=tuple({**systems, **REFERENCE}),
         metrics=METRICS,
-        plan=read_plan(partial(social_inputs, sites), readings_of({**systems, **REFERENCE}, long=True)),
-        columns=COLUMNS,
+        plan=read_plan(partial(social_inputs, sites), variants_of({**systems, **REFERENCE}, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=ratio_panels(BASELINE, tuple(systems)),
         extra_metrics=(*PATHS, *PATH_RATIOS, "TcoSuppR"),
@@ -147,8 +146,8 @@ def _by_topics(number: int, title: str, inputs: Inputs, metric: str, *extra: str
         axis="topics",
         systems=tuple(ALL_SYSTEMS),
         metrics=METRICS,
-        plan=read_plan(inputs, readings_of(ALL_SYSTEMS, long=True)),
-        columns=COLUMNS,
+        plan=read_plan(inputs, variants_of(ALL_SYSTEMS, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
         extra_metrics=extra,
@@ -183,7 +182,7 @@ def _crawl_points(effort: Effort, folders: Mapping[str, str]) -> list[tuple[Poin
 def _crawl_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     points, seeds = _crawl_points(effort, folders), CRAWL_SEEDS[effort]
     scale = Scale(SCALES[effort].publications, seeds, steps=())
-    plan = plan_by_readings(scale, lambda _, __: points, readings_of(CRAWL_SYSTEMS, long=True), folders)
+    plan = plan_by_readings(scale, lambda _, __: points, variants_of(CRAWL_SYSTEMS, long=True), folders)
     return replace(plan, samples=_samples_of(plan))
 
 
@@ -211,7 +210,7 @@ CRAWLED = Experiment(
     panels=ratio_panels(BASELINE, tuple(CRAWL_SYSTEMS)),
     extra_metrics=(*PATHS, *PATH_RATIOS, "TcoSuppR"),
     note=NOTE,
-    columns=COLUMNS,
+    readings=READINGS,
 )
 
 
@@ -255,8 +254,8 @@ EXPERIMENTS = (
         axis="nodes",
         systems=tuple({**ROUTERS, **REFERENCE}),
         metrics=METRICS,
-        plan=read_plan(node_inputs, readings_of({**ROUTERS, **REFERENCE}, long=True)),
-        columns=COLUMNS,
+        plan=read_plan(node_inputs, variants_of({**ROUTERS, **REFERENCE}, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=(
             *ratio_panels(BASELINE, tuple(ROUTERS)),

@@ -3,13 +3,12 @@
 from weft.experiments.engine.experiment import Experiment, Panel
 from weft.experiments.runs.input import Inputs, node_inputs, unif_inputs
 from weft.experiments.runs.routing import (
-    AS_PRINTED_COLUMN,
-    BOTH_WAYS,
     METRICS,
     PATHS,
     System,
     read_plan,
     readings_of,
+    variants_of,
 )
 
 SYSTEMS = {
@@ -21,7 +20,7 @@ NOTE = (
     "A node has floor(log2 |V|) fingers, which TcoSuppR fits. With links both ways a node sends also to those that "
     "have a finger to it."
 )
-READINGS = readings_of(SYSTEMS, long=False)
+VARIANTS = variants_of(SYSTEMS, long=False)
 
 
 def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
@@ -32,7 +31,7 @@ def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
         axis=axis,
         systems=tuple(SYSTEMS),
         metrics=METRICS,
-        plan=read_plan(inputs, READINGS),
+        plan=read_plan(inputs, VARIANTS),
         baseline="GrSwico",
         panels=(
             Panel("routing overhead / that of GrSwico", "overhead ratio", tuple(SYSTEMS)),
@@ -40,7 +39,7 @@ def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
             Panel("TCO support ratio", "TcoSuppR", tuple(SYSTEMS)),
         ),
         extra_metrics=("path ratio", *PATHS),
-        columns=(AS_PRINTED_COLUMN, BOTH_WAYS),
+        readings=readings_of(long=False),
         note=NOTE,
     )
 

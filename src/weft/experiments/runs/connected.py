@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 Part = Literal["all", "inner", "outer"]
 
 JOINS: "dict[str, Method]" = {"nm": "naive", "sm": "star"}
-PRINTED = "printed gm"
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class ConnectedRun:
     """The seed is that of instance and overlay."""
 
     input: Drawn | Input
-    overlay: str  # a name of weft.overlays.catalog, or of JOINS, or PRINTED
+    overlay: str  # a name of weft.overlays.catalog, or of JOINS
     seed: int
     partitions: int | None = None  # of DC, or overlays to join; none: the number of Algorithm 5
     partition: str | None = None  # how DC divides
@@ -41,7 +40,7 @@ class ConnectedRun:
 
     @property
     def cost(self) -> float:
-        share = {"gm": 0.4, "nm": 0.4, PRINTED: 1.0}.get(self.overlay, 0.05)
+        share = {"gm": 1.0, "nm": 1.0}.get(self.overlay, 0.1)
         return 0.05 + share * 6e-7 * self.input.nodes**2
 
     def measure(self) -> dict[str, Any]:

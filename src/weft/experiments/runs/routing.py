@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Protocol
 
-from weft.experiments.engine.experiment import Effort, Metric, Panel, Plan, Reading, Run
+from weft.experiments.engine.experiment import AS_PRINTED as PRINTED
+from weft.experiments.engine.experiment import Effort, Metric, Panel, Plan, Reading, Run, Variant
 from weft.experiments.runs.input import SCALES, Input, Inputs, Scale
 from weft.model.forwarding import AS_PRINTED, Forwarding, Pivots
 
@@ -83,28 +84,33 @@ class System:
 # BeaConvey's overlays - and S, whether their long fingers are Chord's or RandomL's. That nodes have floor(log2 |V|)
 # fingers, whole phases, is no matter of choice: the papers' TcoSuppR fits nothing else.
 
-AS_PRINTED_COLUMN = "as printed"
-BOTH_WAYS, ABSOLUTE = "links both ways", "links both ways, absolute"
 FORWARDINGS = {
-    AS_PRINTED_COLUMN: AS_PRINTED,
-    BOTH_WAYS: Forwarding("both"),
-    ABSOLUTE: Forwarding("both", "absolute"),
+    PRINTED.name: AS_PRINTED,
+    "links both ways": Forwarding("both"),
+    "links both ways, absolute": Forwarding("both", "absolute"),
 }
 PIVOTS: Mapping[Pivots, str] = {"own": "", "neighbours": ", neighbours as pivots"}
 LONG = {"chord": "", "random": ", RandomL"}
 
 
-def readings_of(systems: Mapping[str, System], *, long: bool) -> dict[Reading, dict[str, System]]:
+def variants_of(systems: Mapping[str, System], *, long: bool) -> dict[Variant, dict[str, System]]:
     """The systems by every reading of the paper; `long`: also with RandomL's long fingers where they have Chord's."""
     return {
-        Reading(f"{name}{beside}{ends}", (*forwarding.columns.items(), ("long", fingers))): {
-            label: _read(system, forwarding, fingers) for label, system in systems.items()
-        }
+        Variant(
+            f"{name}{beside}{ends}",
+            (*replace(forwarding, pivots=pivots).columns.items(), ("long", fingers)),
+            in_quick=not beside and not ends,
+        ): {label: _read(system, replace(forwarding, pivots=pivots), fingers) for label, system in systems.items()}
         for fingers, ends in LONG.items()
         if long or fingers == "chord"
         for pivots, beside in PIVOTS.items()
-        for name, forwarding in ((name, replace(each, pivots=pivots)) for name, each in FORWARDINGS.items())
+        for name, forwarding in FORWARDINGS.items()
     }
+
+
+def readings_of(*, long: bool) -> tuple[Reading, ...]:
+    """The readings by which the variants of any systems are told apart."""
+    return tuple(Reading(variant.reading) for variant in variants_of({}, long=long))
 
 
 def _read(system: System, forwarding: Forwarding, long: str) -> System:
@@ -120,18 +126,18 @@ def _read(system: System, forwarding: Forwarding, long: str) -> System:
 
 
 def read_plan(
-    inputs: Inputs, readings: Mapping[Reading, Mapping[str, Routed]]
+    inputs: Inputs, variants: Mapping[Variant, Mapping[str, Routed]]
 ) -> Callable[[Effort, Mapping[str, str]], Plan]:
     """A plan of every system on every input by all readings."""
-    return lambda effort, folders: plan_by_readings(SCALES[effort], inputs, readings, folders)
+    return lambda effort, folders: plan_by_readings(SCALES[effort], inputs, variants, folders)
 
 
 def plan_by_readings(
-    scale: Scale, inputs: Inputs, readings: Mapping[Reading, Mapping[str, Routed]], folders: Mapping[str, str]
+    scale: Scale, inputs: Inputs, variants: Mapping[Variant, Mapping[str, Routed]], folders: Mapping[str, str]
 ) -> Plan:
-    plans = {reading: plan_at(scale, inputs, systems, folders) for reading, systems in readings.items()}
+    plans = {variant: plan_at(scale, inputs, systems, folders) for variant, systems in variants.items()}
     first = next(iter(plans.values()))
-    return replace(first, readings={reading: plan.runs for reading, plan in plans.items()})
+    return replace(first, variants={variant: plan.runs for variant, plan in plans.items()})
 
 
 def routing_plan(inputs: Inputs, systems: Mapping[str, Routed]) -> Callable[[Effort, Mapping[str, str]], Plan]:
