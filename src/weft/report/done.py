@@ -133,12 +133,12 @@ def sections(paper: Paper) -> list[tuple[str, ...]]:
     """A row a section: how many sentences it has, how many are judged, and why not the others."""
     claims = [claim for each in EXPERIMENTS.values() if each.paper == paper.key for claim in claims_of(each)]
     return [
-        (each.section, f"{each.sentences}", f"{len(judged_in(each.section, claims))}", each.why or "-")
+        (each.section, f"{each.sentences}", f"{len(_judged_in(each.section, claims))}", each.why or "-")
         for each in paper.sections
     ]
 
 
-def judged_in(section: str, claims: Iterable[Claim]) -> set[str]:
+def _judged_in(section: str, claims: Iterable[Claim]) -> set[str]:
     """The sentences of a section that are claims."""
     return {claim.words for claim in claims if claim.section == section and claim.counted}
 

@@ -55,7 +55,7 @@ def judged(by_reading: Mapping[str, Sequence[Comparison]]) -> tuple[Sequence[str
     """All that is stated, and ours by each reading; of many readings, how each comes out as a whole."""
     if len(by_reading) > MOST_COLUMNS:
         return ("reading", *get_args(Verdict)), [_whole(*read) for read in by_reading.items()]
-    return heading(by_reading), [cells(row) for row in zip(*by_reading.values(), strict=True)]
+    return _heading(by_reading), [_cells(row) for row in zip(*by_reading.values(), strict=True)]
 
 
 def _whole(reading: str, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
@@ -63,25 +63,25 @@ def _whole(reading: str, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     return (reading, *(str(verdicts[verdict] or "-") for verdict in get_args(Verdict)))
 
 
-def heading(by_reading: Mapping[str, Sequence[Comparison]]) -> tuple[str, ...]:
+def _heading(by_reading: Mapping[str, Sequence[Comparison]]) -> tuple[str, ...]:
     what = "where", "figure", "system", "at", "paper"
     if len(by_reading) == 1:
         return (*what, "ours", "ours / paper", "verdict", "cause")
     return (*what, *(cell for name in by_reading for cell in (f"ours, {name}", "verdict")), "cause")
 
 
-def cells(row: Sequence[Comparison]) -> tuple[str, ...]:
+def _cells(row: Sequence[Comparison]) -> tuple[str, ...]:
     """A claim, and what each reading makes of it."""
     claim = row[0].claim
     between = {"gap": " to ", "spread": " and ", "share": " of "}.get(claim.of, " < ")
     what = (claim.section, claim.metric, between.join(claim.systems), claim.at, _stated(claim))
     if len(row) == 1:
         ratio = "-" if row[0].ratio is None else f"{row[0].ratio:.2f}"
-        return (*what, ours_of(row[0]), ratio, _said(row[0]), cause_of(row))
-    return (*what, *(cell for each in row for cell in (ours_of(each), _said(each))), cause_of(row))
+        return (*what, _ours_of(row[0]), ratio, _said(row[0]), _cause_of(row))
+    return (*what, *(cell for each in row for cell in (_ours_of(each), _said(each))), _cause_of(row))
 
 
-def ours_of(comparison: Comparison) -> str:
+def _ours_of(comparison: Comparison) -> str:
     between = " to " if comparison.claim.trend else " < "
     return between.join(map(number, comparison.ours)) or "-"
 
@@ -93,7 +93,7 @@ def _said(comparison: Comparison) -> str:
     return sentence if comparison.claim.counted else f"{sentence} (not counted)"
 
 
-def cause_of(row: Sequence[Comparison]) -> str:
+def _cause_of(row: Sequence[Comparison]) -> str:
     """Why the first reading does not agree."""
     return row[0].claim.cause if row[0].verdict in ("differs", "right direction, other size") else "-"
 

@@ -57,7 +57,7 @@ def _simulate(
     if surroundings.skew is not None:
         about["rates"] = _rates(instance.topics, surroundings.skew, seed)
     if surroundings.near is not None:
-        about["places"] = places_by_latency(latency, surroundings.near)
+        about["places"] = _places_by_latency(latency, surroundings.near)
     return simulate(instance, latency, parameters, scenario, seed, **about)
 
 
@@ -66,7 +66,7 @@ def _rates(topics: int, exponent: float, seed: int) -> Floats:
     return np.random.default_rng(seed).permutation(np.arange(1, topics + 1) ** -exponent)
 
 
-def places_by_latency(latency: Latency, near: float) -> Places:
+def _places_by_latency(latency: Latency, near: float) -> Places:
     """Places of which the first node is near all others: what stands in for ISPs, which no measurement names."""
     place = np.full(latency.nodes, -1)
     for node in range(latency.nodes):
