@@ -44,7 +44,9 @@ def many(parameters, count):
     return debts, [debts.add(publication(number), float(number)) for number in range(1, count + 1)]
 
 
-ACTIONS = st.tuples(st.sampled_from(["owe", "doubt", "doubted", "settle", "reopen", "forgive", "delay"]), st.integers(0, 9))
+ACTIONS = st.tuples(
+    st.sampled_from(["owe", "doubt", "doubted", "settle", "reopen", "forgive", "delay"]), st.integers(0, 9)
+)
 
 
 @given(st.lists(ACTIONS, max_size=30))
