@@ -200,7 +200,7 @@ class Debts:
         return next(iter(self._late.values()), None) if self._is_too_much() else None
 
     def _end(self, debt: Debt) -> None:
-        """It is not open any more."""
+        """Close a debt that is open."""
         if self._open.pop(debt.count, None) is None:
             return
         if self._late.pop(debt.count, None) is not None:
