@@ -327,6 +327,10 @@ def test_what_is_not_known_is_not_shown_as_0() -> None:
         "hops                - now, 2.00 then",
         "busiest node sends  - times the mean now, 2.0 then",
     ]
+    forecast |= {name: {"now": 0.0, "then": 0.0} for name in ("relays_a_delivery", "hops", "busiest_node")}
+    with service(http_answer("200 OK", json.dumps(world.ask("status") | forecast))) as one:
+        said = weft("redesign", "--dry-run", "--master", str(one))[1].splitlines()
+    assert said[1:] == ["relays a delivery   0.0000 now, 0.0000 then"]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def design(
     ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
-        Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
+        Literal["random", "kmeans", "region"] | None,
+        typer.Option(metavar="random|kmeans|region", help="How dc divides the nodes; region goes by --latency."),
     ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
     eta: Annotated[

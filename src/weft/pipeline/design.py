@@ -57,8 +57,9 @@ def design(
         folder = kept or scratch.absolute() / "arrays"
         made = design_divided(spark, instance, folder, seed=seed, progress=progress, **how)
         return made.with_meta(algorithm=name, parameters=chosen, seed=seed)
-    if name in DIVIDED and chosen.pop("partition", "random") == "random":
-        DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
+    if name in DIVIDED and latency is None and chosen.pop("partition", "random") == "random":
+        own = {option: value for option, value in chosen.items() if option not in ("latency", "closeness")}
+        DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **own)
     else:
         with progress.step(f"Designing {name}", spark_tasks(spark)):
             _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
