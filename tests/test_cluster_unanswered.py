@@ -10,7 +10,7 @@ from weft.sim.cluster.stranger import Connection, Stranger
 from weft.wire import frame as w
 
 WINDOW = 20  # publications under way until publishers wait
-PROBLEM = "A node has not acknowledged {} publications of n0 in time: see whose disk is full, or the logs."
+PROBLEM = "A node has not acknowledged {} publications of n0 in time: look at disks and logs."
 
 
 class Miser(Stranger):

@@ -79,7 +79,7 @@ def test_the_oldest_of_every_issuer():
 
 
 def test_of_issuers_that_somebody_makes_up_no_more_is_remembered_than_there_may_be(monkeypatch):
-    """One that says that it may send all of it again for ever is no other; issuers that are heard of are not forgotten."""
+    """One that may send all of it again for ever is no other; issuers that are heard of are not forgotten."""
     monkeypatch.setattr("weft.node.seen.MOST", 1000)
     monkeypatch.setattr("weft.node.seen.FLOORS", 300)
     seen, rest = Seen(60.0), random.Random(1)

@@ -107,7 +107,7 @@ def _problems(network: Network, membership: Membership, now: float) -> list[str]
         if network.traffic.counters.get(member.number, {}).get("disk_full")
     ]
     late = [
-        f"A node has not acknowledged {count:,} publications of {member.name} in time: see whose disk is full, or the logs."
+        f"A node has not acknowledged {count:,} publications of {member.name} in time: look at disks and logs."
         for member in network.roster
         if (count := network.traffic.counters.get(member.number, {}).get("late", 0))
     ]

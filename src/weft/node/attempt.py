@@ -18,8 +18,8 @@ Of QoS 1 the first attempt does not wait for the journal. Of QoS 2, from a sessi
 node has forgotten a publication with its power says it again, under the same identifier, and it would travel under
 another number, as another publication.
 
-Where an attempt does not end well in its time, somebody does not answer: publishers wait for that publication no longer,
-and it is tried again, with others of that kind a few at a time, within the bounds of what is owed.
+Where an attempt does not end well in its time, somebody does not answer: publishers wait for that publication no
+longer, and it is tried again, with others of that kind a few at a time, within the bounds of what is owed.
 
 Publishers wait while too much is under way, and so does what nodes that are back are owed: never more is begun than
 there is room for, or a node that comes back could fill this one's memory.

@@ -8,8 +8,8 @@ a crash that it has settled something; and this node's clock may jump, or the no
 What is for a group, or for one session, is counted apart from what is for all, by the group or session (message.py).
 Clients make groups as they like, so of one that nothing has come for since nothing stays: the floor is the issuer's.
 
-A node that means no good may name issuers that there are not, and floors that never rise. So there is a bound for all of
-it: the issuers of which nothing has come for longest are forgotten first.
+A node that means no good may name issuers that there are not, and floors that never rise. So there is a bound for all
+of it: the issuers of which nothing has come for longest are forgotten first.
 
 Across a crash a node remembers by session (Session.had), which is what counts: nobody else is there after it.
 """
