@@ -61,9 +61,9 @@ def design(
     if name in DIVIDED and _may_divide(chosen):
         own = {option: value for option, value in chosen.items() if option not in UNDIVIDED}
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **own)
-    else:
-        with progress.step(f"Designing {name}", spark_tasks(spark)):
-            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
+        return read_overlay(target).with_meta(parameters=chosen)
+    with progress.step(f"Designing {name}", spark_tasks(spark)):
+        _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
     return read_overlay(target)
 
 
