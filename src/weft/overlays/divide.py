@@ -27,6 +27,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
 from weft.overlays.partition import (
     Partitioning,
@@ -57,7 +58,9 @@ def dc(
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
@@ -75,7 +78,7 @@ def dc(
     )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
-    return _overlay_of(instance.nodes, links, **figures, **across)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures, **across), diameter)
 
 
 def dcbc(
@@ -88,7 +91,9 @@ def dcbc(
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     heavy = bulk_nodes(interest, bulk, eta, seed)
@@ -100,7 +105,8 @@ def dcbc(
     for index, places in enumerate(_nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
-    return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+    figures = dcbc_figures(instance.nodes, len(heavy), count)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures), diameter)
 
 
 def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:
