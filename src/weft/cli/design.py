@@ -67,6 +67,10 @@ def design(
     ] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
+    diameter: Annotated[
+        int | None,
+        typer.Option(help="Of gm, dc, dcbc: hops that subscribers of a topic are apart at most. Default: any number."),
+    ] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = None,
@@ -96,6 +100,7 @@ def design(
         "choose": choose,
         "bulk": bulk,
         "eta": eta,
+        "diameter": diameter,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }

@@ -72,6 +72,7 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
+    diameter        gm, dc, dcbc: how many hops subscribers of a topic may be apart, from 2
     children        tree: of a node
     """
     builder = _builder_of(name)

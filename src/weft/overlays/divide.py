@@ -27,6 +27,7 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
 from weft.overlays.partition import (
     Choose,
@@ -61,7 +62,9 @@ def dc(
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     count = _partitions_of_dc(interest, seed, partitions, partition, choose)
@@ -79,7 +82,7 @@ def dc(
     )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
-    return _overlay_of(instance.nodes, links, **figures, **across)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures, **across), diameter)
 
 
 def dcbc(
@@ -93,7 +96,9 @@ def dcbc(
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     heavy = bulk_nodes(interest, bulk, eta, seed)
@@ -105,7 +110,8 @@ def dcbc(
     for index, places in enumerate(_nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
-    return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+    figures = dcbc_figures(instance.nodes, len(heavy), count)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures), diameter)
 
 
 def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partition: Partitioning, choose: Choose) -> int:

@@ -11,13 +11,14 @@ from functools import partial
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
+from weft.experiments.runs.connected import ELBOW
 from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.divide import BULK, bulk_nodes, number_of_partitions
 from weft.overlays.join import Method
-from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, random_partition
+from weft.overlays.partition import elbow, kmeans_partition, neighbour_size, random_partition
 from weft.overlays.star import star_nodes
 
 Pairs = tuple[Int64s, Int64s]
@@ -29,13 +30,14 @@ def printed_gm(instance: Instance) -> Overlay:
     return _overlay(instance.nodes, [links], start)
 
 
-def printed_dc(
-    instance: Instance, seed: int, partitions: int | None = None, partition: Partitioning | None = None
-) -> Overlay:
+def printed_dc(instance: Instance, seed: int, partitions: int | None = None, partition: str | None = None) -> Overlay:
     """Algorithm 4: partitions by GM, and links among their star sets."""
     start, interest = time.perf_counter(), instance.interest
-    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
-    clusters = partition == "kmeans"
+    if partition == ELBOW:
+        count = elbow(interest, seed)
+    else:
+        count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
+    clusters = partition in ("kmeans", ELBOW)
     member = kmeans_partition(interest, count, seed) if clusters else random_partition(interest.rows, count, seed)
     inner = [_greedy(interest, nodes, _alone(len(nodes))) for nodes in _groups(member)]
     across = time.perf_counter()

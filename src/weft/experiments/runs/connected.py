@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Part = Literal["all", "inner", "outer"]
 
+ELBOW = "elbow"  # K-means, in as many clusters as the elbow method finds
 JOINS: "dict[str, Method]" = {"nm": "naive", "sm": "star"}
 
 
@@ -31,7 +32,7 @@ class ConnectedRun:
     overlay: str  # a name of weft.overlays.catalog, or of JOINS
     seed: int
     partitions: int | None = None  # of DC, or overlays to join; none: the number of Algorithm 5
-    partition: str | None = None  # how DC divides
+    partition: str | None = None  # how DC divides, or ELBOW
     part: Part = "all"  # of DC: to divide and conquer is the inner, to combine the outer one
 
     @property
