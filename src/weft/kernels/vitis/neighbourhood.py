@@ -13,11 +13,13 @@ from weft.kernels.vitis.sampling import keep_view, known_view
 from weft.kernels.vitis.state import (
     LAST,
     NOBODY,
+    Departed,
     Gossip,
     Incoming,
     Popularity,
     Setting,
     clear,
+    drop,
     key,
     nothing_found,
     priority,
@@ -36,6 +38,9 @@ def next_round(
     before: Gossip,
     came: Incoming,
     popularity: Popularity,
+    departed: Departed,
+    link_starts: Int64s,
+    link_peers: Int32s,
     now: Gossip,
 ) -> None:
     """What the nodes that are there hold in the round; those that were there before have answered."""
@@ -44,10 +49,13 @@ def next_round(
     for v in range(len(there)):
         if there[v]:
             count = known_view(setting, when - 1, v, there_before, before, came, found)
+            count = drop(found, count, v, departed.just)
             keep_view(setting, when, v, found, count, now)
             clear(found, count)
             count = candidates(setting, v, there_before, before, came, now, found)
-            choose_table(setting, when, v, found, count, rate, before, popularity, now)
+            count = drop(found, count, v, departed.lately)
+            linked_to = link_peers[link_starts[v] : link_starts[v + 1]]
+            choose_table(setting, when, v, found, count, rate, before, popularity, linked_to, now)
             clear(found, count)
             choose_partners(setting, when, v, now)
 

@@ -16,6 +16,8 @@ from weft.kernels.vitis.state import (
     apart,
     clockwise,
     distance,
+    estimate,
+    profile_at,
 )
 
 
@@ -53,38 +55,45 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 
 
 @jit
-def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
-    """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
+def utilities(
+    setting: Setting, v: int, own: int, peers: Int32s, profiles: Int32s, linked: Bools, rate: Floats
+) -> Floats:
+    """Utility by formula (1), for every peer; `rate` is all zeros, here and after.
+
+    `own` is the node's profile; `linked` are those peers whose round trip it knows, where it has to estimate others.
+    """
     worth = np.empty(len(peers))
     if len(setting.worth) > 0:
         for at in range(len(peers)):
             worth[at] = setting.worth[v, peers[at]]
         return worth
-    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+    for i in range(setting.indptr[own], setting.indptr[own + 1]):
         rate[setting.topics[i]] = setting.rates[setting.topics[i]]
     for at in range(len(peers)):
-        w = peers[at]
+        w, p = peers[at], profiles[at]
         common = 0.0
-        for i in range(setting.indptr[w], setting.indptr[w + 1]):
+        for i in range(setting.indptr[p], setting.indptr[p + 1]):
             common += rate[setting.topics[i]]
-        similarity = common / (setting.interest_rate[v] + setting.interest_rate[w] - common) if common > 0.0 else 0.0
+        similarity = common / (setting.interest_rate[own] + setting.interest_rate[p] - common) if common > 0.0 else 0.0
         closeness = 1.0
         if setting.exponent > 0.0:
-            closeness = (1.0 / max(distance(setting, v, w), setting.floor)) ** setting.exponent
+            is_known = len(setting.coordinates) == 0 or linked[at]
+            far = distance(setting, v, w) if is_known else estimate(setting, v, w)
+            closeness = (1.0 / max(far, setting.floor)) ** setting.exponent
         worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
-    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+    for i in range(setting.indptr[own], setting.indptr[own + 1]):
         rate[setting.topics[i]] = 0.0
     return worth
 
 
 @jit
 def all_utilities(setting: Setting) -> Floats:
-    """What every node is worth to every other."""
+    """What every node is worth to every other by its first profile, if it knows all round trips."""
     nodes = len(setting.ring_ids)
     peers, rate = np.arange(nodes).astype(np.int32), np.zeros(len(setting.rates))
-    worth = np.empty((nodes, nodes))
+    worth, linked = np.empty((nodes, nodes)), np.ones(nodes, np.bool_)
     for v in range(nodes):
-        worth[v] = utilities(setting, v, peers, rate)
+        worth[v] = utilities(setting, v, v, peers, peers, linked, rate)
     return worth
 
 
@@ -115,6 +124,7 @@ def choose_table(
     rate: Floats,
     before: Gossip,
     popularity: Popularity,
+    linked_to: Int32s,
     now: Gossip,
 ) -> None:
     """Successor, predecessor, small-world links, and friends by utility; ties go to the lower node."""
@@ -134,7 +144,14 @@ def choose_table(
         target = small_world_target(setting, v, unit, span)
         size = put(v, nearest(setting, peers, target, taken), found, taken, now, size)
     now.first_friend[v] = size
-    worth = utilities(setting, v, peers, rate)
+    profiles, linked = np.empty(count, np.int32), np.zeros(count, np.bool_)
+    for at in range(count):
+        profiles[at] = profile_at(setting, when - found.age[at], peers[at])
+    if len(setting.coordinates) > 0:
+        for w in linked_to:
+            if found.place[w] != NOBODY:
+                linked[found.place[w]] = True
+    worth = utilities(setting, v, profile_at(setting, when, v), peers, profiles, linked, rate)
     if len(popularity.full) > 0:
         leave_alone(v, when, found, worth, before, popularity)
     best = 0
