@@ -90,6 +90,7 @@ RUNS = {
     "matching": ("--subscriptions", 200, "--publications", 300, "--rounds", 1),
     "overlays": ("--toy",),
     "popsub": ("--toy",),
+    "repair": ("--toy",),
     "routing": ("--nodes", 200, "--topics", 40, "--publications", 300, "--rounds", 1),
     "topic_connected": ("--toy",),
     "vitis": ("--nodes", 110, "--publications", 20, "--rounds", 3),

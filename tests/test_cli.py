@@ -571,6 +571,7 @@ OUTPUTS = {
     ],
     "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
     "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
+    "repair": ["repair", "chord", "--was", "i", "--instance", "i", "--out"],
     "import": ["import", "e.txt", "--from", "csv", "--brokers", "h.txt", "--out"],
     "place": ["place", "i", "--brokers", "h.txt", "--out"],
     "export": [
@@ -588,8 +589,8 @@ def test_all_commands_that_read_and_write_are_known_here() -> None:
         for command in cli.app.registered_commands
         if command.callback and places & set(signature(command.callback).parameters)
     }
-    read_nothing, below = {"generate", "demo", "snapshot"}, {"experiment"}
-    assert writing - read_nothing - below == set(OUTPUTS) - {"union", "evaluate"}
+    read_nothing, elsewhere = {"generate", "demo", "snapshot"}, {"experiment", "salvage"}  # where the others are tried
+    assert writing - read_nothing - elsewhere == set(OUTPUTS) - {"union", "evaluate"}
 
 
 def test_an_experiment_does_not_write_over_its_data(run: Run, tmp_path: Path) -> None:

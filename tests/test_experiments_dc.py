@@ -12,7 +12,7 @@ from weft.overlays.catalog import design
 from weft.overlays.lazy_greedy import ChosenLinks
 from weft.overlays.quality import quality
 from weft.overlays.verify import topic_violations
-from weft.workloads.independent import independent, probabilities
+from weft.workloads.catalog import generate
 
 SMALL = Drawn("unif", 80, 20, 6)
 
@@ -24,7 +24,7 @@ def _cold_caches():
 
 
 def test_a_run_measures_the_overlay_that_is_designed():
-    instance = independent("unif", nodes=80, topics=20, subscriptions=6, seed=3)
+    instance = generate("independent", nodes=80, topics=20, subscriptions=6, seed=3)
     dc, gm = design(instance, "dc", seed=3), design(instance, "gm", seed=3)
     figures = ConnectedRun(SMALL, "dc", 3).measure()
     found = quality(instance, dc)
@@ -107,25 +107,3 @@ def test_figures_share_their_runs():
     }
     gm = {run for run in runs("dc-fig7") if run.overlay == "gm"}
     assert len(gm) == 3  # one a popularity, however many partitions DC has
-
-
-@pytest.mark.parametrize("popularity", ["unif", "zipf", "expo"])
-def test_independent_interests_have_the_wanted_size_and_popularity(popularity):
-    instance = independent(popularity, nodes=4_000, topics=40, subscriptions=10, seed=5)
-    assert instance.interest.counts.mean() == pytest.approx(10, rel=0.02)
-    assert instance.interest.counts.std() > 1
-    counts = instance.subscribers.counts
-    assert counts[:5].mean() >= counts[-5:].mean() * (1.5 if popularity != "unif" else 0.9)
-
-
-@pytest.mark.parametrize(
-    ("weights", "total", "expected"),
-    [
-        ([1, 1, 1, 1], 2, [0.5, 0.5, 0.5, 0.5]),
-        ([8, 2, 1, 1], 2, [1, 0.5, 0.25, 0.25]),  # the first would be 4/3
-        ([100, 50, 2, 2], 3, [1, 1, 0.5, 0.5]),
-        ([3, 2, 1], 3, [1, 1, 1]),
-    ],
-)
-def test_probabilities_sum_up_to_the_subscriptions(weights, total, expected):
-    assert probabilities(np.array(weights, float), total) == pytest.approx(expected)

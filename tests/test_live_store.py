@@ -133,6 +133,19 @@ def test_a_damaged_store_says_so_or_gives_what_it_was_given(tmp_path: Path, name
     assert told > 20 or (kind == "cut" and name != STORE)  # what was in the log last is nowhere else
 
 
+@pytest.mark.parametrize("change", ["DELETE FROM record", "UPDATE record SET key = 'c'"])
+def test_a_record_that_is_missing_or_another_is_damage(tmp_path: Path, change: str) -> None:
+    """Though all that is there is as SQLite and its checksum have it."""
+    store = SqliteStore(tmp_path)
+    store.keep(RECORDS)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / STORE)) as database:
+        database.execute(f"{change} WHERE key = 'b'")
+        database.commit()
+    with pytest.raises(DamagedStoreError, match=r"records are missing|a record is not as it was written"):
+        what_a_start_finds(tmp_path)
+
+
 def test_a_store_that_was_cut_to_nothing_is_damaged(tmp_path: Path) -> None:
     SqliteStore(tmp_path).close()
     (tmp_path / STORE).write_bytes(b"")

@@ -7,8 +7,9 @@ from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.overlays.catalog import design
-from weft.overlays.divide import bulk_nodes, most_subscribed
+from weft.overlays.divide import BULK, bulk_nodes, most_subscribed
 from weft.overlays.partition import kmeans_partition, neighbour_size, partition_count, random_partition
+from weft.workloads.catalog import generate
 
 INSTANCES = random_instances(st.integers(1, 60), st.integers(1, 25), 0.0, 0.05, 0.3, 1.0)
 
@@ -41,7 +42,7 @@ def test_links_between_partitions_are_between_star_nodes():
 def test_lightweight_nodes_of_different_partitions_are_not_linked():
     instance = random_instance(5, 100, 20, 0.2)
     overlay = design(instance, "dcbc", seed=3, partitions=5)
-    bulk = bulk_nodes(instance.interest, 0.2, 3)
+    bulk = bulk_nodes(instance.interest, 0.2, None, 3)
     light = np.setdiff1d(np.arange(100), bulk)
     member = np.full(100, -1)
     member[light] = random_partition(len(light), 5, 3)
@@ -63,14 +64,25 @@ def instance_of(instance, nodes):
 @settings(deadline=None, max_examples=60)
 def test_the_bulk_has_the_most_subscriptions_and_covers_all_that_is_shared(instance, share, seed):
     counts = instance.interest.counts
-    most = most_subscribed(counts, share, seed)
+    most = most_subscribed(counts, share, None, seed)
     assert len(most) == int(np.ceil(share * instance.nodes))
     rest = np.setdiff1d(np.arange(instance.nodes), most)
     assert counts[most].min(initial=10**9) >= counts[rest].max(initial=0)
-    bulk = bulk_nodes(instance.interest, share, seed)
+    bulk = bulk_nodes(instance.interest, share, None, seed)
     assert np.isin(most, bulk).all()
     shared = np.flatnonzero(instance.subscribers.counts > 1)
     assert np.isin(shared, instance.interest.take(bulk).indices).all()
+
+
+def test_the_threshold_of_the_bulk_goes_from_all_nodes_to_none():
+    instance = generate("zipf", nodes=60, topics=40, subscriptions=5, seed=2)
+    counts = instance.interest.counts
+    for eta in (0, 5, 6):
+        assert np.array_equal(most_subscribed(counts, BULK, eta, 1), np.flatnonzero(counts >= eta))
+    every = design(instance, "dcbc", seed=4, eta=0)
+    assert np.array_equal(every.sources, design(instance, "gm", seed=4).sources)
+    cover = design(instance, "dcbc", seed=4, eta=6)
+    assert cover.meta["bulk_nodes"] == design(instance, "dcbc", seed=4, bulk=0.0).meta["bulk_nodes"] < 60
 
 
 @given(st.integers(1, 500), st.integers(1, 50), st.integers(0, 2**32))
@@ -116,6 +128,8 @@ def test_potential_neighbours_are_a_partition_and_all_stars():
         ("dc", {"partitions": 13}, "`partitions` 13 is out of range"),
         ("dc", {"partition": "metis"}, "`partition` metis is unknown to dc"),
         ("dcbc", {"bulk": 1.5}, "`bulk` 1.5 is out of range"),
+        ("dcbc", {"eta": -1}, "`eta` -1 is out of range"),
+        ("dcbc", {"eta": 3, "bulk": 0.5}, "`eta` and `bulk` both say"),
     ],
 )
 def test_wrong_options_are_told(name, options, sentence):

@@ -9,7 +9,7 @@ from weft.model.instance import instance_from_pairs
 from weft.model.overlay import overlay_from_links
 from weft.model.union import union
 from weft.overlays.catalog import design
-from weft.overlays.join import join
+from weft.overlays.join import joined
 from weft.overlays.verify import topic_violations
 
 
@@ -30,31 +30,31 @@ def test_a_joined_overlay_is_topic_connected_and_keeps_all_links(sizes, topics, 
     instances = [random_instance(seed + i, size, topics, density) for i, size in enumerate(sizes)]
     overlays = [design(instance, builder, seed=seed) for instance in instances]
     whole = union(instances)
-    joined = join(whole, overlays, seed=seed, method=method)
-    assert topic_violations(whole, joined) == []
+    made = joined(whole, overlays, seed=seed, method=method)
+    assert topic_violations(whole, made) == []
     firsts = np.append(0, np.cumsum(sizes))
     given_links = set().union(*(pairs(each, first) for first, each in zip(firsts, overlays, strict=False)))
-    assert given_links <= pairs(joined)
+    assert given_links <= pairs(made)
     group = np.repeat(np.arange(len(sizes)), sizes)
-    new = np.array(sorted(pairs(joined) - given_links), int).reshape(-1, 2)
+    new = np.array(sorted(pairs(made) - given_links), int).reshape(-1, 2)
     assert np.all(group[new[:, 0]] != group[new[:, 1]])
-    assert joined.meta["links_across"] == len(new)
+    assert made.meta["links_across"] == len(new)
 
 
 def test_naive_merge_of_single_nodes_is_gm():
     """MinAvg-TCO is the join of overlays of one node each (section III)."""
     instance = random_instance(3, 40, 10, 0.3)
     alone = [overlay_from_links(1, [], []) for _ in range(40)]
-    assert pairs(join(instance, alone, seed=5, method="naive")) == pairs(design(instance, "gm", seed=5))
+    assert pairs(joined(instance, alone, seed=5, method="naive")) == pairs(design(instance, "gm", seed=5))
 
 
 def test_what_is_not_connected_cannot_be_joined():
     instance = instance_from_pairs([0, 1, 2, 3], [0, 0, 0, 0])
     apart, linked = overlay_from_links(2, [], []), overlay_from_links(2, [0], [1])
     with pytest.raises(WeftError, match=r"Overlay 2 is not topic-connected.* Topic 0 is in 2 parts"):
-        join(instance, [linked, apart], seed=1)
+        joined(instance, [linked, apart], seed=1)
     with pytest.raises(WeftError, match="2 nodes together and the instance 4"):
-        join(instance, [linked], seed=1)
+        joined(instance, [linked], seed=1)
 
 
 def test_topics_are_the_same_by_name():

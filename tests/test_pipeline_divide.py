@@ -27,8 +27,9 @@ SPARSE = random_instance(2, 90, 30, 0.02)
         (SPARSE, "dc", {"partitions": 60, "tie": "overlap"}),  # nodes, and partitions, without interest
         (SPARSE, "dcbc", {"bulk": 0.0, "partitions": 2}),
         (SPARSE, "dcbc", {"bulk": 1.0}),  # nobody is left
+        (SPARSE, "dcbc", {"eta": 4, "partitions": 2}),
     ],
-    ids=["dc", "dcbc", "many partitions", "small bulk", "only bulk"],
+    ids=["dc", "dcbc", "many partitions", "small bulk", "only bulk", "threshold"],
 )
 def test_both_engines_find_the_same(
     spark: SparkSession, tmp_path: Path, instance: Instance, name: str, options: dict[str, Any]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from weft.model.tree import Trees
     from weft.overlays.catalog import design
     from weft.overlays.inspection import inspect
+    from weft.overlays.join import join
     from weft.overlays.quality import quality
+    from weft.overlays.repair import Repair, repair
     from weft.overlays.verify import topic_violations
     from weft.raw.read import ingest
     from weft.sim.bulk import evaluate
@@ -33,6 +35,7 @@ __all__ = [
     "Journey",
     "Overlay",
     "Publications",
+    "Repair",
     "Sampling",
     "Trees",
     "Trials",
@@ -43,6 +46,7 @@ __all__ = [
     "generate",
     "ingest",
     "inspect",
+    "join",
     "journey",
     "place",
     "placed_latency",
@@ -50,6 +54,7 @@ __all__ = [
     "quality",
     "read",
     "read_latency",
+    "repair",
     "sample",
     "schedule",
     "topic_violations",
@@ -64,10 +69,12 @@ _HOMES = {
     "Journey": "weft.sim.hop",
     "ingest": "weft.raw.read",
     "inspect": "weft.overlays.inspection",
+    "join": "weft.overlays.join",
     "journey": "weft.sim.hop",
     "read": "weft.model.overlay",
     "Overlay": "weft.model.overlay",
     "Publications": "weft.model.publication",
+    "Repair": "weft.overlays.repair",
     "Sampling": "weft.workloads.sample",
     "Trees": "weft.model.tree",
     "Trials": "weft.sim.trial",
@@ -80,6 +87,7 @@ _HOMES = {
     "publications": "weft.workloads.publication",
     "quality": "weft.overlays.quality",
     "read_latency": "weft.model.latency",
+    "repair": "weft.overlays.repair",
     "sample": "weft.workloads.sample",
     "schedule": "weft.workloads.publication",
     "topic_violations": "weft.overlays.verify",

@@ -124,6 +124,7 @@ class Sessions:
         self._wills.publish(session, now)
         session.ended = True
         self._subscriptions.refresh(session)
+        self.leaving[session] = None
         self._backlog.begin(self._leave_filters(session))
         del self._by_client[session.client]
         self._expiries.drop(session.client)
@@ -139,7 +140,6 @@ class Sessions:
 
     def _leave_filters(self, session: Session) -> Iterator[None]:
         """Nobody gives it anything any more: it leaves its filters in steps."""
-        self.leaving[session] = None
         while session.subscriptions:
             self._subscriptions.remove(session, next(reversed(session.subscriptions)))
             yield

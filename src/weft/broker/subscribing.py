@@ -74,6 +74,7 @@ class Subscribing:
         self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
         for made in wanted:
             self._giving.begin(connection, made, now)
+            yield 1
         self._outbound.fill(session, now)
 
     def unsubscribe(self, connection: Connection, packet: Unsubscribe, now: float) -> Iterator[int]:

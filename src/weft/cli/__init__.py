@@ -35,6 +35,7 @@ from weft.cli import (
     plan,
     publish,
     redesign,
+    repair,
     report,
     run,
     salvage,
@@ -50,6 +51,7 @@ from weft.cli import (
     weave,
 )
 from weft.cli.line import say
+from weft.cli.local import with_local_paths
 from weft.cli.output import sentence_of
 from weft.errors import DeliveryError, Exit, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
@@ -68,6 +70,7 @@ for module in (
     traffic,
     publish,
     design,
+    repair,
     join,
     inspect,
     weave,
@@ -98,7 +101,7 @@ for module in (
     warm,
 ):
     name = module.__name__.rpartition(".")[2]
-    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(with_local_paths(getattr(module, name)))
 
 
 app.add_typer(user.app, name="user")

@@ -52,6 +52,9 @@ def design(
         Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
     ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
+    eta: Annotated[
+        int | None, typer.Option(help="Of dcbc, in place of --bulk: subscriptions of a bulk node at least; 0 is gm.")
+    ] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
     seed: o.Seed = 1,
@@ -80,6 +83,7 @@ def design(
         "partitions": partitions,
         "partition": partition,
         "bulk": bulk,
+        "eta": eta,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }

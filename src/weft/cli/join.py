@@ -36,19 +36,16 @@ def join(
     from weft.model.output import claimed
     from weft.model.overlay import read_overlay
     from weft.model.storage import new_folder
-    from weft.model.union import union as united
-    from weft.overlays.join import join as joined
+    from weft.overlays.join import join as join_here
 
     if len(instance) != len(overlays):
         raise WeftError(f"{len(overlays)} overlays need {len(overlays)} times --instance, in their order.")
     with claimed(union, out, inputs=[*instance, *overlays], force=force):
         given, built = [read_instance(path) for path in instance], [read_overlay(path) for path in overlays]
         _require_in_order(overlays, built, given)
-        whole = united(given)
         with ConsoleProgress().step("Joining"):
-            result = joined(whole, built, seed=seed, method=method)
-        about = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed}
-        result = result.with_meta(**about, instance=whole.fingerprint, of=[str(path) for path in overlays])
+            whole, result = join_here(built, given, seed=seed, method=method)
+        result = result.with_meta(of=[str(path) for path in overlays])
         with new_folder(union, force=force) as instance_folder, new_folder(out, force=force) as overlay_folder:
             whole.write_into(instance_folder)  # both appear, or neither
             result.write_into(overlay_folder, whole.node_names)

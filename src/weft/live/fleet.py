@@ -15,6 +15,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections import deque
@@ -289,15 +290,17 @@ def _signals_kept() -> Iterator[None]:
     """Block Ctrl-C, for processes that are started meanwhile for ever: it is for this one, which ends all in order.
 
     To ignore it when they run would be late: it may come while they are loaded, and event loops listen to it again.
-    SIGHUP ends none of them, until they hear it themselves.
+    SIGHUP ends none of them, until they hear it themselves; only the main thread may ask for that.
     """
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if is_main else None
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGHUP, before)
+        if is_main:
+            signal.signal(signal.SIGHUP, before)
 
 
 def _run(start: Start, options: dict[str, Any], pipe: Connection, group: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.instance import Instance, Names
 from weft.model.latency_file import LONGEST, has_names, read_named_times, time_of
 from weft.model.overlay import Overlay
@@ -170,7 +171,7 @@ def read_latency(path: str | Path) -> Latency:
     All of them may be gzipped (.gz). CSV has a row a pair, `a,b,ms`, or a matrix with the names above and beside it, or
     without names.
     """
-    path = Path(path)
+    path = local_path(path)
     if path.is_dir():
         raise WeftError(f"{path} is a folder: give a file of latencies.")
     if not path.is_file():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from weft.errors import WeftError, listed
+from weft.model.arguments import require_types
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -64,12 +65,14 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     partitions      dc, dcbc: how many
     partition       dc: how nodes are divided, "random" or "kmeans"
     bulk            dcbc: the share of nodes that are bulk
+    eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
     children        tree: of a node
     """
     builder = _builder_of(name)
     chosen = chosen_options(name, options)
+    require_types(builder, {option: value for option, value in options.items() if value is not None})
     require_seed(seed)
     if instance.nodes == 0:
         raise WeftError("The instance has no nodes: an overlay needs at least one.")

@@ -1,9 +1,10 @@
 """DC and DCBC: topic-connected overlays by divide and conquer (sections V and VII of the DC paper).
 
 DC divides the nodes into partitions, conquers each by GM, and combines them by links among their star sets (SM).
-DCBC keeps the bulk apart: the fifth of the nodes with the most subscriptions, and whoever is needed to cover all topics
-with them. The bulk gets one overlay. It is cloned into every partition of the other, lightweight nodes, and GM goes on
-from there. Every partition then connects its part of a topic with the bulk's, so that no links across are needed.
+DCBC keeps the bulk apart: the fifth of the nodes with the most subscriptions, or those with at least eta of them, and
+whoever is needed to cover all topics with them. The bulk gets one overlay. It is cloned into every partition of the
+other, lightweight nodes, and GM goes on from there. Every partition then connects its part of a topic with the bulk's,
+so that no links across are needed.
 
 To conquer a partition takes its own interests, those of the bulk, which of its topics others share, and a random
 stream of its own: nothing of other partitions. `pipeline/divide.py` conquers on Spark with the functions of this file,
@@ -29,6 +30,8 @@ from weft.overlays.lazy_greedy import links_across, links_with_bulk
 from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
 from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group, shared_topics
+
+BULK = 0.2  # of the nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +69,16 @@ def dc(
 
 
 def dcbc(
-    instance: Instance, *, seed: int, partitions: int | None = None, bulk: float = 0.2, tie: Tie = "random"
+    instance: Instance,
+    *,
+    seed: int,
+    partitions: int | None = None,
+    bulk: float = BULK,
+    eta: int | None = None,
+    tie: Tie = "random",
 ) -> Overlay:
     interest, preference = instance.interest, Preference(tie)
-    heavy = bulk_nodes(interest, bulk, seed)
+    heavy = bulk_nodes(interest, bulk, eta, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
     size = partial(neighbour_size, interest.take(light), seed)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
@@ -131,18 +140,27 @@ def clones_of(interest: Csr) -> Bulk:
     return bulk_of(interest.indptr, interest.indices, subscribers.indptr, subscribers.indices)
 
 
-def bulk_nodes(interest: Csr, share: float, seed: int) -> Int64s:
+def bulk_nodes(interest: Csr, share: float, eta: int | None, seed: int) -> Int64s:
     """The nodes with the most subscriptions, and those that cover the topics which these leave out; ascending."""
-    most = most_subscribed(interest.counts, share, seed)
+    most = most_subscribed(interest.counts, share, eta, seed)
     topics = np.bincount(interest.indices, minlength=interest.columns) > 1
     topics[interest.take(most).indices] = False
     return np.union1d(most, cover_by_group(interest, np.zeros(interest.rows, np.int32), topics))
 
 
-def most_subscribed(counts: Int64s, share: float, seed: int) -> Int64s:
-    """The nodes with the most subscriptions, ascending; among equals the seed decides."""
+def most_subscribed(counts: Int64s, share: float, eta: int | None, seed: int) -> Int64s:
+    """The nodes with at least eta subscriptions, or that share of them with the most, ascending.
+
+    Among equals the seed decides who is of the share.
+    """
     if not 0 <= share <= 1:
         raise WeftError(f"`bulk` {share} is out of range: give a share of the nodes from 0 to 1.", "bulk")
+    if eta is not None:
+        if share != BULK:
+            raise WeftError("`eta` and `bulk` both say which nodes are bulk: give one of them.", "eta", "bulk")
+        if eta < 0:
+            raise WeftError(f"`eta` {eta} is out of range: give a number of subscriptions from 0.", "eta")
+        return np.flatnonzero(counts >= eta)
     order = np.lexsort((priority(seed, np.arange(len(counts))), -counts))
     return np.sort(order[: int(np.ceil(share * len(counts)))])
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.model.instance import Instance
-from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.overlay import Overlay, named, overlay_from_links
+from weft.model.seed import require_seed
+from weft.model.union import union
 from weft.overlays.lazy_greedy import links_across
 from weft.overlays.star import star_nodes
 from weft.overlays.verify import topic_violations
@@ -21,8 +23,23 @@ from weft.overlays.verify import topic_violations
 Method = Literal["star", "naive"]
 
 
-def join(instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: Method = "star") -> Overlay:
-    """The instance has the nodes of all overlays, in their order; the result has them as well."""
+def join(
+    overlays: Sequence[Overlay], instances: Sequence[Instance], *, seed: int = 1, method: Method = "star"
+) -> tuple[Instance, Overlay]:
+    """Join topic-connected overlays, each with its instance, to one over the nodes of all, in their order."""
+    require_seed(seed)
+    if len(instances) != len(overlays):
+        raise WeftError(f"{len(overlays)} overlays need {len(overlays)} instances, in their order.")
+    for instance, overlay in zip(instances, overlays, strict=True):
+        if overlay.meta.get("instance", instance.fingerprint) != instance.fingerprint:
+            raise WeftError(f"{named(overlay)} was made for another instance than the one given: keep their order.")
+    whole = union(instances)
+    about = {"algorithm": f"join-{method}", "parameters": {"join": method}, "seed": seed}
+    return whole, joined(whole, overlays, seed=seed, method=method).with_meta(**about, instance=whole.fingerprint)
+
+
+def joined(instance: Instance, overlays: Sequence[Overlay], *, seed: int, method: Method = "star") -> Overlay:
+    """The overlay of an instance that has the nodes of all overlays, in their order."""
     firsts = np.append(0, np.cumsum([overlay.nodes for overlay in overlays]))
     if firsts[-1] != instance.nodes:
         raise WeftError(f"The overlays have {firsts[-1]} nodes together and the instance {instance.nodes}.")

@@ -1,82 +1,134 @@
-"""A topic-connected overlay stays one while nodes join, leave and change what they subscribe to.
+"""Repair: the overlay of an instance that has changed, with few of its links opened or closed.
 
-Only the topics that the node takes up or gives up can fall apart, so only these are looked at. All links stay, but for
-those of a node that leaves, and the greedy of GM goes on from them. A node that joins is thus linked with few others
-that together have all its topics; where one leaves, what it held together is joined again.
+Nodes join and leave, and subscriptions change. Only the links that are there and the instance of now decide; how many
+changes lie between does not matter, and one repair after a hundred of them is as good as a hundred repairs.
 
-Repaired again and again, an overlay has more links than a new design (section III of the DC paper has a bad case).
+- A topic-connected overlay (GM, DC, DCBC, and what was joined of such) is designed again by GM, which favours the links
+  that are there (favour.py). Links that serve nobody any more are closed.
+- In a ring overlay nodes stay in their order, and those that join are put between two that are neighbours, which gives
+  them the two links of the ring. Then come the fingers (ring_repair.py).
+
+Section III of the DC paper has a case where an overlay to which links are only added ends up with a clique, and a new
+design with a star. A repair finds the star: the node that subscribes to everything contributes more than twice as much.
 """
 
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
-from weft.arrays import Int64s
+from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
-from weft.kernels.greedy.constraint import any_link
-from weft.model.csr import Csr
-from weft.model.instance import Instance, instance_from_pairs
-from weft.model.overlay import Overlay, overlay_from_links
-from weft.overlays.lazy_greedy import lazy_greedy
+from weft.kernels.greedy.connectivity import unlinked
+from weft.kernels.greedy.constraint import any_link, degree_at_most
+from weft.model.instance import Instance
+from weft.model.overlay import Overlay, overlay_from_links, require_made_for, undirected
+from weft.model.seed import require_seed
+from weft.overlays.favour import favoured
+from weft.overlays.ring_repair import RINGS, repaired_ring
+
+TOPIC_CONNECTED = ("gm", "dc", "dcbc", "join-star", "join-naive")
+GONE = -1
+
+Link = tuple[str, str]
 
 
-def joined(instance: Instance, overlay: Overlay, topics: npt.ArrayLike, *, seed: int) -> tuple[Instance, Overlay]:
-    """Add a node, which gets the next number."""
-    return changed(instance, overlay, instance.nodes, topics, seed=seed)
+@dataclass(frozen=True, eq=False)
+class Repair:
+    overlay: Overlay
+    opened: tuple[Link, ...]  # by the names of the two nodes, or their numbers where they have none
+    closed: tuple[Link, ...]
 
 
-def left(instance: Instance, overlay: Overlay, node: int, *, seed: int) -> tuple[Instance, Overlay]:
-    """Remove the interests and the links of the node; its number stays, so that all others keep theirs."""
-    return changed(instance, overlay, node, [], seed=seed)
+def repair(overlay: Overlay, was: Instance, instance: Instance, *, seed: int = 1) -> Repair:
+    """Repair an overlay that was made for `was`, for the instance that it has become.
+
+    Nodes are the same by name, or by number where there are no names.
+    """
+    require_seed(seed)
+    require_made_for(was, overlay)
+    now = _counterparts(was, instance)
+    made = _repaired(overlay, instance, now, seed)
+    before, after = _pairs(now[overlay.sources], now[overlay.targets]), _pairs(made.sources, made.targets)
+    opened = tuple((instance.node_name(low), instance.node_name(high)) for low, high in sorted(after - before))
+    there = zip(*(ends.tolist() for ends in undirected(overlay)), strict=True)
+    gone = [(low, high) for low, high in there if _pair(int(now[low]), int(now[high])) not in after]
+    closed = tuple((was.node_name(low), was.node_name(high)) for low, high in gone)
+    counts = {"opened": len(opened), "closed": len(closed), "kept": len(after) - len(opened)}
+    return Repair(made.with_meta(repair=counts), opened, closed)
 
 
-def changed(
-    instance: Instance, overlay: Overlay, node: int, topics: npt.ArrayLike, *, seed: int
-) -> tuple[Instance, Overlay]:
-    """Let the node subscribe to the given topics and to no others."""
-    if not 0 <= node <= instance.nodes:
-        raise WeftError(f"There is no node {node}: give 0 to {instance.nodes - 1}, or {instance.nodes} for a new one.")
-    wanted = np.unique(np.asarray(topics, np.int64))
-    given_up = instance.interest[node] if node < instance.nodes else np.empty(0, np.int32)
-    after = _with_interest(instance, node, wanted)
-    kept = overlay if len(wanted) else _without_links(overlay, node)
-    touched = _restricted(after.interest, np.union1d(wanted, given_up))
-    links = lazy_greedy(
-        Instance(touched),
-        any_link(),
-        np.random.default_rng(seed),
-        sources=kept.sources,
-        targets=kept.targets,
+def _repaired(overlay: Overlay, instance: Instance, now: Int64s, seed: int) -> Overlay:
+    """The overlay of the instance; `now` has the node that every node of before is, GONE where it is none."""
+    algorithm = overlay.meta.get("algorithm")
+    parameters: Mapping[str, Any] = overlay.meta.get("parameters") or {}
+    if algorithm not in (*TOPIC_CONNECTED, *RINGS):
+        raise WeftError(
+            f"{algorithm or 'An overlay without a name'} cannot be repaired, only designed anew: "
+            f"{', '.join([*TOPIC_CONNECTED[:3], *RINGS])} can."
+        )
+    if parameters.get("average_degree") is not None:
+        raise WeftError("gm with an average degree stops before topics are connected: design it anew.")
+    start = time.perf_counter()
+    sources, targets = now[overlay.sources], now[overlay.targets]
+    there = (sources != GONE) & (targets != GONE)
+    sources, targets = sources[there].astype(np.int32), targets[there].astype(np.int32)
+    rng = np.random.default_rng(seed)
+    if algorithm in RINGS:
+        made = repaired_ring(instance, _order(overlay, now), sources, targets, algorithm, parameters, rng)
+    else:
+        made = _connected(instance, sources, targets, parameters.get("maximum_degree"), rng)
+    seconds = time.perf_counter() - start
+    return made.with_meta(
+        algorithm=algorithm,
+        parameters=dict(parameters),
+        seed=seed,
+        seconds=seconds,
+        instance=instance.fingerprint,
     )
-    return after, overlay_from_links(
-        after.nodes,
-        np.concatenate([kept.sources, links.owners]),
-        np.concatenate([kept.targets, links.others]),
-        **{**kept.meta, "instance": after.fingerprint},
+
+
+def _counterparts(was: Instance, instance: Instance) -> Int64s:
+    """The node that every node of before is now, or GONE."""
+    if (was.node_names is None) != (instance.node_names is None):
+        raise WeftError("One of the instances names its nodes and the other does not: nobody knows which are the same.")
+    if was.node_names is None or instance.node_names is None:
+        numbers = np.arange(was.nodes)
+        return np.where(numbers < instance.nodes, numbers, GONE)
+    found = {name: node for node, name in enumerate(instance.node_names.tolist())}
+    return np.array([found.get(name, GONE) for name in was.node_names.tolist()], np.int64)
+
+
+def _connected(
+    instance: Instance, sources: Int32s, targets: Int32s, most: int | None, rng: np.random.Generator
+) -> Overlay:
+    interest = instance.interest
+    tcc = unlinked(interest.indptr, interest.indices)
+    constraint = any_link() if most is None else degree_at_most(min(most, instance.nodes), instance.nodes)
+    found = favoured(interest, tcc, constraint, sources, targets, rng)
+    return overlay_from_links(
+        instance.nodes,
+        np.concatenate([sources[found.kept], found.opened.owners]),
+        np.concatenate([targets[found.kept], found.opened.others]),
     )
 
 
-def _with_interest(instance: Instance, node: int, topics: Int64s) -> Instance:
-    rows, columns = instance.interest.row_of_each(), instance.interest.indices
-    others = rows != node
-    names = instance.node_names
-    return instance_from_pairs(
-        np.append(rows[others], np.full(len(topics), node)),
-        np.append(columns[others], topics),
-        node_count=max(instance.nodes, node + 1),
-        topic_count=instance.topics,
-        node_names=np.append(names, str(node)) if names is not None and node == instance.nodes else names,
-        topic_names=instance.topic_names,
-        **instance.meta,
-    )
+def _order(overlay: Overlay, now: Int64s) -> Int64s:
+    """The nodes of now that were there, in the order of the ring."""
+    if overlay.ring_ids is None:
+        raise WeftError("The overlay has no ring, though its algorithm makes one: it cannot be repaired.")
+    order = now[np.argsort(overlay.ring_ids)]
+    there: Int64s = order[order != GONE]
+    return there
 
 
-def _without_links(overlay: Overlay, node: int) -> Overlay:
-    stay = (overlay.sources != node) & (overlay.targets != node)
-    return overlay_from_links(overlay.nodes, overlay.sources[stay], overlay.targets[stay], **overlay.meta)
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
 
 
-def _restricted(interest: Csr, topics: Int64s) -> Csr:
-    """The instance with these topics only, renumbered in their order."""
-    stay = np.isin(interest.indices, topics)
-    indptr = np.append(0, np.cumsum(stay))[interest.indptr]
-    return Csr(indptr, np.searchsorted(topics, interest.indices[stay]).astype(np.int32), len(topics))
+def _pairs(sources: Int64s | Int32s, targets: Int64s | Int32s) -> set[tuple[int, int]]:
+    """Links between nodes that are there, whoever owns them."""
+    pairs = zip(sources.tolist(), targets.tolist(), strict=True)
+    return {_pair(source, target) for source, target in pairs if GONE not in (source, target)}

@@ -19,6 +19,7 @@ from weft.overlays.arcs.swico import is_divided
 from weft.overlays.swico import even_in_degree, may_divide
 from weft.pipeline import divide
 from weft.pipeline.arcs import design_divided
+from weft.pipeline.probe import require_shared
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import map_in_tasks
 
@@ -83,6 +84,8 @@ def _design_in_a_task(
     draw_hosts: bool,
     options: Mapping[str, Any],
 ) -> None:
+    require_shared(spark, target)
+
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             given = read_instance(instance)

@@ -7,6 +7,7 @@ instance are a batch, and go through the overlays in order.
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache, lru_cache
 from statistics import fmean, pstdev
 from typing import Any
@@ -20,9 +21,9 @@ from weft.kernels.greedy.textbook_gm import textbook_gm
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.overlays.catalog import design
-from weft.overlays.join import Method, join
+from weft.overlays.join import Method, joined
 from weft.overlays.quality import quality
-from weft.workloads.independent import independent
+from weft.workloads.catalog import generate
 
 SHORT = 0.2  # seconds
 
@@ -84,16 +85,14 @@ def drawn_instance(given: Drawn | Input, seed: int) -> Instance:
     _warm()
     if isinstance(given, Input):
         return instance_of(given, seed)
-    return independent(
-        given.popularity, nodes=given.nodes, topics=given.topics, subscriptions=given.subscriptions, seed=seed
-    )
+    return generate("independent", seed=seed, **asdict(given))
 
 
 @cache
 def _warm() -> None:
     """Run all kernels once, since to load their machine code may take longer than a design."""
     small = Drawn("unif", 60, 20, 5)
-    instance = independent("unif", nodes=small.nodes, topics=small.topics, subscriptions=small.subscriptions, seed=1)
+    instance = generate("independent", seed=1, **asdict(small))
     for name in ("gm", "dc", "dcbc", "ring-per-topic", PRINTED):
         _made(instance, name, 1, None, None)
     _made(instance, "sm", 1, 2, None)
@@ -144,7 +143,7 @@ def _joined(instance: Instance, method: Method, count: int, seed: int) -> Overla
     """Equal parts of the nodes, a GM overlay each, joined; the time is that of the links across."""
     parts = np.array_split(np.arange(instance.nodes), count)
     overlays = [design(Instance(instance.interest.take(nodes)), "gm", seed=seed) for nodes in parts]
-    made = join(instance, overlays, seed=seed, method=method)
+    made = joined(instance, overlays, seed=seed, method=method)
     stars = made.meta["star_nodes"] / count
     neighbours = len(parts[0]) - 1 + (count - 1) * stars
     return made.with_meta(seconds=made.meta["seconds_across"], potential_neighbour_ratio=neighbours / instance.nodes)
