@@ -4,8 +4,8 @@ What nodes send in a round arrives in the same round, as it does in a world whos
 period. A publication spreads over the network as it stands in its round. What happens to nodes and subscriptions
 happens between two rounds.
 
-Nodes know the round trips to all others, as in the paper's simulation, or measure them: those of their links, while
-they estimate all others by coordinates.
+Nodes know the round trips to all others, as in the paper's simulation, or measure them: those of all peers that they
+have ever been linked with, while they estimate others by coordinates.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ from weft.kernels.vitis.state import (
     Setting,
     distance,
     estimate,
+    is_strange,
+    meet,
     nobody_knows_anybody,
 )
 from weft.kernels.vitis.table import all_utilities
@@ -67,7 +69,7 @@ class VitisNetwork:
         self.link_starts = np.zeros(nodes + 1, np.int64)
         self.link_peers = np.empty(0, np.int32)
         self.proposals = self._no_proposals()
-        self._known_links, self._estimates = (self.link_starts, self.link_peers), self.setting.coordinates
+        self._estimates = self.setting.coordinates  # as they were in this round
         self.upkeep = 0  # messages of the last round
         self.turnover = 0.0  # share of the tables' peers that came or went in the last round; both count as half
         depth = 0 if parameters.in_degree is None else parameters.patience + 1
@@ -134,11 +136,8 @@ class VitisNetwork:
         came = self._incoming(before, there_before, leavers)
         departed = self._heard_again(departed, before, there_before, came)
         now = nobody_knows_anybody(len(self.there), self.parameters.view, self.parameters.table)
-        self._known_links, self._estimates = (self.link_starts, self.link_peers), self.setting.coordinates.copy()
-        links = self.link_starts, self.link_peers
-        next_round(
-            self.setting, self.round, there_before, self.there, before, came, self._popularity, departed, *links, now
-        )
+        self._estimates = self.setting.coordinates.copy()
+        next_round(self.setting, self.round, there_before, self.there, before, came, self._popularity, departed, now)
         chosen = _without_rows(before.table, leavers)
         self._accept(before, chosen, self.there & there_before)
         self.link_starts, self.link_peers = links_of(now.table, *_turned(chosen, there_before), self.there)
@@ -151,6 +150,7 @@ class VitisNetwork:
         self.upkeep = self._messages(now) + len(departed.just)
         if self.coordinates is not None:
             self.coordinates.measure(self.setting, now.exchanged, self.there)
+            meet(self.setting, self.round, self.link_starts, self.link_peers)
 
     def publish(self, topic: int, issuer: int, between: Int64s | None = None) -> Reach:
         """Publish over the network as it stands; what goes from place to place is added to `between`."""
@@ -177,10 +177,9 @@ class VitisNetwork:
 
     def believed(self, node: int, peer: int) -> float:
         """The round trip that a node went by in this round, milliseconds: known, measured or estimated."""
-        starts, peers = self._known_links
-        if self.coordinates is None or peer in peers[starts[node] : starts[node + 1]]:
-            return distance(self.setting, node, peer)
-        return estimate(self.setting._replace(coordinates=self._estimates), node, peer)
+        if is_strange(self.setting, self.round, node, peer):
+            return estimate(self.setting._replace(coordinates=self._estimates), node, peer)
+        return distance(self.setting, node, peer)
 
     def pairs(self) -> tuple[Int64s, Int64s]:
         """Subscriptions of the nodes that are there: the node of each, and where it stands in the profiles."""
@@ -412,6 +411,7 @@ def _setting(instance: Instance, latency: Latency, parameters: Parameters, seed:
         shuffle=parameters.shuffle,
         patience=parameters.patience,
         coordinates=np.zeros((instance.nodes if parameters.measured else 0, 3)),
+        met=np.zeros((instance.nodes if parameters.measured else 0,) * 2, np.int32),
         worth=np.empty((0, 0)),
     )
     is_paired = instance.nodes <= MOST_PAIRED and not parameters.measured

@@ -39,8 +39,6 @@ def next_round(
     came: Incoming,
     popularity: Popularity,
     departed: Departed,
-    link_starts: Int64s,
-    link_peers: Int32s,
     now: Gossip,
 ) -> None:
     """What the nodes that are there hold in the round; those that were there before have answered."""
@@ -54,8 +52,7 @@ def next_round(
             clear(found, count)
             count = candidates(setting, v, there_before, before, came, now, found)
             count = drop(found, count, v, departed.lately)
-            linked_to = link_peers[link_starts[v] : link_starts[v + 1]]
-            choose_table(setting, when, v, found, count, rate, before, popularity, linked_to, now)
+            choose_table(setting, when, v, found, count, rate, before, popularity, now)
             clear(found, count)
             choose_partners(setting, when, v, now)
 

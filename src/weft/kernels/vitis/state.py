@@ -38,6 +38,7 @@ class Setting(NamedTuple):
     is_sum: bool  # of similarity and closeness, not their product
     floor: float  # milliseconds
     coordinates: Floats  # [node, axis], by which nodes estimate round trips; nothing where they know them
+    met: Int32s  # [node, peer]: the round from which on the node has had the peer for a link; 0: not yet
     worth: Floats  # [node, peer]: all utilities, or nothing where there are too many, or they change
     shuffle: int
     patience: int
@@ -205,6 +206,21 @@ def drop(found: Found, count: int, v: int, keys: Int64s) -> int:
 def profile_at(setting: Setting, when: int, node: int) -> int:
     """The profile that a node had in a round not long ago."""
     return int(setting.profiles[when % len(setting.profiles), node])
+
+
+@jit
+def is_strange(setting: Setting, when: int, v: int, w: int) -> bool:
+    """Whether a node has to estimate the round trip to a peer, which it has never had for a link."""
+    return bool(len(setting.met) > 0 and not 0 < setting.met[v, w] < when)
+
+
+@jit
+def meet(setting: Setting, when: int, starts: Int64s, peers: Int32s) -> None:
+    """Note the links of a round."""
+    for v in range(len(starts) - 1):
+        for w in peers[starts[v] : starts[v + 1]]:
+            if setting.met[v, w] == 0:
+                setting.met[v, w] = when
 
 
 @jit

@@ -17,6 +17,7 @@ from weft.kernels.vitis.state import (
     clockwise,
     distance,
     estimate,
+    is_strange,
     profile_at,
 )
 
@@ -55,13 +56,8 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 
 
 @jit
-def utilities(
-    setting: Setting, v: int, own: int, peers: Int32s, profiles: Int32s, linked: Bools, rate: Floats
-) -> Floats:
-    """Utility by formula (1), for every peer; `rate` is all zeros, here and after.
-
-    `own` is the node's profile; `linked` are those peers whose round trip it knows, where it has to estimate others.
-    """
+def utilities(setting: Setting, when: int, v: int, own: int, peers: Int32s, profiles: Int32s, rate: Floats) -> Floats:
+    """Utility by formula (1), for every peer; `own` is the node's profile, `rate` is all zeros, here and after."""
     worth = np.empty(len(peers))
     if len(setting.worth) > 0:
         for at in range(len(peers)):
@@ -77,8 +73,7 @@ def utilities(
         similarity = common / (setting.interest_rate[own] + setting.interest_rate[p] - common) if common > 0.0 else 0.0
         closeness = 1.0
         if setting.exponent > 0.0:
-            is_known = len(setting.coordinates) == 0 or linked[at]
-            far = distance(setting, v, w) if is_known else estimate(setting, v, w)
+            far = estimate(setting, v, w) if is_strange(setting, when, v, w) else distance(setting, v, w)
             closeness = (1.0 / max(far, setting.floor)) ** setting.exponent
         worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
     for i in range(setting.indptr[own], setting.indptr[own + 1]):
@@ -91,9 +86,9 @@ def all_utilities(setting: Setting) -> Floats:
     """What every node is worth to every other by its first profile, if it knows all round trips."""
     nodes = len(setting.ring_ids)
     peers, rate = np.arange(nodes).astype(np.int32), np.zeros(len(setting.rates))
-    worth, linked = np.empty((nodes, nodes)), np.ones(nodes, np.bool_)
+    worth = np.empty((nodes, nodes))
     for v in range(nodes):
-        worth[v] = utilities(setting, v, v, peers, peers, linked, rate)
+        worth[v] = utilities(setting, 0, v, v, peers, peers, rate)
     return worth
 
 
@@ -124,7 +119,6 @@ def choose_table(
     rate: Floats,
     before: Gossip,
     popularity: Popularity,
-    linked_to: Int32s,
     now: Gossip,
 ) -> None:
     """Successor, predecessor, small-world links, and friends by utility; ties go to the lower node."""
@@ -144,14 +138,10 @@ def choose_table(
         target = small_world_target(setting, v, unit, span)
         size = put(v, nearest(setting, peers, target, taken), found, taken, now, size)
     now.first_friend[v] = size
-    profiles, linked = np.empty(count, np.int32), np.zeros(count, np.bool_)
+    profiles = np.empty(count, np.int32)
     for at in range(count):
         profiles[at] = profile_at(setting, when - found.age[at], peers[at])
-    if len(setting.coordinates) > 0:
-        for w in linked_to:
-            if found.place[w] != NOBODY:
-                linked[found.place[w]] = True
-    worth = utilities(setting, v, profile_at(setting, when, v), peers, profiles, linked, rate)
+    worth = utilities(setting, when, v, profile_at(setting, when, v), peers, profiles, rate)
     if len(popularity.full) > 0:
         leave_alone(v, when, found, worth, before, popularity)
     best = 0
