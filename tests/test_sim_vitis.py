@@ -572,7 +572,7 @@ def test_what_goes_from_place_to_place_is_counted_by_level():
     latency = place(geographic_latency(50, 1), 40, 1)
     places = places_of([f"{node % 2}/{node % 4}" for node in range(40)])
     figures = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places)
-    region, site = figures["across_by_level"]
+    region, site = figures["across_levels"]
     assert 0.4 < region["contents"] < 0.6 < site["contents"] < 0.85  # of 39 others 20 are elsewhere, and 30
     assert (site["contents"], site["notifications"]) == (figures["contents_across"], figures["notifications_across"])
     alone = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places_of(["one"] * 40))

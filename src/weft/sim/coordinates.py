@@ -14,7 +14,7 @@ from weft.arrays import Bools, Floats, Int32s
 from weft.kernels.vitis.state import NOBODY, Setting
 
 SHARE = 0.25  # of the way to where a sample puts a node, and of the error that it is told
-PATIENCE = 30  # samples after which a node moves half as far
+PATIENCE = 100  # samples after which a node moves half as far
 LOWEST = 0.1  # milliseconds of height
 AT_FIRST = 1.0  # relative error of a node that has measured nothing
 
@@ -42,7 +42,8 @@ class Coordinates:
         share = SHARE * PATIENCE / (PATIENCE + self.samples[nodes])
         self.samples[nodes] += 1
         force = share * weight * off
-        self.points[nodes, :2] += (force / (plane + heights))[:, None] * between
-        self.points[nodes, 2] = np.maximum(self.points[nodes, 2] * (1 + force / (plane + heights)), LOWEST)
+        pull = force / (plane + heights)
+        self.points[nodes, :2] += pull[:, None] * between
+        self.points[nodes, 2] = np.maximum(self.points[nodes, 2] + pull * heights, LOWEST)
         learnt = np.abs(off) / trips
         self.errors[nodes] += share * weight * (np.minimum(learnt, 1.0) - self.errors[nodes])

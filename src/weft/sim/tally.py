@@ -82,7 +82,7 @@ def _across(places: Places, between: Int64s) -> dict[str, Any]:
     shares = [(_share(contents, each), _share(notifications, each)) for each in apart]
     figures: dict[str, Any] = {"contents_across": shares[-1][0], "notifications_across": shares[-1][1]}
     if places.levels > 1:
-        figures["across_by_level"] = [
+        figures["across_levels"] = [
             {"level": level, "contents": content, "notifications": notification}
             for level, (content, notification) in enumerate(shares, 1)
         ]

@@ -29,6 +29,7 @@ from weft.overlays.quality import distribution
 from weft.protocol.vitis.parameters import LOCALITY, Form, Parameters
 from weft.sim.tally import Tally
 from weft.sim.vitis import VitisNetwork
+from weft.sim.vitis_check import check_agreement
 from weft.sim.vitis_scenario import (
     WINDOW,
     Scenario,
@@ -112,6 +113,7 @@ def simulate_vitis(
     churn: ChurnSchedule | None = None,
     per_round: int = 20,
     join_interval: float = 100.0,
+    check: int = 0,
     seed: int = 1,
 ) -> VitisRun:
     """Vitis on an instance: its figures, those of every round, and those of every node.
@@ -132,8 +134,14 @@ def simulate_vitis(
     churn          nodes and subscriptions that come and go from the beginning on
     per_round      publications of a round, which is a second
     join_interval  milliseconds between two nodes that join before the beginning
+    check          rounds that nodes of the protocol itself go through first, message by message, to compare
     seed           draws identifiers, contacts and publications
     """
+    count = publications if isinstance(publications, int) else len(publications)
+    if count < 1:
+        raise WeftError(f"`publications` {count} is out of range: give at least 1.", "publications")
+    if not instance.subscriptions:
+        raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
     parameters = Parameters(
         table=table,
         small_world=small_world,
@@ -146,16 +154,12 @@ def simulate_vitis(
         floor=floor,
         measured=measured,
     )
-    if not instance.subscriptions:
-        raise WeftError("The instance has no subscriptions: no publication would reach anyone.")
-    count = publications if isinstance(publications, int) else len(publications)
-    if count < 1:
-        raise WeftError(f"`publications` {count} is out of range: give at least 1.", "publications")
     known = latency or ConstantLatency(instance.nodes)
     where = places if places is None or isinstance(places, Places) else places_of(places)
     scenario = Scenario(count, per_round, join_interval=join_interval)
+    checked = check_agreement(instance, known, parameters, seed, check) if check else None
     network = VitisNetwork(instance, known, parameters, require_seed(seed), _rates(instance, rates), where)
-    return _Course(network, scenario, publications, _rates(instance, rates), churn, where, seed).run()
+    return _Course(network, scenario, publications, _rates(instance, rates), churn, where, seed).run(checked)
 
 
 def _rates(instance: Instance, rates: Floats | Sequence[float] | None) -> Floats | None:
@@ -198,14 +202,14 @@ class _Course:
         self.turnovers: list[float] = []
         self.rows: list[dict[str, Any]] = []
 
-    def run(self) -> VitisRun:
+    def run(self, checked: int | None) -> VitisRun:
         network, scenario = self.network, self.scenario
         nodes = np.array([node for node in range(network.instance.nodes) if node not in self.absent], np.int64)
         join_all(network, self.rng.permutation(nodes), scenario.join_interval, self.rng)
         warm_up = sum(1 for _ in until_settled(network, scenario))
         is_settled = warm_up < scenario.most_rounds
         rounds_to_settle, begin = warm_up if is_settled else None, network.round
-        since_change = 0
+        since_change = 0 if is_settled else scenario.most_rounds  # what has not settled so far will not do so
         while self._goes_on(is_settled, since_change):
             changes = self._change((network.round - begin) * network.parameters.period / 1000.0)
             network.step()
@@ -213,7 +217,10 @@ class _Course:
             self.turnovers = [] if changes else [*self.turnovers, network.turnover][-self._window :]
             is_settled = not changes and (is_settled or self._has_settled())
             self.rows.append(self._publish(network.round - begin, changes, is_settled))
-        return VitisRun(self._figures(rounds_to_settle), VitisRounds(tuple(self.rows)), self._nodes())
+        figures = self._figures(rounds_to_settle)
+        if checked is not None:
+            figures["checked_messages"] = checked
+        return VitisRun(figures, VitisRounds(tuple(self.rows)), self._nodes())
 
     @property
     def _window(self) -> int:
@@ -224,7 +231,7 @@ class _Course:
 
     def _goes_on(self, is_settled: bool, since_change: int) -> bool:
         left = self.scenario.publications - sum(row["publications"] for row in self.rows) - self.unsaid
-        return bool(self.pending) or left > 0 or (not is_settled and 0 < since_change < self.scenario.most_rounds)
+        return bool(self.pending) or left > 0 or (not is_settled and since_change < self.scenario.most_rounds)
 
     def _change(self, now: float) -> int:
         """Let happen what is due; what a node does after it has gone in this round waits for the next."""
