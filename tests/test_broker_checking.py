@@ -126,6 +126,13 @@ def test_nothing_is_checked_for_connections_that_are_gone() -> None:
     assert house.asked == []
 
 
+def test_connections_that_are_gone_take_no_place_of_those_that_wait() -> None:
+    house = SlowHouse(replace(ENOUGH, password_checks=10))
+    for one in [house.knock() for _ in range(10)]:
+        one.vanish()
+    assert [code(house.knock()) for _ in range(9)] == [None] * 9
+
+
 def test_nothing_is_checked_for_connections_that_are_being_closed() -> None:
     house = SlowHouse(ENOUGH)
     for _ in range(5):

@@ -49,7 +49,8 @@ def design(
     ] = None,
     partitions: Annotated[int | None, typer.Option(help="Of dc and dcbc. Default: found by Algorithm 5.")] = None,
     partition: Annotated[
-        Literal["random", "kmeans"] | None, typer.Option(metavar="random|kmeans", help="How dc divides the nodes.")
+        Literal["random", "kmeans", "region"] | None,
+        typer.Option(metavar="random|kmeans|region", help="How dc divides the nodes; region goes by --latency."),
     ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
     eta: Annotated[
@@ -57,6 +58,10 @@ def design(
     ] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
+    diameter: Annotated[
+        int | None,
+        typer.Option(help="Of gm, dc, dcbc: hops that subscribers of a topic are apart at most. Default: any number."),
+    ] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = None,
@@ -84,6 +89,7 @@ def design(
         "partition": partition,
         "bulk": bulk,
         "eta": eta,
+        "diameter": diameter,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }

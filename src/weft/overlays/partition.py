@@ -1,8 +1,9 @@
 """How nodes are divided, and in how many partitions (sections V, VI and VIII-C of the DC paper).
 
 Random partitions are equal in size and need to know nothing of the interests. K-means puts nodes of like interest
-together; it is here to compare with. By Hamming distance between interests, which for sets is the squared Euclidean
-distance of their 0/1 vectors, so that a centre is a mean.
+together; it is here to compare with. It goes by Hamming distance between interests, which for sets is the squared
+Euclidean distance of their 0/1 vectors, so that a centre is a mean. Regions put nodes together that are near each
+other, by landmarks that are far apart, so that only links among stars go far.
 
 The number of partitions minimises the potential-neighbour size |V| / p + sum of |star sets|: the nodes that a star node
 may be linked with. Every p is tried on a random division, which costs one greedy set cover a partition.
@@ -17,13 +18,14 @@ from scipy import sparse
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.model.csr import Csr
+from weft.model.latency import Latency
 from weft.overlays.star import star_nodes
 
-Partitioning = Literal["random", "kmeans"]
+Partitioning = Literal["random", "kmeans", "region"]
 
 ROUNDS = 20  # of K-means, at most
 
-RANDOM, KMEANS = 1, 2  # streams of their own
+RANDOM, KMEANS, REGION = 1, 2, 3  # streams of their own
 
 
 def random_partition(nodes: int, count: int, seed: int) -> Int32s:
@@ -53,6 +55,20 @@ def _means(vectors: sparse.csr_array, member: Int64s, count: int) -> Floats:
     of_each = (np.ones(len(member)), (member, np.arange(len(member))))
     sums: Floats = (sparse.csr_array(of_each, shape=(count, len(member))) @ vectors).toarray()
     return sums / np.maximum(np.bincount(member, minlength=count), 1)[:, None]
+
+
+def region_partition(latency: Latency, nodes: int, count: int, seed: int) -> Int32s:
+    """Nodes by the landmark that is nearest to them, where each landmark is the node farthest from those before it."""
+    everybody = np.arange(nodes)
+    landmark = int(np.random.default_rng([seed, count, REGION]).integers(nodes))
+    nearest, member = np.full(nodes, np.inf), np.zeros(nodes, np.int32)
+    for number in range(count):
+        trips = latency.round_trip(np.full(nodes, landmark), everybody)
+        trips[landmark] = -1.0  # its own
+        member[trips < nearest] = number
+        nearest = np.minimum(nearest, trips)
+        landmark = int(nearest.argmax())
+    return member
 
 
 def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:

@@ -81,8 +81,7 @@ def dc(
         sizes = np.bincount(member, minlength=count)
         return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
 
-    parameters = {"partitions": partitions, "partition": "random", "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dc", seed=seed)
 
 
 def dcbc(
@@ -113,8 +112,7 @@ def dcbc(
             write_table(_conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)), scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
-    parameters = {"partitions": partitions, "bulk": bulk, "eta": eta, "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dcbc", seed=seed)
 
 
 def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:

@@ -280,7 +280,7 @@ LOCALITY_METRICS = {
 
 
 def _locality_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
-    from weft.overlays.swico import CLOSENESS
+    from weft.overlays.preference import CLOSENESS
 
     hosts, count, seeds = usual_hosts(folders), PUBLICATIONS[effort], SEEDS[effort]
     inputs = {pattern: Surroundings(pattern, NODES, hosts=hosts) for pattern in PATTERNS}
