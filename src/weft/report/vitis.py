@@ -29,10 +29,10 @@ def write_vitis(run: VitisRun, folder: Path, meta: dict[str, Any], *, force: boo
         run.rounds.to_pandas().to_csv(partial / "rounds.csv", index=False)
         run.nodes.to_pandas().to_csv(partial / "nodes.csv", index=False)
         with matplotlib.rc_context(STYLE):
-            (partial / "figure.svg").write_text(svg(draw_rounds(run.rounds)))
+            (partial / "figure.svg").write_text(svg(_draw_rounds(run.rounds)))
 
 
-def draw_rounds(rounds: VitisRounds) -> Figure:
+def _draw_rounds(rounds: VitisRounds) -> Figure:
     """A panel a figure over time; seconds in which something changed are shaded until the network has settled."""
     frame = rounds.to_pandas()
     picture = Figure(figsize=(7.2, 1.25 * len(PANELS)), layout="constrained")
