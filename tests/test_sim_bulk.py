@@ -306,3 +306,15 @@ def test_a_tree_that_misses_a_subscriber_is_noticed():
     short = replace(network.trees, indptr=network.trees.indptr - [0, 1])
     with pytest.raises(DeliveryError, match="not to"):
         evaluate_part(replace(network, trees=short), "weave", Publications(np.int32([0]), instance.subscribers[0][:1]))
+
+
+def test_of_parents_as_near_the_root_iscribe_keeps_the_first_on_the_ring():
+    """On Chord's links both ways routes by the absolute distance part and meet again, often after as many hops."""
+    instance, overlay, reading = ring_instance(2, 150, 4, 0.3), chord(150), READINGS[4]
+    network, oracle = (
+        network_for("iscribe", instance, overlay, forwarding=reading),
+        Oracle(instance, overlay, 1, reading),
+    )
+    for topic in range(4):
+        expected, found = oracle.publish("iscribe", topic, 7), trace(network, "iscribe", topic, 7, seed=1)
+        assert Counter(zip(found.sources.tolist(), found.targets.tolist(), strict=True)) == expected.hops
