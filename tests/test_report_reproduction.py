@@ -99,6 +99,8 @@ def test_it_is_told_with_what_it_was_made() -> None:
 def test_the_page_has_every_statement() -> None:
     page = reproduction_page({replace(NSMF, believe="Believe it."): [done()]})
     assert "- **NSMF**: Believe it." in page
+    assert "Not run since the code was last changed: `beaconvey-fig3`, " in page
+    assert "`nsmf-fig2`," not in page
     for verdict in (
         "| agrees | - |",
         "| right direction, other size: 50% higher than stated. | unknown |",
