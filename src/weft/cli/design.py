@@ -52,6 +52,14 @@ def design(
         Literal["random", "kmeans", "region"] | None,
         typer.Option(metavar="random|kmeans|region", help="How dc divides the nodes; region goes by --latency."),
     ] = None,
+    choose: Annotated[
+        Literal["neighbours", "time", "parallel", "elbow"] | None,
+        typer.Option(
+            metavar="neighbours|time|parallel|elbow",
+            help="How many partitions dc and dcbc take: the fewest potential neighbours, the least time, the least "
+            "with partitions side by side, or by the elbow of --partition kmeans. Default: neighbours.",
+        ),
+    ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
     eta: Annotated[
         int | None, typer.Option(help="Of dcbc, in place of --bulk: subscriptions of a bulk node at least; 0 is gm.")
@@ -87,6 +95,7 @@ def design(
         "arc": arc,
         "partitions": partitions,
         "partition": partition,
+        "choose": choose,
         "bulk": bulk,
         "eta": eta,
         "diameter": diameter,
