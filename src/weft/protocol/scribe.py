@@ -20,9 +20,10 @@ of it (`Unlinked`). The parent forgets the child. The child, which has a part of
 parent as a subscriber would, and says that it does so again: whoever takes it for a child sends it the publications of
 late, among which are those that could not be carried. It passes on those that it has not had. A root that is the root
 no more, since a node nearer to the topic's identifier has joined, looks for a parent in the same manner, and who finds
-none nearer than itself is the root. There is no cycle: in Scribe every parent lies nearer to the identifier; in iScribe
-a graft that was asked for again is better than all before it, by the time at the root, so that along the parents grafts
-get younger, and among those of the same time hops fewer.
+none nearer than itself is the root, and has no parent. There is no cycle: in Scribe every parent lies nearer to the
+identifier; in iScribe a graft that was asked for again is better than all before it, by the time at the root, so that
+along the parents grafts get younger, and among those of the same time hops fewer. A graft that was under way when its
+link closed makes no parent.
 
 Who unsubscribes, and has no child, leaves the tree; so do relays that are left without one.
 
@@ -33,6 +34,7 @@ again.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 
 from weft.protocol.finger import FingerTable
 from weft.protocol.recall import Recall, Recent
@@ -56,6 +58,7 @@ from weft.protocol.router import (
     Unsubscribed,
 )
 
+TRANSIT = 2_000.0  # milliseconds that a message is on a link at most
 DELIVERED, PASSED_ON = 1, 2  # steps that are taken once with each publication
 
 
@@ -130,6 +133,7 @@ class Rendezvous(Router):
         self.membership = membership
         self.rendezvous = rendezvous  # topic -> identifier
         self.children: dict[int, set[int]] = {}  # peers, for every topic whose tree this node is in
+        self._closed: dict[int, float] = {}  # peers, when their link was closed lately
         self._recall = Recall(memory.milliseconds)
         self._recent = Recent(memory.milliseconds, memory.kept)
 
@@ -156,9 +160,7 @@ class Rendezvous(Router):
                 return self._shrink(topic)
             case Rewired(fingers):
                 self.fingers = fingers
-                return [
-                    each for topic in self._in_order() if self._has_lost_root(topic) for each in self._seek(topic, now)
-                ]
+                return [each for topic in self._in_order() for each in self._place_again(topic, now)]
             case Unlinked(peer):
                 return self._part(peer, now)
         return self._grow(event, now)
@@ -195,12 +197,17 @@ class Rendezvous(Router):
     def _is_root(self, topic: int) -> bool:
         return self.fingers.towards(self.rendezvous(topic)) is None
 
-    def _has_lost_root(self, topic: int) -> bool:
-        """Whether this node was the root, and is not any more; or it looks for a parent, which it may find by now."""
-        return self._parent(topic) is None and not self._is_root(topic)
+    def _place_again(self, topic: int, now: float) -> list[Effect]:
+        """Find this node's place with other fingers: the root has no parent, and others look for one that have none."""
+        parent = self._parent(topic)
+        if self._is_root(topic):
+            self._forget_parent(topic)
+            return [] if parent is None else [Send(parent, Release(topic))]
+        return self._seek(topic, now) if parent is None else []
 
     def _part(self, peer: int, now: float) -> list[Effect]:
         """Do without a peer that no link leads to any more."""
+        self._closed = {each: time for each, time in self._closed.items() if now - time < TRANSIT} | {peer: now}
         effects = []
         for topic in self._in_order():
             self.children[topic].discard(peer)
@@ -331,7 +338,7 @@ class IScribe(Rendezvous):
                 return self._request(request, now)
             case Received(sender, Graft() as graft):
                 self.children.setdefault(graft.topic, set())
-                chosen = self._choose_parent(sender, graft)
+                chosen = self._choose_parent(sender, graft, now)
                 return [*chosen, *self._graft(graft, now), *self._shrink(graft.topic)]
             case Undelivered(peer, Graft(topic) as graft):
                 return [Send(peer, graft)] if peer in self.children.get(topic, ()) else self._regraft(graft, now)
@@ -377,13 +384,17 @@ class IScribe(Rendezvous):
         """Send a graft on that was for a peer which is no child any more."""
         return self._graft(replace(graft, hops=graft.hops - 1), now)
 
-    def _choose_parent(self, sender: int, graft: Graft) -> list[Effect]:
+    def _choose_parent(self, sender: int, graft: Graft, now: float) -> list[Effect]:
         topic, offered = graft.topic, (-graft.again, graft.hops, graft.last, sender)
+        if now - self._closed.get(sender, -inf) < TRANSIT:
+            return self._seek(topic, now) if topic not in self.parents else []
         self._awaited.pop(topic, None)
+        if self._is_root(topic):
+            return [Send(sender, Release(topic))]
         parent = self.parents.get(topic, offered)
         self.parents[topic] = min(parent, offered)
         if parent[-1] == sender:
-            return []
+            return [Send(sender, Join(topic))] if graft.again else []  # what released it may be on its way there
         if parent < offered:
             return [Send(sender, Release(topic))]
         return [Send(parent[-1], Release(topic)), Send(sender, Join(topic))]
