@@ -15,15 +15,15 @@ identifier, whatever the order in which the grafts come. It releases any other, 
 child it may have ceased to be before. Hops from the root grow along the parents, so there is no cycle.
 
 How trees mend. What a link could not carry is sent again: what ascends, and what asks for a place in the tree, over the
-fingers that the node has by then; what descends, to the child as long as it is one. Where a link closes, both ends hear
-of it (`Unlinked`). The parent forgets the child. The child, which has a part of the tree below it, looks for a new
-parent as a subscriber would, and says that it does so again: whoever takes it for a child sends it the publications of
-late, among which are those that could not be carried. It passes on those that it has not had. A root that is the root
-no more, since a node nearer to the topic's identifier has joined, looks for a parent in the same manner, and who finds
-none nearer than itself is the root, and has no parent. There is no cycle: in Scribe every parent lies nearer to the
-identifier; in iScribe a graft that was asked for again is better than all before it, by the time at the root, so that
-along the parents grafts get younger, and among those of the same time hops fewer. A graft that was under way when its
-link closed makes no parent.
+fingers that the node has by then; what descends, to the child as long as a link leads there. Where a link closes, both
+ends hear of it (`Unlinked`). The parent forgets the child. The child, which has a part of the tree below it, looks for
+a new parent as a subscriber would, and says that it does so again: whoever takes it for a child sends it the
+publications of late, among which are those that could not be carried. It passes on those that it has not had. A root that is the
+root no more, since a node nearer to the topic's identifier has joined, looks for a parent in the same manner, and who
+finds none nearer than itself is the root, and has no parent. There is no cycle: in Scribe every parent lies nearer to
+the identifier; in iScribe a graft that was asked for again is better than all before it, by the time at the root, so
+that along the parents grafts get younger, and among those of the same time hops fewer. A graft that was under way when
+its link closed makes no parent.
 
 Who unsubscribes, and has no child, leaves the tree; so do relays that are left without one.
 
@@ -58,7 +58,7 @@ from weft.protocol.router import (
     Unsubscribed,
 )
 
-TRANSIT = 2_000.0  # milliseconds that a message is on a link at most
+TRANSIT = 500.0  # milliseconds that a message is on a link at most
 DELIVERED, PASSED_ON = 1, 2  # steps that are taken once with each publication
 
 
@@ -113,6 +113,11 @@ class Release(Control):
 
 
 @dataclass(frozen=True, slots=True)
+class Refuse(Control):
+    """The receiver is no child of the sender: their link has been closed since it asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leave(Control):
     """The sender is no child of the receiver, and in the tree no more."""
 
@@ -135,7 +140,7 @@ class Rendezvous(Router):
         self.children: dict[int, set[int]] = {}  # peers, for every topic whose tree this node is in
         self._closed: dict[int, float] = {}  # peers, when their link was closed lately
         self._recall = Recall(memory.milliseconds)
-        self._recent = Recent(memory.milliseconds, memory.kept)
+        self._recent = Recent(memory.milliseconds / 4, memory.kept)  # what is passed on late is remembered longer
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
@@ -148,8 +153,15 @@ class Rendezvous(Router):
                 return [*self._correct(sender, publication.topic), *self._descend(publication, hops, now)]
             case Undelivered(_, Ascending(publication, hops)):
                 return self._ascend(publication, hops - 1, now)
-            case Undelivered(peer, Descending(publication) as message):
-                return [Send(peer, message)] if peer in self.children.get(publication.topic, ()) else []
+            case Undelivered(peer, Descending() as message):
+                return [] if self._has_closed(peer, now, 4 * TRANSIT) else [Send(peer, message)]
+            case Received(sender, Join(topic)) if self._has_closed(sender, now):
+                return [Send(sender, Refuse(topic))]
+            case Received(sender, Refuse(topic)) if topic in self.children and self._parent(topic) == sender:
+                self._forget_parent(topic)
+                return self._seek(topic, now)
+            case Undelivered(peer, Refuse() as message) if self._has_closed(peer, now, 4 * TRANSIT):
+                return [Send(peer, message)]
             case Received(sender, Release(topic)):
                 self.children.get(topic, set()).discard(sender)
                 return []
@@ -194,6 +206,10 @@ class Rendezvous(Router):
             return [Send(sender, Leave(topic))]
         return [Send(sender, Release(topic))] if self._parent(topic) not in (None, sender) else []
 
+    def _has_closed(self, peer: int, now: float, since: float = TRANSIT) -> bool:
+        """Whether the link with a peer was closed so lately that a message may have been under way."""
+        return now - self._closed.get(peer, -inf) < since
+
     def _is_root(self, topic: int) -> bool:
         return self.fingers.towards(self.rendezvous(topic)) is None
 
@@ -207,7 +223,7 @@ class Rendezvous(Router):
 
     def _part(self, peer: int, now: float) -> list[Effect]:
         """Do without a peer that no link leads to any more."""
-        self._closed = {each: time for each, time in self._closed.items() if now - time < TRANSIT} | {peer: now}
+        self._closed = {each: time for each, time in self._closed.items() if now - time < 4 * TRANSIT} | {peer: now}
         effects = []
         for topic in self._in_order():
             self.children[topic].discard(peer)
@@ -340,8 +356,10 @@ class IScribe(Rendezvous):
                 self.children.setdefault(graft.topic, set())
                 chosen = self._choose_parent(sender, graft, now)
                 return [*chosen, *self._graft(graft, now), *self._shrink(graft.topic)]
-            case Undelivered(peer, Graft(topic) as graft):
-                return [Send(peer, graft)] if peer in self.children.get(topic, ()) else self._regraft(graft, now)
+            case Undelivered(peer, Graft(topic, subscriber) as graft):
+                if peer in self.children.get(topic, ()):
+                    return [Send(peer, graft)]
+                return self._request(Request(topic, subscriber, again=True), now)  # this node may have left the tree
             case Received(sender, Join(topic)):
                 self.children.setdefault(topic, set()).add(sender)
             case Undelivered(peer, Join(topic) as message) if self._parent(topic) == peer:
@@ -380,13 +398,9 @@ class IScribe(Rendezvous):
         onward = Send(finger.peer, replace(graft, hops=graft.hops + 1, last=self.fingers.ring_id))
         return [onward, *(self._missed(graft.topic, finger.peer, now) if graft.again else [])]
 
-    def _regraft(self, graft: Graft, now: float) -> list[Effect]:
-        """Send a graft on that was for a peer which is no child any more."""
-        return self._graft(replace(graft, hops=graft.hops - 1), now)
-
     def _choose_parent(self, sender: int, graft: Graft, now: float) -> list[Effect]:
         topic, offered = graft.topic, (-graft.again, graft.hops, graft.last, sender)
-        if now - self._closed.get(sender, -inf) < TRANSIT:
+        if self._has_closed(sender, now):
             return self._seek(topic, now) if topic not in self.parents else []
         self._awaited.pop(topic, None)
         if self._is_root(topic):

@@ -79,6 +79,7 @@ class Interval:
     expected: int = 0
     delivered: int = 0
     lost_with_a_node: int = 0  # a node that had it failed
+    lost_without_fallback: int = 0  # while trees were in parts, where there is no ring to fall back on
     unexplained: int = 0  # lost otherwise
     doubled: int = 0  # deliveries over and above the first
     late: int = 0
@@ -93,6 +94,7 @@ class Interval:
 
 
 FIGURES = tuple(each.name for each in fields(Interval))[1:]
+LOSSES = ("lost_with_a_node", "lost_without_fallback", "unexplained")
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Churned(Table):
         """Sums over all intervals, and shares of what was expected."""
         last, expected = self.intervals[-1], max(self.total("expected"), 1)
         summed = [name for name in FIGURES if name not in ("links", "tco_support_ratio")]
-        lost = self.total("lost_with_a_node") + self.total("unexplained")
+        lost = sum(self.total(name) for name in LOSSES)
         return {
             "router": self.router,
             "overlay": self.overlay,
@@ -183,6 +185,7 @@ class _Network:
         seed: int,
     ) -> None:
         self.instance, self.router, self.setting, self.seed = instance, router, setting, seed
+        self.has_ring = overlay.ring_ids is not None
         self.algorithm = str(overlay.meta.get("algorithm"))
         self.parameters = {k: v for k, v in dict(overlay.meta.get("parameters") or {}).items() if k != "latency"}
         self.interests = {node: set(instance.interest[node].tolist()) for node in range(instance.nodes)}
@@ -223,10 +226,11 @@ class _Network:
 
     def delivered(self, now: float, node: int, delivery: Deliver) -> None:
         said = self.said[delivery.publication.identity]
-        if node in said.arrived:
-            said.doubled += 1
-        else:
+        before = said.arrived.get(node)
+        if before is None:
             said.arrived[node] = now
+        elif not any(time > before for time in self.went[node]):  # who comes back has forgotten what it had
+            said.doubled += 1
 
     # What happens
 
@@ -478,7 +482,8 @@ class _Network:
                     row.expected += 1
                     with_a_node = any(_within(self.went.get(each), said.time) for each in {issuer, *said.holders})
                     row.lost_with_a_node += with_a_node
-                    row.unexplained += not with_a_node
+                    row.lost_without_fallback += not with_a_node and not self.has_ring
+                    row.unexplained += not with_a_node and self.has_ring
             row.doubled += said.doubled
 
 
