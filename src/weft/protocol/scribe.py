@@ -14,16 +14,16 @@ again, so a node of iScribe keeps the parent whose graft came over the fewest ho
 identifier, whatever the order in which the grafts come. It releases any other, and joins the better one itself, whose
 child it may have ceased to be before. Hops from the root grow along the parents, so there is no cycle.
 
-How trees mend. What a link could not carry is sent again: what ascends, and what asks for a place in the tree, over the
-fingers that the node has by then; what descends, to the child as long as a link leads there. Where a link closes, both
-ends hear of it (`Unlinked`). The parent forgets the child. The child, which has a part of the tree below it, looks for
-a new parent as a subscriber would, and says that it does so again: whoever takes it for a child sends it the
-publications of late, among which are those that could not be carried. It passes on those that it has not had. A root that is the
-root no more, since a node nearer to the topic's identifier has joined, looks for a parent in the same manner, and who
-finds none nearer than itself is the root, and has no parent. There is no cycle: in Scribe every parent lies nearer to
-the identifier; in iScribe a graft that was asked for again is better than all before it, by the time at the root, so
-that along the parents grafts get younger, and among those of the same time hops fewer. A graft that was under way when
-its link closed makes no parent.
+How trees mend. What a link could not carry is sent again: what ascends, and what asks for a place in the tree, over
+the fingers that the node has by then; what descends, to the child as long as a link leads there. Where a link closes,
+both ends hear of it (`Unlinked`). The parent forgets the child. The child, which has a part of the tree below it,
+looks for a new parent as a subscriber would, and says that it does so again: whoever takes it for a child sends it the
+publications of late, among which are those that could not be carried. It passes on those that it has not had. A root
+that is the root no more, since a node nearer to the topic's identifier has joined, looks for a parent in the same
+manner, and who finds none nearer than itself is the root, and has no parent. There is no cycle: in Scribe every parent
+lies nearer to the identifier; in iScribe a graft that was asked for again is better than all before it, by the time at
+the root, so that along the parents grafts get younger, and among those of the same time hops fewer. A graft that was
+under way when its link closed makes no parent.
 
 Who unsubscribes, and has no child, leaves the tree; so do relays that are left without one.
 
@@ -362,6 +362,7 @@ class IScribe(Rendezvous):
                 return self._request(Request(topic, subscriber, again=True), now)  # this node may have left the tree
             case Received(sender, Join(topic)):
                 self.children.setdefault(topic, set()).add(sender)
+                return self._place_again(topic, now)  # this node may have left the tree meanwhile
             case Undelivered(peer, Join(topic) as message) if self._parent(topic) == peer:
                 return [Send(peer, message)]
         return []

@@ -237,7 +237,6 @@ class _Network:
     def run(self, schedule: ChurnSchedule, end: float) -> Churned:
         start = self._until_still()
         undisturbed = self._percentile()
-        self.said.clear()
         self.intervals = [self.interval]
         self._reset(start)
         for change in schedule:
