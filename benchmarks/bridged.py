@@ -22,7 +22,6 @@ from weft.live.bench.client import connected, subscribe
 from weft.live.bench.load import Load, Manner
 from weft.wire.mqtt.packet import Publish, Version
 from weft.wire.mqtt.parser import Parser
-from weft.wire.mqtt.writer import encode
 
 WEFT = [sys.executable, "-c", "from weft.cli import main; main()"]
 STARTING = 120.0  # seconds
@@ -136,19 +135,19 @@ def await_joined(fleet: Fleet) -> None:
         _await_port(target)
     clients = [(f"ready-{n}", target) for n, target in enumerate(fleet.targets)]
     hear, say = connected(clients, Manner()), connected([(f"{name}-p", target) for name, target in clients], Manner())
-    subscribe([(one, target, [b"weft-bench/ready/#"]) for one, (_, target) in zip(hear, clients, strict=True)], 0)
+    subscribe([(one, [b"weft-bench/ready/#"]) for one in hear], 0)
     parsers, heard = [Parser(version=Version.V311) for _ in hear], [set[str]() for _ in hear]
     until = time.monotonic() + STARTING
     while any(len(one) < len(say) for one in heard):
         if time.monotonic() > until:
             sys.exit(f"{fleet.name}: not all brokers hear each other.")
         for n, one in enumerate(say):
-            one.sendall(encode(Publish(topic_name("ready", n, b"x").decode(), b"x"), Version.V311))
+            one.say(Publish(topic_name("ready", n, b"x").decode(), b"x"))
         time.sleep(0.1)
         for n, one in enumerate(hear):
-            heard[n] |= {packet.topic for packet in _waiting(one, parsers[n])}
+            heard[n] |= {packet.topic for packet in _waiting(one.socket, parsers[n])}
     for one in (*hear, *say):
-        one.close()
+        one.socket.close()
 
 
 def _waiting(one: socket.socket, parser: Parser) -> Iterator[Publish]:

@@ -99,7 +99,7 @@ def flood(lines: list[tuple[str, list[str]]], go: object, stop: object) -> None:
     """Publishers, each with its topics in turn, as fast as they are read."""
     wire = selectors.DefaultSelector()
     for name, topics in lines:
-        (one,) = connected([(name, TARGET)], Manner())
+        one = connected([(name, TARGET)], Manner())[0].socket
         one.setblocking(False)
         block = block_of(topics) if len(lines) == 1 else block_of(topics)[: 8192 // len(block_of(topics)) or None]
         wire.register(one, selectors.EVENT_WRITE, [block, 0])
@@ -116,8 +116,9 @@ def drain(lines: list[tuple[str, list[str]]], size: int, seconds: float, ready: 
     """Subscribers: deliveries a second, after a tenth of the time to warm up."""
     wire = selectors.DefaultSelector()
     for name, topics in lines:
-        (one,) = connected([(name, TARGET)], Manner())
-        subscribe([(one, TARGET, [topic.encode() for topic in topics])], 0)
+        (channel,) = connected([(name, TARGET)], Manner())
+        subscribe([(channel, [topic.encode() for topic in topics])], 0)
+        one = channel.socket
         one.setblocking(False)
         wire.register(one, selectors.EVENT_READ)
     buffer = bytearray(1 << 20)
@@ -174,7 +175,7 @@ def idle_bytes(pid: int, count: int) -> float:
     time.sleep(0.5)
     after = resident(pid)
     for one in held:
-        one.close()
+        one.socket.close()
     return (after - before) / count
 
 

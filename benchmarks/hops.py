@@ -38,6 +38,7 @@ def network_of(nodes: int) -> Network:
 def make_links(network: Network) -> None:
     for one, other in sorted(network.links):
         network.link_made(one, other)
+        network.link_made(other, one)
     network.connect()
 
 
@@ -66,8 +67,9 @@ def streams(load: Load) -> Iterator[tuple[int, int]]:
 def put_in_place(network: Network) -> None:
     """A design for what the network is now."""
     job, snapshot = job_of(network, 1)
-    redesign = Redesign(network)
-    redesign.begin(proposal_of(network, snapshot, design_here(job)), 10.0)
+    redesign, judgement = Redesign(network), network.judgement
+    proposal = proposal_of(network, snapshot, judgement.scale(), judgement.quality(), design_here(job))
+    redesign.begin(proposal, 10.0)
     make_links(network)
     redesign.switch(11.0)
     redesign.go_on(100.0)

@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.cli.up import PRELOAD, start_master, start_node
 from weft.live.address import Address
-from weft.live.fleet import HOST, Fleet, Processes, Stop
+from weft.live.fleet import HOST, Fleet, Guard, Processes, Stop
 from weft.live.operator import ask
 
 SETTLING = 120.0  # seconds
@@ -32,7 +32,8 @@ class Network:
         self.master = Address(HOST, port + nodes)
         self.proxies = [Proxy(port + 2 * nodes + 1 + n, port + nodes + 1 + n) for n in range(nodes * proxied)]
         self.small = small  # the node with a small disk
-        self._processes, self._stop = Processes(), Stop()
+        self._guard, self._stop = Guard(), Stop()
+        self._processes = Processes(self._guard.group, print)
         self._forks = get_context("forkserver")
         self._forks.set_forkserver_preload(PRELOAD)
         if small is not None:
@@ -87,6 +88,7 @@ class Network:
 
     def end(self) -> None:
         self._processes.end()
+        self._guard.end()
         if self.small is not None:
             subprocess.run(["umount", str(self.folder(self.small))], check=False)
 

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,16 +120,21 @@ def as_published(load: Load, live: Instance, fleet: Fleet) -> Publications:
 
 
 @contextlib.contextmanager
-def subscribers_of(load: Load) -> Iterator[list[socket.socket]]:
+def subscribers_of(load: Load) -> Iterator[None]:
     """Subscribers of a load that stay while it is designed."""
-    sockets = connected([(f"{one.client}-stays", one.target) for one in load.subscribers], Manner())
+    channels = connected([(f"{one.client}-stays", one.target) for one in load.subscribers], Manner())
     names = [[load.names[topic] for topic in one.topics] for one in load.subscribers]
-    subscribe([(at, one.target, own) for at, one, own in zip(sockets, load.subscribers, names, strict=True)], 0)
+    subscribe(list(zip(channels, names, strict=True)), 0)
     try:
-        yield sockets
+        yield
     finally:
-        for one in sockets:
-            one.close()
+        for channel in channels:
+            channel.socket.close()
+
+
+def sockets_of(clients: Sequence[tuple[str, Address]]) -> list[socket.socket]:
+    """Connections of clients that are let in."""
+    return [channel.socket for channel in connected(clients, Manner())]
 
 
 def publish(load: Load, size: argparse.Namespace) -> None:
@@ -201,11 +206,11 @@ def publish_once(load: Load, fleet: Fleet) -> None:
     at = dict(zip(fleet.targets, clients, strict=True))
     for one in load.publishers:
         for topic in load.stream_topics[one.streams].tolist():
-            at[one.target].sendall(encode(Publish(load.names[topic].decode(), b""), V))
+            at[one.target].say(Publish(load.names[topic].decode(), b""))
     for one in clients:
-        one.sendall(encode(Pingreq(), V))
-        one.recv(4096)  # the answer: all of it is read
-        one.close()
+        one.say(Pingreq())
+        one.next()  # the answer: all of it is read
+        one.socket.close()
 
 
 def shaped(users: Instance, fleet: Fleet) -> Load:
@@ -219,7 +224,7 @@ def subscriptions(size: argparse.Namespace) -> None:
     """How long it takes from SUBSCRIBE until what is published at every other node comes."""
     head("brokers", "subscriptions", "in place everywhere, median: ms", "90 %: ms", "longest: ms")
     with weft_network(size.fleet, size.port) as fleet:
-        say = connected([(f"say-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
+        say = sockets_of([(f"say-{n}", target) for n, target in enumerate(fleet.targets)])
         times = sorted(subscribed(fleet, say, trial) * 1e3 for trial in range(size.trials))
     middle, late = times[len(times) // 2], times[len(times) * 9 // 10]
     row(size.fleet, size.trials, f"{middle:.0f}", f"{late:.0f}", f"{times[-1]:.0f}")
@@ -228,7 +233,7 @@ def subscriptions(size: argparse.Namespace) -> None:
 def subscribed(fleet: Fleet, say: list[socket.socket], trial: int) -> float:
     """Seconds from SUBSCRIBE to the first publication of the last node that is delivered."""
     home = trial % len(say)
-    (hear,) = connected([(f"hear-{trial}", fleet.targets[home])], Manner())
+    (hear,) = sockets_of([(f"hear-{trial}", fleet.targets[home])])
     parser, first = Parser(version=V), dict[int, float]()
     topic, begin = f"place/{trial}", time.monotonic()
     hear.sendall(encode(Subscribe(1, (Request(topic, 0),)), V))
@@ -276,13 +281,14 @@ def failures(size: argparse.Namespace) -> None:
 
 def fail(fleet: Fleet, number: signal.Signals, size: argparse.Namespace) -> tuple[int, int, float, float]:
     """Trees through the node, deliveries missed, seconds until the master knows, and until the last that was missed."""
-    hear = connected([(f"hear-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
+    channels = connected([(f"hear-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
     topics = [b"fail/%d" % n for n in range(len(fleet.targets))]
-    subscribe([(one, target, topics) for one, target in zip(hear, fleet.targets, strict=True)], 0)
+    subscribe([(channel, topics) for channel in channels], 0)
+    hear = [channel.socket for channel in channels]
     victim, through = most_passed(fleet, topics)
     stays = hear.pop(victim)  # open to the end: if it left, trees would no more pass through its node
     others = [n for n in range(len(fleet.targets)) if n != victim]
-    say = connected([(f"say-{n}", fleet.targets[n]) for n in others], Manner())
+    say = sockets_of([(f"say-{n}", fleet.targets[n]) for n in others])
     everybody = Everybody(hear, say, [topics[n] for n in others])
     everybody.publish(size.before, lambda: False)
     os.kill(fleet.pids[victim], number)

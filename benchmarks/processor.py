@@ -64,14 +64,15 @@ def used(pids: tuple[int, ...]) -> tuple[float, int]:
 def published_in_turn(fleet: Fleet) -> Callable[[int], None]:
     """Publish at one broker after the other, and wait until all clients have it."""
     topics = [topic_name("alone", place, b"x") for place in range(len(fleet.targets))]
-    hear = connected([(f"hear-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
-    subscribe([(one, target, topics) for one, target in zip(hear, fleet.targets, strict=True)], 0)
+    channels = connected([(f"hear-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
+    subscribe([(channel, topics) for channel in channels], 0)
+    hear = [channel.socket for channel in channels]
     say = connected([(f"say-{n}", target) for n, target in enumerate(fleet.targets)], Manner())
     packets = [encode(Publish(topic.decode(), bytes(100)), Version.V311) for topic in topics]
 
     def publish(turn: int) -> None:
         place = turn % len(say)
-        in_turn(hear, lambda: say[place].sendall(packets[place]))
+        in_turn(hear, lambda: say[place].socket.sendall(packets[place]))
 
     return publish
 

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +24,13 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def standalone(folder: Path, *, workers: int, cores: int, memory: str, java: str = "") -> Iterator[Cluster]:
-    """A cluster whose workers have so many cores and so much memory each; its logs are in the folder."""
+def standalone(
+    folder: Path, *, workers: int, cores: int, memory: str, java: str = "", private: Path | None = None
+) -> Iterator[Cluster]:
+    """A cluster whose workers have so many cores and so much memory each; its logs are in the folder.
+
+    The first worker has an empty file system of its own in place of the folder `private`, as on another machine.
+    """
     provide_java()
     home = Path(pyspark.__file__).parent
     environment = {
@@ -37,11 +42,12 @@ def standalone(folder: Path, *, workers: int, cores: int, memory: str, java: str
     }
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(name: str, role: str, *arguments: str) -> Path:
+    def start(name: str, role: str, *arguments: str, before: Sequence[str] = ()) -> Path:
         log = folder / f"{name}.log"
-        command = [home / "bin" / "spark-class", f"{DEPLOY}.{role}", "--host", "127.0.0.1", "--webui-port", "0"]
+        spark = [str(home / "bin" / "spark-class"), f"{DEPLOY}.{role}", "--host", "127.0.0.1", "--webui-port", "0"]
         with log.open("wb") as output:
-            started.append(subprocess.Popen([*command, *arguments], env=environment, stdout=output, stderr=output))
+            command = [*before, *spark, *arguments]
+            started.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
         return log
 
     try:
@@ -50,13 +56,23 @@ def standalone(folder: Path, *, workers: int, cores: int, memory: str, java: str
         for number in range(workers):
             name = f"worker-{number}"
             size = ("--cores", str(cores), "--memory", memory, "--work-dir", str(folder / name))
-            start(name, "worker.Worker", *size, address)
+            start(name, "worker.Worker", *size, address, before=_alone(private) if private and number == 0 else ())
         _wait_for(log, r"Registering worker 127\.0\.0\.1:\d+ with \d+ cores", times=workers)
         yield Cluster(address, started)
     finally:
         for process in started:
             process.kill()
             process.wait()
+
+
+def can_be_alone() -> bool:
+    """Whether a process of this machine may have file systems of its own."""
+    return subprocess.run([*_alone(Path("/mnt")), "true"], capture_output=True, check=False).returncode == 0
+
+
+def _alone(folder: Path) -> list[str]:
+    """The beginning of a command that sees nothing of the folder."""
+    return ["unshare", "-m", "sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"', str(folder)]
 
 
 def _talkative(folder: Path) -> Path:

@@ -115,12 +115,5 @@ def http(port: int, path: str) -> str:
         return b"".join(iter(lambda: one.recv(65536), b"")).decode()
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 def segment_bytes(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.iterdir())

@@ -21,16 +21,6 @@ needs_mosquitto = pytest.mark.skipif(MOSQUITTO is None, reason="no mosquitto")
 Arrival = tuple[str, str, bytes]  # broker, topic, payload
 
 
-def free_ports(count: int) -> list[int]:
-    held = [socket.socket() for _ in range(count)]
-    for each in held:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
-
-
 class Mosquittos:
     """Brokers by name; each has a folder for what it keeps, and includes the bridges that it is given."""
 

@@ -12,7 +12,6 @@ fail there, and one that passes after all fails the run.
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from typing import IO, Any, Self
 import pytest
 
 from mqtt_peer import DEADLINE, Peer
+from ports import free_ports
 
 # Test, as pytest names it, to what Mosquitto 2.0.11 does there.
 KNOWN_IN_MOSQUITTO: dict[str, str] = {
@@ -148,7 +148,7 @@ def broker_addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[
         yield [(host, int(port)) for host, _, port in given]
         return
     folder = tmp_path_factory.mktemp("broker")
-    ports = free_ports()
+    ports = free_ports(2)
     process = {"weft": weft, "mosquitto": mosquitto}[where](*ports, folder)
     try:
         yield [("127.0.0.1", port) for port in ports]
@@ -166,11 +166,6 @@ def broker_address(broker_addresses: list[tuple[str, int]]) -> tuple[str, int]:
 def broker(broker_address: tuple[str, int]) -> Iterator[Broker]:
     with Broker(broker_address) as broker:
         yield broker
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        return one.getsockname()[1], two.getsockname()[1]
 
 
 def weft(port: int, websocket: int, folder: Path, *more: str) -> "subprocess.Popen[str]":

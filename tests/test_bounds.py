@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from master_world import MasterWorld
 from weft.access.guard import Access, Guard
 from weft.access.rights import read_rights
 from weft.broker import effect as e
-from weft.broker import replica
+from weft.broker import replica, subscriptions
 from weft.broker.parameters import Parameters
-from weft.master import bulletin, traffic
+from weft.master import belief, bulletin, operating, traffic
 from weft.node import entry, issuing
+from weft.node import seen as seen_memory
+from weft.wire import frame as w
 from weft.wire.frame import Measured
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.property import Property
 from weft.wire.mqtt.reason import Reason
 from weft.wire.mqtt.writer import encode
+from weft.wire.weight import AT_MASTER, AT_NODE, EACH, OF_SESSION, weight_of_all
 from weighing import DAY, V5, Heap, Network, Place
 
 PAGE = (Path(__file__).parents[1] / "docs" / "security.md").read_text()
@@ -68,6 +72,11 @@ def test_the_tables_have_the_numbers_of_the_code() -> None:
     assert f"{bulletin.WAYS:,} a node" in by_name["ways at the master"][1]
     assert by_name["ways at the master"][2].startswith(f"{bulletin.WAYS_BYTES // MIB} MiB")
     assert by_name["rates at the master"][1].startswith(f"{traffic.NAMES:,}")
+    assert f"at most {seen_memory.MOST:,}" in by_name["publications that may come again"][1]
+    assert f"{OF_SESSION // MIB} MiB in all" in by_name["filters"][2]
+    assert by_name["filters and sessions of a node"][2].startswith(f"{AT_NODE // MIB} MiB, {EACH} beside")
+    assert by_name["filters and sessions at the master"][2].startswith(f"{AT_MASTER // MIB} MiB a node")
+    assert by_name["snapshots at the master"][1].startswith(f"{operating.SNAPSHOTS}")
 
 
 @pytest.mark.parametrize("name", [cells[0] for cells in rows()])
@@ -183,6 +192,15 @@ def filters(_: pytest.MonkeyPatch) -> None:
     assert [answer[-1] for answer in answers] == [1] * 5 + [Reason.QUOTA_EXCEEDED] * 25
     place.say(one, p.Disconnect(properties={Property.SESSION_EXPIRY_INTERVAL: 0}))
     assert Heap(place.broker).bytes < 128 * KIB
+    place = Place()
+    one = place.connect("one", properties=KEPT)
+    answers.clear()
+    for at in range(80):
+        place.say(one, p.Subscribe(1, (p.Request(f"{LONG}/{at:02}", 1),)))
+        answers.extend(place.sent)
+    assert [answer[-1] for answer in answers] == [1] * 69 + [Reason.QUOTA_EXCEEDED] * 11, "4 MiB of them"
+    place.say(one, p.Unsubscribe(2, (f"{LONG}/00", f"{LONG}/01")), p.Subscribe(3, (p.Request(f"{LONG}/80"),)))
+    assert place.sent[-1][-1] == 0
 
 
 @row("waiting")
@@ -342,6 +360,35 @@ def said(network: Network, names: int, qos: int = 0) -> None:
     network.cluster.wait(1.0)
 
 
+@row("filters and sessions of a node")
+def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever clients do, the master is told of no more than it takes."""
+    monkeypatch.setattr(subscriptions, "AT_NODE", 100 * KIB)
+    place = Place(linked=True)
+    held = place.broker._subscriptions
+
+    def weight() -> int:
+        kept = [one for session in place.broker._sessions for one in session.subscriptions if session.persistent]
+        return weight_of_all([*held.held, *kept, *(session.client for session in place.broker._sessions)])
+
+    refused = 0
+    for at in range(300):
+        number = place.connect(f"c{at:04}" + "x" * 200, properties=KEPT if at % 2 else {})
+        place.say(number, p.Subscribe(1, (p.Request(f"t/{at}/" + "x" * 200, 1), p.Request("all", 1))))
+        refused += not place.is_open(number)
+        assert held.weight == weight() <= 100 * KIB
+        if at % 3 == 0:
+            place.vanish(number)
+    assert 100 < refused < 250
+    for at in range(300):
+        number = place.connect(f"c{at:04}" + "x" * 200)
+        place.say(number, p.Disconnect())
+    for number in list(place.broker._connections):
+        place.vanish(number)
+    place.wait(DAY + 1)
+    assert held.weight == 0
+
+
 @row("ways at a node")
 def ways_at_a_node(_: pytest.MonkeyPatch) -> None:
     network = Network()
@@ -409,8 +456,10 @@ def ways_at_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 8 not in asked
 
 
-@row("filters at the master")
-def filters_at_the_master(_: pytest.MonkeyPatch) -> None:
+@row("filters and sessions at the master")
+def filters_at_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions_at_the_master()
+    stated_to_the_master(monkeypatch)
     network = Network()
     master = network.cluster.direction.master
     assert master is not None
@@ -432,8 +481,7 @@ def filters_at_the_master(_: pytest.MonkeyPatch) -> None:
     assert after.bytes - before.bytes < SLACK, after.more_than(before)
 
 
-@row("sessions at the master")
-def sessions_at_the_master(_: pytest.MonkeyPatch) -> None:
+def sessions_at_the_master() -> None:
     network = Network()
     master = network.cluster.direction.master
     assert master is not None
@@ -447,6 +495,59 @@ def sessions_at_the_master(_: pytest.MonkeyPatch) -> None:
     network.cluster.wait(10.0)
     assert master.network.directory.sessions == before
     assert len(network.cluster.direction._store) == store
+
+
+def stated_to_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that states more than any has is parted with, in whatever words it does, and all of it is forgotten."""
+    monkeypatch.setattr(belief, "AT_MASTER", 50 * KIB)
+    long = "x" * 900
+    said = {
+        "filters": lambda at: w.Interest(at + 1, (w.Held(f"{at}/{long}", 1, True),)),
+        "claims": lambda at: w.FindSession(f"{at}/{long}", 1),
+        "sessions": lambda at: w.SessionOwned(w.Owned(f"{at}/{long}", 5, 4)),
+        "of one": lambda at: w.SessionOwned(w.Owned("c", 5, 4, (w.Subscribed(f"{at}/{long}", 1),)), whole=False),
+    }
+    for frame in said.values():
+        world = MasterWorld()
+        nodes = [world.join(f"n{at}") for at in range(3)]
+        before = Heap(world.master.network.directory).bytes
+        for at in range(40):
+            world.say(nodes[2], frame(at))
+            world.say(nodes[2], frame(at))
+        assert not nodes[2].refused
+        assert world.master.network.directory.weight(nodes[2].number) < 50 * KIB
+        for at in range(40, 80):
+            if not nodes[2].refused:
+                world.say(nodes[2], frame(at))
+        assert nodes[2].refused.startswith("It states more of its clients")
+        assert Heap(world.master.network.directory).bytes < before + 55 * 4 * KIB
+        world.run(10.0)
+        world.ask("leave", node="n2", forget=True)
+        assert world.master.network.directory.weight(nodes[2].number) == 0
+        assert Heap(world.master.network.directory).bytes < before + SLACK
+    world = MasterWorld()
+    world.join("n0")
+    evil = world.connect("evil")
+    stated = {"held": tuple(w.Held(f"{at}/{long}", 1, True) for at in range(30)), "owned": ()}
+    stated["owned"] = tuple(w.Owned(f"{at}/{long}", 5, 4) for at in range(30))
+    world.say(evil, w.Join("evil", 1, w.NOBODY, "evil:7000", (), 0, **stated))
+    assert evil.refused.startswith("It states more of its clients")
+    assert [member.name for member in world.master.network.roster] == ["n0"]
+
+
+@row("snapshots at the master")
+def snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader can ask for any number of them."""
+    monkeypatch.setattr(operating, "SNAPSHOTS", 5)
+    world = MasterWorld()
+    nodes = [world.join(f"n{at}") for at in range(3)]
+    for at in range(20):
+        world.subscribe(nodes[0], f"t/{at}")
+        world.ask("snapshot")
+        world.ask("snapshot")
+    kept = [key for kind, key in world.store if kind == "snapshot"]
+    assert len(kept) == len(world.master._operating.snapshots) == 5
+    assert list(world.master._operating.snapshots) == kept
 
 
 @row("rates at the master")

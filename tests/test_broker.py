@@ -464,6 +464,20 @@ def test_a_client_whose_publications_wait_is_answered_what_cannot() -> None:
     assert one.say(p.Pingreq()) == [p.Pingresp()]
 
 
+@pytest.mark.parametrize("cut", [0, 1, 2, 3, 7])
+def test_requests_are_found_wherever_reads_end(cut: int) -> None:
+    house, one, slow = held(read_ahead=1 << 20)
+    ping = encode(p.Pingreq(), V5)
+    said_ = [ping * 5, encode(p.Publish("t", b"1"), V5), ping * 4, encode(p.Publish("t", ping * 100), V5), ping]
+    data = b"".join(said_)
+    answers = one.say_bytes(data[:cut]) + one.say_bytes(data[cut:-1]) + one.say_bytes(data[-1:])
+    assert answers == [p.Pingresp()] * 10
+    house.tell(e.Drained(slow.number))
+    house.go_on()
+    assert not one.take()
+    assert [payload for _, payload in said(slow)] == [b"0", b"1", ping * 100]
+
+
 def test_a_client_whose_publications_wait_and_that_falls_silent_is_closed() -> None:
     house, one, _ = held()
     house.wait(16)

@@ -57,9 +57,23 @@ def code(client: Client) -> int | None:
 
 def test_no_more_are_checked_at_a_time_than_there_are_threads() -> None:
     house = SlowHouse(ENOUGH)
+    for number in range(5):
+        house.knock(address(number))
+    assert len(house.asked) == AT_ONCE
+    assert house.check_all() == 5
+
+
+def test_one_thread_is_left_to_others() -> None:
+    """However many one address waits for, another is not behind a check that has begun."""
+    house = SlowHouse(ENOUGH)
     for _ in range(5):
         house.knock()
-    assert len(house.asked) == AT_ONCE
+    assert len(house.asked) == AT_ONCE - 1
+    alice = house.knock(address(2), "alice", b"secret")
+    assert house.asked[-1].connection == alice.number
+    house.tell(e.PasswordChecked(house.asked.pop().connection, True))
+    assert code(alice) == 0
+    assert len(house.asked) == AT_ONCE - 1
     assert house.check_all() == 5
 
 
@@ -97,7 +111,7 @@ def test_addresses_take_turns() -> None:
     while house.asked:
         order.append(waiting[house.asked[0].connection])
         house.check()
-    assert order == [1, 1, 1, 2, 3, 1, 2]
+    assert order == [1, 2, 1, 2, 3, 1, 1]
 
 
 def test_nothing_is_checked_for_connections_that_are_gone() -> None:
@@ -105,11 +119,18 @@ def test_nothing_is_checked_for_connections_that_are_gone() -> None:
     for one in [house.knock() for _ in range(200)]:
         one.vanish()
     alice = house.knock(FAR, "alice", b"secret")
-    assert len(house.asked) == AT_ONCE
-    for _ in range(AT_ONCE + 1):
+    assert len(house.asked) == AT_ONCE - 1
+    for _ in range(AT_ONCE):
         house.check()
     assert code(alice) == 0
     assert house.asked == []
+
+
+def test_connections_that_are_gone_take_no_place_of_those_that_wait() -> None:
+    house = SlowHouse(replace(ENOUGH, password_checks=10))
+    for one in [house.knock() for _ in range(10)]:
+        one.vanish()
+    assert [code(house.knock()) for _ in range(9)] == [None] * 9
 
 
 def test_nothing_is_checked_for_connections_that_are_being_closed() -> None:
@@ -117,7 +138,7 @@ def test_nothing_is_checked_for_connections_that_are_being_closed() -> None:
     for _ in range(5):
         house.knock()
     house.tell(e.Stopping())
-    assert house.check_all() == AT_ONCE
+    assert house.check_all() == AT_ONCE - 1
 
 
 def test_what_is_checked_counts_as_failed_until_it_is_right() -> None:
@@ -131,7 +152,7 @@ def test_what_is_checked_counts_as_failed_until_it_is_right() -> None:
 
 def test_what_was_not_checked_after_all_is_no_failure() -> None:
     house = SlowHouse(Limits(failures=3))
-    busy = [house.knock(address(2)) for _ in range(AT_ONCE)]
+    busy = [house.knock(address(2 + number)) for number in range(AT_ONCE)]
     assert len(house.asked) == len(busy)
     for _ in range(20):
         house.knock().vanish()

@@ -1,5 +1,7 @@
 """The indexes of filters and names against the definition of matching, while both change."""
 
+import tracemalloc
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -75,3 +77,41 @@ def test_what_is_taken_out_leaves_nothing_behind(stay: set[str], go: set[str]) -
     assert len(index) == 0
     assert not index._top.below
     assert index._top.hash is None
+
+
+@unhurried
+@given(st.sets(names), st.sets(names), st.sets(names), filters, st.integers(0, 10))
+def test_a_walk_finds_what_stays_once_and_nothing_that_goes(
+    stay: set[str], go: set[str], come: set[str], pattern: str, steps: int
+) -> None:
+    known: NameIndex[str] = NameIndex()
+    for name in stay | go:
+        known[name] = name
+    walk = known.walk(pattern)
+    found = [one for _, one in zip(range(steps), walk, strict=False) if one is not None]
+    for name in go - stay:
+        known.pop(name)
+    for name in come:
+        known[name] = name
+    later = [one for one in walk if one is not None]
+    seen = [name for name, _ in (*found, *later)]
+    wanted = {name for name in stay if matches(pattern, name)}
+    assert len(set(seen)) == len(seen)
+    assert wanted <= set(seen) <= wanted | {name for name in go | come if matches(pattern, name)}
+    assert not {name for name, _ in later} & (go - stay - come)
+
+
+def test_a_walk_holds_no_more_than_the_places_of_names() -> None:
+    """A million may stand at one level, and many may ask for them."""
+    known: NameIndex[int] = NameIndex()
+    count = 20_000
+    for number in range(count):
+        known[f"r/{number}"] = number
+    tracemalloc.start()
+    try:
+        walk = known.walk("r/#")
+        for _ in range(4):
+            next(walk)
+        assert tracemalloc.get_traced_memory()[0] < 12 * count
+    finally:
+        tracemalloc.stop()

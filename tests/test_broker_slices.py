@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from broker_client import V3, V5, Client, House, subscribe
 from weft.broker import effect as e
+from weft.broker.backlog import STEPS as STEPS_OF_A_TURN
 from weft.broker.broker import AT_ONCE
 from weft.broker.giving import BYTES
 from weft.broker.lane import READ
@@ -212,6 +213,32 @@ def test_a_session_with_many_filters_leaves_them_in_slices_and_gets_nothing_more
     house.go_on()
     assert house.broker.figures.subscriptions == 0
     assert house.broker.figures.waiting == 0
+
+
+def test_what_follows_an_answer_to_many_filters_comes_in_slices_too() -> None:
+    """Retained messages are looked for, for each of them."""
+    house = House(CALM)
+    one = house.greeted("one")
+    events = turns(house, one, p.Subscribe(7, tuple(p.Request(f"a/{number}") for number in range(3_000))))
+    while not one.take():
+        next(events)
+    assert len(list(events)) >= 3_000 / SLICE - 1
+
+
+def test_who_leave_at_once_leave_their_filters_in_slices() -> None:
+    house = House(CALM)
+    many = [house.greeted(f"c{number}") for number in range(10)]
+    for one in many:
+        subscribe(one, *[f"{one.number}/{number}" for number in range(STEPS_OF_A_TURN // 5)])
+    held = house.broker.figures.subscriptions
+    for one in many:
+        house.broker.handle(e.Closed(one.number), house.now)
+    assert house.broker.figures.subscriptions == held - STEPS_OF_A_TURN
+    assert house.broker.next_deadline() == AT_ONCE
+    house.broker.on_timer(house.now)
+    assert house.broker.figures.subscriptions >= held - 2 * STEPS_OF_A_TURN
+    house.go_on()
+    assert house.broker.figures.subscriptions == 0
 
 
 def test_a_read_of_many_packets_is_handled_in_slices_and_others_have_their_turns() -> None:

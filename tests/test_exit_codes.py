@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from live_node import free_port
+from ports import free_port
 from weft import cli
 from weft.errors import DeliveryError, Exit, SurroundingsError, WeftError
 from weft.wire.frame_field import FrameError

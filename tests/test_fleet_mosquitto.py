@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import weft
-from mosquitto_fleet import Clients, Mosquittos, free_ports, needs_mosquitto
+from mosquitto_fleet import Clients, Mosquittos, needs_mosquitto
+from ports import free_ports
 from weft.fleet.bridge import Bridge, Line
 from weft.fleet.broker import Broker
 from weft.fleet.client import CLIENTS, resolved

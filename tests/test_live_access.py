@@ -464,6 +464,32 @@ def test_who_may_ask_the_master(ca: AuthorityFolder, who: str | None, request_: 
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    ("who", "length", "status"),
+    [
+        (None, 70_000, 413),
+        ("berlin", 70_000, 413),
+        ("alice", 70_000, 413),
+        ("reader", 70_000, 413),
+        ("operator", 70_000, 200),
+        ("operator", 65 << 20, 413),
+    ],
+)
+def test_only_what_an_operator_sends_may_be_long(
+    ca: AuthorityFolder, who: str | None, length: int, status: int
+) -> None:
+    """A body is kept until all of it has come, on any number of connections."""
+    body = json.dumps({"request": "status"}).encode().ljust(70_000)
+    head = f"POST /ask HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
+
+    async def main() -> None:
+        async with master_house(ca) as one:
+            told = await said(one.address.port, context_of(ca, who), head + body)
+            assert told.startswith(f"HTTP/1.1 {status} ".encode())
+
+    asyncio.run(main())
+
+
 def test_strangers_see_that_it_lives_and_no_more(ca: AuthorityFolder) -> None:
     async def main() -> None:
         async with master_house(ca) as one:

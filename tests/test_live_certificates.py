@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from exposition import read_exposition
 from live_network import Master, Process, running
-from live_node import free_port, http, until
+from live_node import http, until
 from live_node import node as lone_node
+from ports import free_port
 from weft import cli
 from weft.access import authority as issuing
 from weft.access.badge import Role

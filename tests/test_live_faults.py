@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from live_node import free_port
+from ports import free_run
 from test_benchmarks import assert_tables_of_the_docs
 
 FAULTS = Path(__file__).parents[1] / "benchmarks" / "faults.py"
@@ -12,7 +12,7 @@ SIZE = ("--times", 1, "--nodes", 4, "--publishers", 2, "--subscribers", 3, "--af
 
 
 def faults(*arguments: object) -> str:
-    port = 20_000 + free_port() % 9_000
+    port = free_run(40)
     command = [sys.executable, str(FAULTS), *map(str, (*SIZE, *arguments, "--port", port))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from live_node import Paho, free_port, node, until
+from live_node import Paho, node, until
+from ports import free_port
 from test_live_monitor import answer
 from weft.access import unproved
 from weft.access.badge import Role

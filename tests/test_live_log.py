@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from live_node import Node, Paho, free_port, http, node, until
+from live_node import Node, Paho, http, node, until
+from ports import free_run
 from weft.errors import WeftError
 from weft.live import log as logs
 from weft.live.clock import Clock
@@ -194,7 +195,7 @@ def test_a_node_goes_on_whose_output_nobody_reads_any_more() -> None:
 def test_a_node_serves_though_nobody_hears_that_it_is_ready() -> None:
     read, write = os.pipe()
     os.close(read)
-    port = 20_000 + free_port() % 10_000
+    port = free_run(40)
     command = [sys.executable, "-m", "weft", "node", "--listen", f"127.0.0.1:{port}"]
     one = subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True)
     os.close(write)

@@ -47,6 +47,8 @@ class FakeWire:
         self._gathered: list[w.Frame] = []
         self.sent: list[tuple[w.Frame, int]] = []  # with how much was kept by then
         self.number = 2
+        self.unhandled = 0
+        self.is_held = False
         self.aborted = ""
 
     def gather(self, frame: w.Frame) -> None:
@@ -61,6 +63,12 @@ class FakeWire:
 
     def settled(self) -> None:
         pass
+
+    def hold(self) -> None:
+        self.is_held = True
+
+    def go_on(self) -> None:
+        self.is_held = False
 
     def abort(self, reason: str) -> None:
         self._gathered = []
@@ -138,6 +146,38 @@ def test_who_calls_meanwhile_and_says_too_much_is_sent_away(monkeypatch: pytest.
         assert len(driver._events) == 10
 
     monkeypatch.setattr("weft.live.master.WAITING", 10)
+    asyncio.run(main())
+
+
+def test_a_node_is_not_read_faster_than_what_it_says_is_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all that it says waits here, as fast as the network brings it."""
+
+    async def main() -> None:
+        clock = Clock()
+        settings = MasterSettings(listen=Address("127.0.0.1", 0))
+        driver = MasterDriver(settings, clock, Log(clock, out=io.StringIO()), None, design_here)
+        wires: Any = {number: FakeWire(FakeStore()) for number in (1, 2)}
+        driver._wires |= wires
+        for number, wire in wires.items():
+            wire.number = number
+        said, hello = 0, w.Hello(w.VERSION, "", w.Role.NODE, "a")
+        while not wires[1].is_held:
+            driver.heard(wires[1], [hello] * 5)
+            said += 5
+        driver.heard(wires[2], [hello])
+        assert said == 25
+        assert not wires[2].is_held
+        async with asyncio.timeout(PATIENCE):
+            while wires[1].is_held:
+                assert wires[1].unhandled > 10
+                await asyncio.sleep(0)
+            while driver._events:
+                await asyncio.sleep(0)
+        assert [wire.unhandled for wire in wires.values()] == [0, 0]
+        await driver.stop()
+
+    monkeypatch.setattr("weft.live.master.UNHANDLED", 20)
+    monkeypatch.setattr("weft.live.master.SLICE", 0.0001)
     asyncio.run(main())
 
 

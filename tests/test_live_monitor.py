@@ -7,7 +7,8 @@ from dataclasses import fields
 import pytest
 
 from exposition import read_exposition
-from live_node import Paho, free_port, node, until
+from live_node import Paho, node, until
+from ports import free_port
 from weft.broker.figure import Figures
 
 

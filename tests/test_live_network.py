@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from live_network import Master, Node, Process, running, weft, weft_json
-from live_node import Paho, free_port, http, until
+from live_node import Paho, http, until
+from ports import free_port, free_run
 from weft.live.clock import Clock
 from weft.live.identity import FILE as IDENTITY
 from weft.live.link import Wire
@@ -306,7 +307,7 @@ def test_nodes_go_on_without_the_master_which_learns_again_what_it_knew(tmp_path
 
 
 def test_a_network_on_this_machine_starts_and_ends_as_one(tmp_path: Path) -> None:
-    port = 20_000 + free_port() % 10_000
+    port = free_run(40)
     up = Process("up", "--nodes", "3", "--port", str(port), "--data", str(tmp_path))
     with running(up):
         rows = [up.line().split() for _ in range(4)]
@@ -342,7 +343,7 @@ def test_a_network_needs_a_port_for_each(options: tuple[str, ...], told: str) ->
 
 def test_a_network_ends_with_the_process_that_has_started_it() -> None:
     """Killed, it cannot end the others: they notice."""
-    port = 20_000 + free_port() % 10_000
+    port = free_run(40)
     up = Process("up", "--nodes", "2", "--port", str(port))
     with running(up):
         while not up.line().startswith("ready"):
@@ -354,7 +355,7 @@ def test_a_network_ends_with_the_process_that_has_started_it() -> None:
 @pytest.mark.parametrize("signals", [(signal.SIGKILL,), (signal.SIGTERM, signal.SIGKILL)], ids=str)
 def test_nothing_outlives_it_whatever_it_does(signals: tuple[signal.Signals, ...]) -> None:
     """A process that is stopped does not even notice."""
-    port = 20_000 + free_port() % 10_000
+    port = free_run(40)
     up = Process("up", "--nodes", "2", "--port", str(port))
     with running(up):
         pids = [int(up.line().split()[3]) for _ in range(3)]
@@ -367,7 +368,7 @@ def test_nothing_outlives_it_whatever_it_does(signals: tuple[signal.Signals, ...
 
 
 def test_sighup_ends_neither_nodes_nor_their_master_nor_who_has_started_them() -> None:
-    port = 20_000 + free_port() % 10_000
+    port = free_run(40)
     up = Process("up", "--nodes", "2", "--port", str(port), "--logs")
     with running(up):
         pids = [int(up.line().split()[3]) for _ in range(3)]

@@ -13,7 +13,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from live_network import Process, running, weft_json
-from live_node import Paho, free_port, until
+from live_node import Paho, until
+from ports import free_run
 from weft.live.address import Address
 from weft.live.operator import ask
 
@@ -25,7 +26,7 @@ class Network:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.port = _free_ports(NODES + 1)
+        self.port = free_run(NODES + 1)
         self.master = Address("127.0.0.1", self.port + NODES)
         options = ("--nodes", str(NODES), "--port", str(self.port), "--data", str(data), "--sync", "process")
         self.up = Process("up", *options)
@@ -47,14 +48,6 @@ class Network:
     def node(self, place: int, name: str, *options: str) -> Process:
         listen = ("--listen", f"127.0.0.1:{self.mqtt(place)}")
         return Process("node", "--master", str(self.master), "--name", name, *listen, *options)
-
-
-def _free_ports(count: int) -> int:
-    """The first of so many ports that follow each other, below those that the system gives to others."""
-    for first in range(20_000 + free_port() % 9_000, 32_000, count):
-        if not any(_is_open(first + n) for n in range(count)):
-            return first
-    raise AssertionError("no ports are free")
 
 
 def _is_open(port: int) -> bool:

@@ -14,7 +14,8 @@ from random import Random
 import pytest
 
 from live_network import weft
-from live_node import COMMAND, PATIENCE, Node, Paho, free_port, http, node, until
+from live_node import COMMAND, PATIENCE, Node, Paho, http, node, until
+from ports import free_port
 from weft.wire.mqtt import packet as p
 from weft.wire.mqtt.parser import Parser
 from weft.wire.mqtt.property import Property

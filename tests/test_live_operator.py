@@ -5,17 +5,22 @@ import io
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from live_network import Master, Node, running, weft
 from master_world import MasterWorld
+from weft.access.page import Pages
 from weft.errors import SurroundingsError, WeftError
 from weft.live.address import Address, read_address
 from weft.live.clock import Clock
+from weft.live.defect import Defects
+from weft.live.http import Call as HttpRequest
+from weft.live.http import HttpCall, Response
 from weft.live.log import Log
 from weft.live.master import MasterDriver, listen
 from weft.live.master_settings import MasterSettings
@@ -77,6 +82,85 @@ def test_a_page_of_others_changes_nothing(headers: str, problem: str) -> None:
         assert status == "HTTP/1.1 403 Forbidden"
         assert problem in json.loads(body)["error"]
         assert [one["name"] for one in director.ask("status")["nodes"]] == ["a"]
+
+
+Call = Callable[[set[HttpCall]], "Asking"]
+
+
+@pytest.fixture
+def call() -> Iterator[Call]:
+    """A request whose connection remembers what is done to it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+
+    async def answer(_: HttpRequest) -> Response:
+        return Response("200 OK", "x" * 1000)
+
+    yield lambda calls: Asking(loop, HttpCall(answer, Defects(Log(Clock())), Pages(), None, calls))
+    loop.close()
+
+
+class Asking:
+    def __init__(self, loop: asyncio.AbstractEventLoop, asking: HttpCall) -> None:
+        self._loop, self.protocol = loop, asking
+        self.written, self.is_closing, self.is_aborted = b"", False, False
+        self.transport = SimpleNamespace(
+            write=self._write,
+            close=self._close,
+            abort=self._abort,
+            is_closing=lambda: self.is_closing,
+            get_extra_info=lambda *_: None,
+        )
+
+        async def begin() -> None:
+            asking.connection_made(self.transport)  # type: ignore[arg-type]
+
+        loop.run_until_complete(begin())
+
+    def say(self, data: bytes, seconds: float = 0.0) -> str:
+        async def feed() -> None:
+            self.protocol.data_received(data)
+            await asyncio.sleep(seconds)
+            await asyncio.sleep(0)
+
+        self._loop.run_until_complete(feed())
+        return self.written[:16].decode()
+
+    def _write(self, data: bytes) -> None:
+        self.written += data
+
+    def _close(self) -> None:
+        self.is_closing = True
+
+    def _abort(self) -> None:
+        self.is_aborted = True
+
+
+def test_what_a_page_sends_is_refused_before_its_body_is_there(call: Call) -> None:
+    one = call(set())
+    head = b"POST /ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n"
+    assert one.say(head) == "HTTP/1.1 403 For"
+    kept = len(one.protocol._reader._data)
+    one.say(bytes(100_000))
+    assert len(one.protocol._reader._data) == kept
+
+
+def test_an_answer_that_nobody_reads_is_given_up(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.live.http.TAKING", 0.01)
+    one = call(set())
+    assert one.say(b"GET /status HTTP/1.1\r\n\r\n", 0.1) == "HTTP/1.1 200 OK\r"
+    assert one.is_aborted
+
+
+def test_so_many_requests_are_answered_at_a_time(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests whose answers are not read count too."""
+    monkeypatch.setattr("weft.live.http.CALLS", 3)
+    calls: set[HttpCall] = set()
+    asked = [call(calls) for _ in range(4)]
+    told = [one.say(b"GET /status HTTP/1.1\r\n\r\n") for one in asked]
+    assert told == ["HTTP/1.1 200 OK\r"] * 3 + ["HTTP/1.1 503 Bus"]
+    asked[0].protocol.connection_lost(None)
+    assert call(calls).say(b"GET /status HTTP/1.1\r\n\r\n") == "HTTP/1.1 200 OK\r"
 
 
 def asked(port: int, headers: str) -> tuple[str, str]:
@@ -243,6 +327,10 @@ def test_what_is_not_known_is_not_shown_as_0() -> None:
         "hops                - now, 2.00 then",
         "busiest node sends  - times the mean now, 2.0 then",
     ]
+    forecast |= {name: {"now": 0.0, "then": 0.0} for name in ("relays_a_delivery", "hops", "busiest_node")}
+    with service(http_answer("200 OK", json.dumps(world.ask("status") | forecast))) as one:
+        said = weft("redesign", "--dry-run", "--master", str(one))[1].splitlines()
+    assert said[1:] == ["relays a delivery   0.0000 now, 0.0000 then"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pytest
 
 from weft.errors import WeftError
 from weft.live.disk import STORE
+from weft.live.fleet import Fleet
+from weft.live.fleet import run as run_fleet
 from weft.live.journal import open_journal
 from weft.live.store import DamagedStoreError, SqliteStore, read_damaged, write_store
 from weft.master.record import Record, Store
@@ -133,6 +135,19 @@ def test_a_damaged_store_says_so_or_gives_what_it_was_given(tmp_path: Path, name
     assert told > 20 or (kind == "cut" and name != STORE)  # what was in the log last is nowhere else
 
 
+@pytest.mark.parametrize("change", ["DELETE FROM record", "UPDATE record SET key = 'c'"])
+def test_a_record_that_is_missing_or_another_is_damage(tmp_path: Path, change: str) -> None:
+    """Though all that is there is as SQLite and its checksum have it."""
+    store = SqliteStore(tmp_path)
+    store.keep(RECORDS)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / STORE)) as database:
+        database.execute(f"{change} WHERE key = 'b'")
+        database.commit()
+    with pytest.raises(DamagedStoreError, match=r"records are missing|a record is not as it was written"):
+        what_a_start_finds(tmp_path)
+
+
 def test_a_store_that_was_cut_to_nothing_is_damaged(tmp_path: Path) -> None:
     SqliteStore(tmp_path).close()
     (tmp_path / STORE).write_bytes(b"")
@@ -194,14 +209,27 @@ def test_a_store_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
         assert what_a_start_finds(tmp_path) == [Record("node", "a", {"number": 1})]
 
 
-def test_the_folder_of_a_node_is_not_taken_for_a_masters_nor_the_other_way_round(tmp_path: Path) -> None:
-    one, other = tmp_path / "node", tmp_path / "master"
-    open_journal(one, list)._disk.close()
-    SqliteStore(other).close()
-    before = {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)}
-    with pytest.raises(WeftError, match="is the folder of a node: give this master another `data` folder") as told:
-        SqliteStore(one)
-    assert told.value.options == ("data",)
-    with pytest.raises(WeftError, match="is the folder of a master: give this node another `data` folder"):
-        open_journal(other, list)
-    assert {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)} == before
+def test_a_folder_is_taken_by_nobody_but_its_owner(tmp_path: Path) -> None:
+    """The folders of a node, of a master, and of a network whose processes have theirs in it."""
+    folders = {"a node": tmp_path / "node", "a master": tmp_path / "master", "`weft up`": tmp_path / "up"}
+    open_journal(folders["a node"], list)._disk.close()
+    SqliteStore(folders["a master"]).close()
+    SqliteStore(folders["`weft up`"] / "master").close()
+    open_journal(folders["`weft up`"] / "node-0", list)._disk.close()
+    before = {path: path.stat().st_size for path in tmp_path.rglob("*")}
+
+    def start_network(folder: Path) -> None:
+        run_fleet(Fleet(2, 20_000, folder, "disk", None, False), _refused, _refused, [], _refused)
+
+    takers = {"a node": lambda folder: open_journal(folder, list), "a master": SqliteStore, "`weft up`": start_network}
+    for owner, folder in folders.items():
+        for other, take in takers.items():
+            if other != owner:
+                with pytest.raises(WeftError, match=f"is the folder of {owner}: give another `data` folder") as told:
+                    take(folder)
+                assert told.value.options == ("data",)
+    assert {path: path.stat().st_size for path in tmp_path.rglob("*")} == before
+
+
+def _refused(*_: object) -> None:
+    raise AssertionError

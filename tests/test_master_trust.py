@@ -5,9 +5,10 @@ import pytest
 from master_world import FakeNode, MasterWorld
 from weft.master.applying import LEASE, PATIENCE
 from weft.master.belief import BELIEVED, NUMBERS
-from weft.master.effect import Revoked
+from weft.master.effect import Asked, Heard, Proved, Revoked
 from weft.master.master import Master
 from weft.master.membership import BAN, LEAVING
+from weft.master.operating import TRACES
 from weft.master.roster import State
 from weft.wire import frame as w
 
@@ -229,6 +230,51 @@ def test_a_link_that_a_node_has_had_before_it_joins_is_not_believed_of_it_alone(
     liar.reachable = False
     world.run(1.0)
     assert world.master.network.made == {(0, 1)}
+
+
+# Queues
+
+
+def test_what_waits_to_be_told_of_a_node_is_told_together() -> None:
+    """However often it says that something has changed, and though it has no place yet."""
+    world = network(2)
+    evil = join(world, "evil")
+    for sequence in range(1, 500):
+        world.say(evil, w.Interest(sequence))
+    assert len(world.master._applying._asked[world.master.network.roster.named("evil").number]) == 1
+    assert len(world.master._applying._new) == 1
+
+
+def test_a_certificate_has_one_connection_that_has_not_joined() -> None:
+    world = network(2)
+    for connection in range(100, 150):
+        world.handle(Proved(connection, "evil"))
+        world.handle(Heard(connection, w.Hello(w.VERSION, "", w.Role.NODE, "evil")))
+    world.handle(Proved(200, "other"))
+    assert [one for one in world.master.membership._connections if one >= 100] == [149, 200]
+    assert world.closed == list(range(100, 149))
+    world.handle(Heard(149, w.Join("evil", 1, w.NOBODY, "evil:7000", (), 0)))
+    world.handle(Proved(300, "evil"))
+    world.handle(Heard(300, w.Hello(w.VERSION, "", w.Role.NODE, "evil")))
+    assert set(range(149, 301)) & set(world.master.membership._connections) == {149, 200, 300}
+
+
+def test_nobody_makes_a_trace_longer_than_the_network_is_wide() -> None:
+    world = network(3)
+    world.handle(Asked(1, "trace", {"node": "n0", "topic": "t"}))
+    for _ in range(200):
+        world.say(world.nodes["n1"], w.Traced(1, 0, 1, world.now, 0))
+    world.run(2.0)
+    assert len(world.answers[1]["steps"]) == 30
+
+
+def test_so_many_publications_are_traced_at_a_time() -> None:
+    world = network(2)
+    for ticket in range(TRACES + 1):
+        world.handle(Asked(ticket, "trace", {"node": "n0", "topic": "t"}))
+    assert "trace again" in world.answers[TRACES]["error"]
+    world.run(2.0)
+    assert "steps" in world.answers[0]
 
 
 # Defects

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from mqtt_broker import Broker, free_ports, weft
+from mqtt_broker import Broker, weft
 from mqtt_peer import DEADLINE, V5, V311, Kind, P, Peer, Will, answer, lasting, publish, unique
 from mqtt_table import v5, v311
+from ports import free_ports
 
 Scenario = Callable[[Broker], None]
 SCENARIOS: dict[str, Scenario] = {}
@@ -132,7 +133,7 @@ def test_bytes_that_are_no_packet_yet_do_not_keep_a_client_alive(broker: Broker)
     os.environ.get("MQTT_BROKER", "weft") != "weft", reason="needs a broker with a keep alive of its own"
 )
 def test_a_keep_alive_of_the_broker_counts_instead_of_the_client_s(tmp_path: Path) -> None:
-    process = weft(*(ports := free_ports()), tmp_path, "--keep-alive", "1")
+    process = weft(*(ports := free_ports(2)), tmp_path, "--keep-alive", "1")
     try:
         with Broker(("127.0.0.1", ports[0])) as broker:
             start = time.monotonic()

@@ -114,7 +114,7 @@ def test_a_link_that_is_lost_holds_nobody(around: Surroundings) -> None:
     around.put(CLIENT)
     around.links.lose(PEER, 1.0)
     assert around.freed == [around.client]
-    assert around.links.congested == set()
+    assert around.atlas.congested == set()
 
 
 def test_acknowledgements_come_and_go_with_their_troubles(around: Surroundings) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.broker.deadline import Deadlines
 from weft.broker.publication import Publication
 from weft.broker.replica import PARTS, Replica
 from weft.node import retention as module
@@ -28,7 +29,9 @@ class End:
     def __init__(self, *said: tuple[str, int]) -> None:
         self.replica, self.atlas, self.outbox = Replica(), Atlas(), Outbox()
         self.retained: list[Publication] = []
-        self.retention = Retention(self.replica, self.atlas, self.outbox, self._retain)
+        self.atlas.up.add(1)
+        self.deadlines = Deadlines()
+        self.retention = Retention(self.replica, self.atlas, self.outbox, self.deadlines, self._retain)
         for name, issued in said:
             if self.replica.is_news(one := publication(name, issued)):
                 self.replica.note(one)
@@ -38,7 +41,13 @@ class End:
         self.replica.note(one)
 
     def told(self) -> list[Tell]:
+        """What it says until it has no more to say."""
+        self.run()
         return self.outbox.flush()  # type: ignore[return-value]
+
+    def run(self) -> None:
+        while (due := self.deadlines.next()) is not None:
+            self.deadlines.run(due)
 
     def hear(self, frame: RetainedDigest | RetainedSync) -> None:
         if isinstance(frame, RetainedDigest):
@@ -85,25 +94,58 @@ def test_a_digest_of_another_length_is_not_answered() -> None:
     assert end.told() == []
 
 
-def test_what_is_large_comes_in_several_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FRAME", 100)
+def large(names: int, size: int = 40) -> End:
+    """A node with long messages, several of them in a part."""
     end = End()
-    for number in range(20):
-        end.replica.note(publication(f"t/{number}", 1, bytes(40)))
+    for number in range(names):
+        end.replica.note(publication(f"t/{number}", 1, bytes(size)))
+    return end
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_is_large_comes_in_several_frames(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of the two compares first, and where one part alone is longer than a frame."""
+    monkeypatch.setattr(module, "FRAME", 100)
+    ends = large(800), End(("t/1", 3), ("other", 2))
+    latest = End(("t/1", 3), ("other", 2)).known() | {
+        name: stamp for name, stamp in ends[0].known().items() if name != b"t/1"
+    }
+    frames = exchanged(ends[first], ends[1 - first]) + exchanged(ends[1 - first], ends[first])
+    assert ends[0].known() == ends[1].known() == latest
+    synced = [frame for frame in frames if isinstance(frame, RetainedSync)]
+    assert len(synced) > 100
+    assert max(sum(len(one[3]) for one in frame.contents) for frame in synced) < 400
+    assert exchanged(*ends)[1:] == []
+
+
+def test_a_peer_is_given_a_frame_when_its_link_has_taken_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer at a time, however often it compares."""
+    monkeypatch.setattr(module, "FRAME", 100)
+    end = large(50)
+    for _ in range(5):
+        end.retention.answer(1, RetainedDigest((0,) * PARTS), 0.0)
+    assert len(end.outbox.flush()) == 1
+    end.atlas.congested.add(1)
+    for _ in range(5):
+        end.deadlines.run(end.deadlines.next() or 0.0)
+    assert end.outbox.flush() == []
+    end.atlas.congested.discard(1)
+    assert sum(len(each.frame.contents) for each in end.told()) > 45  # type: ignore[union-attr]
     end.retention.answer(1, RetainedDigest((0,) * PARTS), 0.0)
-    frames = [each.frame for each in end.told()]
-    parts = [part for frame in frames for part in frame.parts]
-    assert len(frames) > 3
-    assert len(parts) == len(set(parts))
-    assert sum(len(frame.contents) for frame in frames) == 20
-    assert all(frame.answer and frame.parts and sum(len(one[3]) for one in frame.contents) < 300 for frame in frames)
+    end.atlas.up.discard(1)
+    end.run()
+    end.outbox.flush()
+    end.retention.answer(1, RetainedDigest((0,) * PARTS), 0.0)
+    assert end.outbox.flush() == [], "it is not linked"
 
 
 def test_peers_are_compared_with_in_turn_and_the_master_never() -> None:
     end = End()
+    end.atlas.up.clear()
     end.retention.compare()
     assert end.told() == []
-    end.atlas.up |= {3, 1, MASTER, 2}
+    end.atlas.up.add(1)
+    end.atlas.up |= {3, MASTER, 2}
     for _ in range(6):
         end.retention.compare()
     assert sorted(each.peer for each in end.told()) == [1, 1, 2, 2, 3, 3]

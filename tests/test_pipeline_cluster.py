@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,16 +20,29 @@ from weft.raw.source import Source
 from weft.workloads.sample import Sampling, sample
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+PRIVATE = "private"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Given"]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        standalone = import_module("standalone").standalone
+        module = import_module("standalone")
     folder = tmp_path_factory.mktemp("cluster")
-    with standalone(folder, workers=2, cores=1, memory="1g", java=short_lived.JAVA) as started:
-        yield started
+    (folder / PRIVATE).mkdir()
+    private = folder / PRIVATE if module.can_be_alone() else None
+    with module.standalone(folder, workers=2, cores=1, memory="1g", java=short_lived.JAVA, private=private) as started:
+        yield Given(started, private)
+
+
+class Given(NamedTuple):
+    cluster: Any
+    private: Path | None  # a folder of which the first worker sees nothing, where the machine allows it
+
+
+@pytest.fixture(scope="module")
+def cluster(given: Given) -> Any:
+    return given.cluster
 
 
 def executors(cluster: Any) -> list[int]:
@@ -90,3 +103,13 @@ def test_a_divided_design_outlives_an_executor(cluster: Any, tmp_path: Path) -> 
     assert process.returncode == 0, errors
     here = design(instance, "swico-even", seed=1, arc=256)
     assert weft.Overlay.read(tmp_path / "there").fingerprint == here.fingerprint
+
+
+def test_a_folder_that_an_executor_does_not_share_is_refused_before_any_work(given: Given) -> None:
+    if given.private is None:
+        pytest.skip("this machine allows no file systems of its own to a process")
+    drawn = ("generate", "zipf", "--nodes", 300, "--topics", 20, "--subscriptions", 5, "--engine", "spark")
+    command = command_on(given.cluster.master, *drawn, "--out", given.private / "instance")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, "do not share" in done.stderr, str(given.private) in done.stderr) == (3, True, True), done
+    assert not any(given.private.iterdir())

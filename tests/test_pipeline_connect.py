@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pyspark.sql.connect.shell.progress import StageInfo
 
 import short_lived
 import weft
+from ports import free_port
 from weft.errors import WeftError
 from weft.overlays.catalog import design
 from weft.pipeline import connect
@@ -33,7 +33,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server, which has another working folder than its clients."""
-    folder, port = tmp_path_factory.mktemp("server"), _free_port()
+    folder, port = tmp_path_factory.mktemp("server"), free_port()
     provide_java()
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -61,12 +61,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _answers(address: str) -> bool:

@@ -27,8 +27,9 @@ SPARSE = random_instance(2, 90, 30, 0.02)
         (SPARSE, "dc", {"partitions": 60, "tie": "overlap"}),  # nodes, and partitions, without interest
         (SPARSE, "dcbc", {"bulk": 0.0, "partitions": 2}),
         (SPARSE, "dcbc", {"bulk": 1.0}),  # nobody is left
+        (SPARSE, "dcbc", {"eta": 4, "partitions": 2}),
     ],
-    ids=["dc", "dcbc", "many partitions", "small bulk", "only bulk"],
+    ids=["dc", "dcbc", "many partitions", "small bulk", "only bulk", "threshold"],
 )
 def test_both_engines_find_the_same(
     spark: SparkSession, tmp_path: Path, instance: Instance, name: str, options: dict[str, Any]
@@ -39,7 +40,7 @@ def test_both_engines_find_the_same(
     assert np.array_equal(there.sources, here.sources)
     assert np.array_equal(there.targets, here.targets)
     assert told["links"] == here.links
-    made = ("algorithm", "parameters", "seed", "partitions", "potential_neighbour_ratio", "star_set", "bulk_nodes")
+    made = ("algorithm", "seed", "partitions", "potential_neighbour_ratio", "star_set", "bulk_nodes")
     assert {key: there.meta.get(key) for key in made} == {key: here.meta.get(key) for key in made}
     assert topic_violations(instance, there) == []
     assert sorted(path.name for path in (tmp_path / "overlay").iterdir()) == [

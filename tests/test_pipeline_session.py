@@ -31,6 +31,10 @@ from weft.pipeline.session import MASTERS, require_master, spark_session, spark_
         ("java.lang.OutOfMemoryError: Java heap space", "give it more with `conf` spark.driver.memory"),
         ("Job aborted.\n at x\nCaused by: a.B: outer\nCaused by: c.D: inner", "Spark failed: c.D: inner"),
         ("An error occurred while calling None.x.\n: a.B: why\n\tat x", "Spark failed: a.B: why$"),
+        (
+            "\n  An exception was thrown:\nTraceback (most recent call last):\n  File x, in y\nValueError: why\n",
+            "Spark failed: ValueError: why$",
+        ),
         ("[SOME_ERROR] It went wrong.\nmore", r"Spark failed: \[SOME_ERROR\] It went wrong\.$"),
     ],
 )
@@ -205,7 +209,18 @@ def test_a_second_session_has_a_java_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "master", ["local", "local[2]", "local[*]", "local[2,3]", "spark://h:7077", "yarn", "k8s://h:443", "sc://h"]
+    "master",
+    [
+        "local",
+        "local[2]",
+        "local[*]",
+        "local[2,3]",
+        "local-cluster[2,1,1024]",
+        "spark://h:7077",
+        "yarn",
+        "k8s://h:443",
+        "sc://h",
+    ],
 )
 def test_masters(master: str) -> None:
     assert MASTERS.fullmatch(master)

@@ -1,6 +1,7 @@
 """Weft from Python: tables in and out, values that are equal by content, and the defaults of the command line."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from inspect import signature
 from pathlib import Path
 from types import FunctionType
@@ -20,6 +21,7 @@ from weft.model.csr import csr_from_pairs
 from weft.model.latency import ConstantLatency
 from weft.model.overlay import undirected
 from weft.overlays.catalog import BUILDERS, options_of
+from weft.workloads.catalog import MAKERS
 
 ROWS = [("berlin", "jazz"), ("paris", "jazz"), ("berlin", "news"), ("oslo", "news"), ("berlin", "jazz")]
 FRAME = pd.DataFrame(ROWS, columns=["client", "topic"])
@@ -155,14 +157,17 @@ class Thing:
 
 
 FUNCTIONS = sorted(name for name in weft.__all__ if isinstance(getattr(weft, name), FunctionType))
-METHODS = {
-    "Instance.read": weft.Instance.read,
-    "Instance.from_pandas": weft.Instance.from_pandas,
-    "Instance.from_arrow": weft.Instance.from_arrow,
-    "Overlay.read": weft.Overlay.read,
-    "Publications.read": weft.Publications.read,
-    "Trees.read": weft.Trees.read,
-}
+INNER = ("with_meta", "write_into")  # of whatever words; Weft's own
+
+
+def methods_of(one: object) -> dict[str, Callable[..., object]]:
+    """What users call of a value with arguments, by name."""
+    named = {name: getattr(one, name) for name, kept in vars(type(one)).items() if not isinstance(kept, property)}
+    called = {name: each for name, each in named.items() if name[0] != "_" and name not in INNER and callable(each)}
+    return {f"{type(one).__name__}.{name}": each for name, each in called.items() if signature(each).parameters}
+
+
+METHODS = methods_of(INSTANCE) | methods_of(OVERLAY) | methods_of(weft.publications(INSTANCE, 3))
 
 
 def good_for(name: str) -> object:
@@ -170,14 +175,19 @@ def good_for(name: str) -> object:
     known: dict[str, object] = {
         "instance": INSTANCE,
         "given": INSTANCE,
+        "was": INSTANCE,
+        "instances": [INSTANCE],
         "overlay": OVERLAY,
         "table": pa.Table.from_pandas(FRAME),
         "frame": FRAME,
         "sampling": weft.Sampling(nodes=3),
+        "system": ("chord", "pie"),
+        "baseline": ("chord", "pie"),
+        "names": np.array(["x"] * 40, object),
         "hosts": ConstantLatency(3),
         "publications": 3,
     }
-    words = ("path", "node", "router", "workload", "name", "files", "kind", "overlays", "routers")
+    words = ("path", "figure", "node", "router", "workload", "name", "files", "kind", "overlays", "routers")
     if name == "topic":
         return 0
     return known.get(name, "x" if name in words else 1)
@@ -185,7 +195,33 @@ def good_for(name: str) -> object:
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
 def test_an_argument_of_a_wrong_type_is_named(name: str) -> None:
-    function = METHODS.get(name) or getattr(weft, name)
+    require_named(METHODS.get(name) or getattr(weft, name), name)
+
+
+def test_an_argument_of_a_method_of_what_takes_longer_to_make_is_named_too() -> None:
+    trials = weft.compare(INSTANCE, ["chord"], ["pie"], seeds=2, publications=20)
+    methods = methods_of(weft.weave(INSTANCE, OVERLAY)) | methods_of(trials)
+    assert {"Trees.read", "Trees.write", "Trees.tables", "Trials.mean"} <= {*methods}
+    for name, function in methods.items():
+        require_named(function, name)
+
+
+def test_an_option_of_a_wrong_type_is_named() -> None:
+    """Options that only one overlay, workload or sample takes."""
+    for overlay in BUILDERS:
+        for option in options_of(overlay):
+            with pytest.raises(weft.WeftError, match=f"`{option}` "):
+                weft.design(INSTANCE, overlay, **{option: Thing()})
+    for workload, maker in MAKERS.items():
+        for option in {*signature(maker).parameters} - {"nodes"}:
+            with pytest.raises(weft.WeftError, match=f"`{option}` "):
+                weft.generate(workload, **{"nodes": 40, option: Thing()})
+    for field in fields(weft.Sampling):
+        with pytest.raises(weft.WeftError, match=f"`{field.name}` is Thing"):
+            weft.sample(INSTANCE, replace(weft.Sampling(3), **{field.name: Thing()}))
+
+
+def require_named(function: Callable[..., object], name: str) -> None:
     parameters = signature(function).parameters.values()
     typed = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
     needed = {one.name: good_for(one.name) for one in typed if one.default is one.empty}
@@ -202,7 +238,7 @@ def test_numbers_of_numpy_and_paths_are_as_good_as_those_of_python(tmp_path: Pat
     assert weft.publications(made, np.int64(5), seed=np.int32(1)) == weft.publications(made, 5)
     made.write(tmp_path / "i")
     assert weft.read(tmp_path / "i") == weft.read(str(tmp_path / "i")) == made
-    with pytest.raises(weft.WeftError, match="`seed` is bool, and has to be a number"):
+    with pytest.raises(weft.WeftError, match="`seed` is bool, and has to be a whole number"):
         weft.design(made, "chord", seed=True)
 
 

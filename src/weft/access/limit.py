@@ -14,6 +14,7 @@ remembered is bounded: the address that was heard of longest ago is forgotten.
 
 from collections import OrderedDict
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from weft.errors import WeftError
@@ -165,6 +166,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+@lru_cache(4096)  # it is asked several times of each that connects, and thousands may in a second
 def network_of(host: str) -> str:
     """What limits are counted by; empty for those that have none."""
     try:

@@ -15,7 +15,7 @@ from weft.access.limit import network_of
 
 MOST = 1_000  # of a port
 LEAST = 16  # of a port, where descriptors are few
-GIVEN = 1.0  # seconds in which nobody has to go
+GIVEN = 0.3  # seconds in which nobody has to go: two round trips to the other end of the world, as TLS 1.2 needs
 
 Guest = TypeVar("Guest", bound=Hashable)
 

@@ -19,7 +19,7 @@ def read_users(text: str, where: str = "The users") -> Users:
         try:
             users[name] = read_kept(kept)
         except WeftError as error:
-            raise WeftError(f"{where}, line {number}, user {name}: {error}") from error
+            raise WeftError(f"{where}, line {number}, user {name}: {error}", *error.options) from error
     return users
 
 

@@ -73,6 +73,8 @@ class Admission:
         """Raise what speaks against keeping a session for a client that is known."""
         if self._expiry(packet) and not self._sessions.have_room(packet.client):
             raise PacketError(Reason.QUOTA_EXCEEDED, "There is no room to keep another session.")
+        if not self._sessions.may_come(packet.client):
+            raise PacketError(Reason.QUOTA_EXCEEDED, "This node has told its master of as many clients as it may.")
 
     def admit(self, connection: Connection, packet: Connect, now: float) -> bool:
         """Let a client in whose former connection, if any, is gone. Whether its session was there already."""

@@ -17,6 +17,7 @@ class Backlog:
     def __init__(self) -> None:
         self._due: deque[Connection] = deque()
         self._aside: deque[Iterator[None]] = deque()
+        self._begun = 0  # steps that were done at once, since there was a turn
 
     def __bool__(self) -> bool:
         return bool(self._due or self._aside)
@@ -32,14 +33,22 @@ class Backlog:
         self._aside.append(work)
 
     def begin(self, work: Iterator[None]) -> None:
-        """Do the first slice of it now: mostly that is all."""
-        if _has_more(work):
+        """Do it now, which is mostly little; but no more than a slice of all that begins at a time."""
+        left = STEPS - self._begun
+        done = sum(1 for _ in islice(work, left))
+        self._begun += done
+        if done == left:
             self.put_aside(work)
 
     def run(self, take_turn: Callable[[Connection], bool]) -> Connection | None:
         """A slice of each kind. A turn says whether more is to be done. The connection whose turn it was, if any."""
-        if self._aside and not _has_more(self._aside[0]):
-            self._aside.popleft()
+        self._begun = 0
+        left = STEPS
+        while self._aside and left > 0:
+            left -= sum(1 for _ in islice(self._aside[0], left))
+            if left > 0:
+                self._aside.popleft()
+                left -= 1
         if not self._due:
             return None
         connection = self._due.popleft()
@@ -47,7 +56,3 @@ class Backlog:
         if take_turn(connection):
             self.add(connection)
         return connection
-
-
-def _has_more(work: Iterator[None]) -> bool:
-    return sum(1 for _ in islice(work, STEPS)) == STEPS

@@ -2,7 +2,7 @@
 
 A check keeps a processor busy for an eighth of a second, so only some are made at a time, and the others wait.
 Addresses take turns, however many checks each waits for; on the loopback, where all may come through one proxy, users
-do.
+do. One thread is always left to others.
 
 Where no more may wait, the newest check of whoever waits for most is refused, so that nobody who waits for few is shut
 out by others. A check whose connection has gone is not begun.
@@ -62,8 +62,7 @@ class Checks:
         return check
 
     def _begin(self) -> None:
-        while self._waiting and len(self._begun) < AT_ONCE:
-            turn = next(iter(self._waiting))
+        while len(self._begun) < AT_ONCE and (turn := self._next()) is not None:
             check = self._take(turn, next(iter(self._waiting[turn])))
             if turn in self._waiting:
                 self._waiting[turn] = self._waiting.pop(turn)  # behind the others
@@ -72,6 +71,12 @@ class Checks:
                 continue
             self._begun[check.connection.number] = check
             self._outbox.add(CheckPassword(check.connection.number, check.question.password, check.question.kept))
+
+    def _next(self) -> str | None:
+        """The next turn. Nobody has all threads, so that others who come need not wait for one."""
+        under_way = {check.question.turn for check in self._begun.values()}
+        most = len(self._begun) == AT_ONCE - 1 and len(under_way) == 1
+        return next((turn for turn in self._waiting if not (most and turn in under_way)), None)
 
     def _take(self, turn: str, connection: int) -> Check:
         waiting = self._waiting[turn]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 from weft.errors import WeftError
+from weft.wire.frame_codec import MOST_PUBLICATION
 
 FOREVER = 0xFFFFFFFF  # seconds; MQTT 5 writes "never" so
 
@@ -11,7 +12,7 @@ FOREVER = 0xFFFFFFFF  # seconds; MQTT 5 writes "never" so
 class Parameters:
     connections: int = 100_000  # open at a time, at least 1; the next is refused
     connect_timeout: float = 10.0  # seconds from open to a complete CONNECT, above 0
-    packet_bytes: int = 16 * 2**20  # of one packet from a client, 128 to 268,435,460
+    packet_bytes: int = 16 * 2**20  # of one packet from a client, 128 to 268,435,460, in a network to 50,331,648
     properties: int = 1_000  # user properties of one packet, at least 0
     message_bytes: int = 268_435_460  # of the payload of a publication or will, 0 to 268,435,460
     maximum_qos: int = 2  # of publications, wills and subscriptions, 0 to 2
@@ -44,6 +45,9 @@ class Parameters:
             if value < least or (most is not None and value > most):
                 above = f" to {most:,}" if most is not None else " or more"
                 raise WeftError(f"`{name}` is {value}: give {least:,}{above}.", name)
+        if self.linked and self.packet_bytes > MOST_PUBLICATION:
+            told = f"`packet_bytes` is {self.packet_bytes:,}: in a network give at most {MOST_PUBLICATION:,}."
+            raise WeftError(told, "packet_bytes")
         if self.connect_timeout <= 0:
             raise WeftError(f"`connect_timeout` is {self.connect_timeout}: give seconds above 0.", "connect_timeout")
 

@@ -65,7 +65,9 @@ class Replica:
         return tuple(part for part in range(PARTS) if digests[part] != self.digests[part])
 
     def of_part(self, part: int) -> Iterator[Publication]:
-        return (self._known[name] for name in list(self._parts[part]))
+        """Walk over a part, which may change meanwhile."""
+        found = (self._known.get(name) for name in list(self._parts[part]))
+        return (one for one in found if one is not None)
 
     def bury(self, now: float) -> None:
         """Forget tombstones that are old enough for everybody to have heard of them."""

@@ -52,6 +52,7 @@ class Session:
         "doubted",
         "ended",
         "expiry",
+        "filter_bytes",
         "gathering",
         "had",
         "inflight",
@@ -80,6 +81,7 @@ class Session:
         self.connection: Connection | None = None
         self.left: float | None = None  # when the client left
         self.subscriptions: dict[str, Subscription] = {}
+        self.filter_bytes = 0  # of these
         self.shapes: Counter[str] | None = None  # of its filters, once it has many (subscriptions.py)
         self.queue = Queue()
         self.inflight: dict[int, Delivery] = {}  # sent and not acknowledged, by packet identifier, in order

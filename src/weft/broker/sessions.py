@@ -62,10 +62,15 @@ class Sessions:
             return True
         return len(self._kept) < most.sessions and not (user and self._of_user[user] >= most.user_sessions)
 
+    def may_come(self, client: str) -> bool:
+        """Whether a client may have a session, kept or not: the master of a network is told of all."""
+        return client in self._by_client or self._subscriptions.may_weigh(client)
+
     def create(self, client: str, version: Version, expiry: int) -> Session:
         session = self._by_client[client] = Session(client, next(self._serials), version, expiry)
         self._figures.sessions = len(self._by_client)
         self._count(session.client, session.persistent)
+        self._subscriptions.weigh(session.client, 1)
         return session
 
     def attach(self, session: Session, connection: Connection, expiry: int) -> None:
@@ -124,8 +129,10 @@ class Sessions:
         self._wills.publish(session, now)
         session.ended = True
         self._subscriptions.refresh(session)
+        self.leaving[session] = None
         self._backlog.begin(self._leave_filters(session))
         del self._by_client[session.client]
+        self._subscriptions.weigh(session.client, -1)
         self._expiries.drop(session.client)
         self._figures.sessions = len(self._by_client)
         self._figures.waiting -= len(session.queue)
@@ -139,7 +146,6 @@ class Sessions:
 
     def _leave_filters(self, session: Session) -> Iterator[None]:
         """Nobody gives it anything any more: it leaves its filters in steps."""
-        self.leaving[session] = None
         while session.subscriptions:
             self._subscriptions.remove(session, next(reversed(session.subscriptions)))
             yield

@@ -74,6 +74,7 @@ class Subscribing:
         self._answer(connection, session, Suback(packet.packet_id, tuple(codes)))
         for made in wanted:
             self._giving.begin(connection, made, now)
+            yield 1
         self._outbound.fill(session, now)
 
     def unsubscribe(self, connection: Connection, packet: Unsubscribe, now: float) -> Iterator[int]:
@@ -107,7 +108,8 @@ class Subscribing:
         full = len(session.subscriptions) >= self._parameters.subscriptions
         if request.filter in session.subscriptions:
             return None
-        if full or not self._subscriptions.may_hold(session, request.filter):
+        has_room = not full and self._subscriptions.have_room(session, request.filter)
+        if not has_room or not self._subscriptions.may_hold(session, request.filter):
             return Reason.QUOTA_EXCEEDED
         return None
 

@@ -19,6 +19,7 @@ from weft.broker.route import STEPS, Holders, Lead, Routes
 from weft.broker.session import Session
 from weft.broker.subscription import Subscription
 from weft.wire.mqtt.topic import is_shared, is_wild, split_shared
+from weft.wire.weight import AT_NODE, OF_SESSION, weight_of
 
 SHAPES = 1_000  # of filters of one session, each in as many groups as share it
 AHEAD = 2_000  # names that are looked up before something is published on them; each takes a kilobyte
@@ -54,6 +55,7 @@ class Subscriptions:
         ahead = AHEAD if parameters.linked else 0
         self.routes = Routes(self.index, parameters.packet_bytes, parameters.cached_names, lead, ahead, put_aside)
         self.held: dict[str, Holding] = {}  # in a network: filters as clients wrote them
+        self.weight = 0  # in a network: of what the master is told of filters and sessions (wire/weight.py)
 
     def add(self, session: Session, subscription: Subscription) -> bool:
         """Whether the session did not have this filter before."""
@@ -73,6 +75,7 @@ class Subscriptions:
         self.routes.forget(pattern)
         self._count(fresh, group is not None)
         if fresh:
+            session.filter_bytes += len(subscription.filter.encode())
             self._hold(subscription.filter, 1, session.counted)
         return fresh
 
@@ -93,6 +96,7 @@ class Subscriptions:
             self.index.remove(pattern)
         self.routes.forget(pattern)
         self._count(-1, group is not None)
+        session.filter_bytes -= len(filter_.encode())
         self._hold(filter_, -1, -session.counted)
         return True
 
@@ -100,6 +104,18 @@ class Subscriptions:
         """Whether a session may have one more filter, which would match names that others of it match."""
         shapes = session.shapes
         return shapes is None or len(shapes) < SHAPES or _shape(filter_) in shapes
+
+    def have_room(self, session: Session, filter_: str) -> bool:
+        """Whether a session may hold one more filter, by the bytes of all of them."""
+        return session.filter_bytes + len(filter_.encode()) <= OF_SESSION and self.may_weigh(filter_)
+
+    def may_weigh(self, text: str) -> bool:
+        """Whether the master may be told of one more filter, which a kept session has too, or of one more session."""
+        return not self._linked or self.weight + 2 * weight_of(text) <= AT_NODE
+
+    def weigh(self, text: str, change: int) -> None:
+        """The master is told of more, or less."""
+        self.weight += change * weight_of(text)
 
     def refresh(self, session: Session) -> None:
         """The session has a connection, or has none any more."""
@@ -125,10 +141,12 @@ class Subscriptions:
             return
         holding = self.held.setdefault(filter_, Holding())
         before = holding.told(filter_)
+        self.weigh(filter_, persistent + (not holding.members))
         holding.members += members
         holding.persistent += persistent
         if not holding.members:
             del self.held[filter_]
+            self.weigh(filter_, -1)
         if holding.told(filter_) != before:
             self._outbox.add(FilterHeld(filter_, holding.members, holding.persistent > 0))
 

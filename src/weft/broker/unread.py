@@ -5,11 +5,14 @@ meanwhile is looked through for these, packet by packet, once, as it comes. They
 over when their turn has come.
 """
 
+import re
+
 from weft.wire.mqtt.field import VARINT_MAXIMUM
 from weft.wire.mqtt.parser import frame
 from weft.wire.mqtt.reason import PacketError
 
 PINGREQ = 0xC0
+ROW = re.compile(rb"(?:.\0)+", re.DOTALL)  # packets of two bytes: there may be a hundred thousand of them in a read
 NEVER = 2**62  # bytes: nothing can be told of what follows
 _SHORT = 128  # bytes after the head of a packet, from which on their number takes more than one
 
@@ -57,6 +60,14 @@ class Unread:
         at, end, whole, requests = self._skip, len(piece), 0, 0
         while at + 1 < end:
             length = piece[at + 1]
+            if not length:
+                row = ROW.match(piece, at)
+                assert row is not None
+                stop = row.end()
+                whole += (stop - at) // 2
+                requests += piece[at:stop:2].count(PINGREQ)
+                at = stop
+                continue
             if length >= _SHORT:
                 stop = _end(piece, at)
                 if not stop:

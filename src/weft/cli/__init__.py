@@ -48,10 +48,12 @@ from weft.cli import (
     tree,
     up,
     user,
+    vitis,
     warm,
     weave,
 )
 from weft.cli.line import say
+from weft.cli.local import with_local_paths
 from weft.cli.output import sentence_of
 from weft.errors import DeliveryError, Exit, WeftError
 from weft.memory import SHORTAGE, is_shortage, require_memory
@@ -78,6 +80,7 @@ for module in (
     evaluate,
     churn,
     compare,
+    vitis,
     import_,
     place,
     export,
@@ -102,7 +105,7 @@ for module in (
     warm,
 ):
     name = module.__name__.rpartition(".")[2]
-    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(getattr(module, name))
+    app.command(name.rstrip("_"), epilog=f"Example:  {module.EXAMPLE}")(with_local_paths(getattr(module, name)))
 
 
 app.add_typer(user.app, name="user")

@@ -37,7 +37,8 @@ def explain(
 
 def _print_tree(tree: dict[str, Any]) -> None:
     parted = ", in parts that no links join at the moment" if tree["parted"] else ""
-    say(f"{tree['filter']}: {tree['subscribers']} nodes subscribe, {tree['relays']} relays{parted}")
+    nodes = "1 node subscribes" if tree["subscribers"] == 1 else f"{tree['subscribers']} nodes subscribe"
+    say(f"{tree['filter']}: {nodes}, {tree['relays']} relay{'s' * (tree['relays'] != 1)}{parted}")
     for member in tree["members"]:
         role = "  (relay)" if member["relay"] else "  (publishes)" if member["node"] == tree["root"] else ""
         say(f"  {'  ' * member['hops']}{member['node']}{role}")

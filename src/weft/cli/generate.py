@@ -12,19 +12,27 @@ EXAMPLE = "weft generate zipf --nodes 1000 --topics 500 --subscriptions 20 --out
 
 def generate(
     workload: Annotated[
-        Literal["unif", "zipf", "expo", "random", "low", "high", "social"],
+        Literal["unif", "zipf", "expo", "random", "low", "high", "social", "independent"],
         typer.Argument(
-            metavar="unif|zipf|expo|random|low|high|social", help="See docs/workloads.md.", show_default=False
+            metavar="unif|zipf|expo|random|low|high|social|independent",
+            help="See docs/workloads.md.",
+            show_default=False,
         ),
     ],
     nodes: Annotated[int, typer.Option(help="How many nodes.", show_default=False)],
     out: o.OutInstance,
     topics: Annotated[int | None, typer.Option(help="How many topics; a social instance has one a node.")] = None,
-    subscriptions: Annotated[int | None, typer.Option(help="Subscriptions a node (the mean, if social).")] = None,
+    subscriptions: Annotated[
+        float | None, typer.Option(help="Subscriptions a node (the mean, if social or independent).")
+    ] = None,
     exponent: Annotated[float | None, typer.Option(help="Of zipf. Default: 2.0.")] = None,
     rate: Annotated[float | None, typer.Option(help="Of expo. Default: 10.")] = None,
     buckets: Annotated[int | None, typer.Option(help="Into which low and high divide the topics. Default: 20.")] = None,
     picked: Annotated[int | None, typer.Option(help="Buckets a node picks. Default: 5 for low, 2 for high.")] = None,
+    popularity: Annotated[
+        Literal["unif", "zipf", "expo"] | None,
+        typer.Option(metavar="unif|zipf|expo", help="Of independent: how popular topics are. Default: unif."),
+    ] = None,
     like: Annotated[
         Literal["twitter", "facebook", "twitter-crawl", "facebook-crawl"] | None,
         typer.Option(
@@ -47,11 +55,12 @@ def generate(
 
     options: dict[str, Any] = {
         "topics": topics,
-        "subscriptions": subscriptions,
+        "subscriptions": int(subscriptions) if subscriptions and subscriptions.is_integer() else subscriptions,
         "exponent": exponent,
         "rate": rate,
         "buckets": buckets,
         "picked": picked,
+        "popularity": popularity,
         "like": like,
         "reciprocity": reciprocity,
     }

@@ -67,12 +67,12 @@ def _confirmed() -> bool:
 
 def _print_forecast(forecast: dict[str, Any]) -> None:
     relays, hops, busiest = forecast["relays_a_delivery"], forecast["hops"], forecast["busiest_node"]
-    say(
-        f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of {forecast['links']}.",
-        f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then",
-        f"hops                {_known(hops['now'], 2)} now, {_known(hops['then'], 2)} then",
-        f"busiest node sends  {_known(busiest['now'], 1)} times the mean now, {_known(busiest['then'], 1)} then",
-    )
+    say(f"{forecast['links_to_open']} links to open and {forecast['links_to_close']} to close, of {forecast['links']}.")
+    say(f"relays a delivery   {relays['now']:.4f} now, {relays['then']:.4f} then")
+    if any(hops.values()):
+        say(f"hops                {_known(hops['now'], 2)} now, {_known(hops['then'], 2)} then")
+    if any(busiest.values()):
+        say(f"busiest node sends  {_known(busiest['now'], 1)} times the mean now, {_known(busiest['then'], 1)} then")
 
 
 def _known(figure: float, digits: int) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.model.heading import delimiter_of, names_of
-from weft.model.text import whole
+from weft.model.text import text_of
 
 PORT = 1883
 
@@ -72,14 +72,14 @@ def rows_of(
     if not path.is_file():
         raise WeftError(f"{path} {'is a folder' if path.is_dir() else 'does not exist'}: give a file of CSV.")
     try:
-        lines = whole(str(path)).decode().splitlines(keepends=True)
+        lines = text_of(str(path)).splitlines(keepends=True)
         heading = next((line for line in lines if line.strip()), "")
         delimiter = delimiter_of(heading)
         names = [name.lower() for name in names_of(heading, delimiter, str(path))] if heading else []
         _require_columns(path, names, required, known)
         reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
         rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise WeftError(f"{path} cannot be read as CSV: {error}.") from error
     for line, row in rows[1:]:
         if len(row) != len(names):

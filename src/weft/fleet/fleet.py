@@ -22,6 +22,7 @@ from weft.errors import WeftError
 from weft.fleet.bridge import Bridge, Line
 from weft.fleet.client import CLIENTS, FILTERS, interests
 from weft.fleet.nats import subject_finder
+from weft.model.address import local_path
 from weft.model.instance import Instance, instance_from_pairs, read_instance
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.publisher import Publishers
@@ -136,12 +137,12 @@ def _row(bridge: Bridge, line: Line | None) -> dict[str, Any]:
 
 
 def is_fleet(path: str | Path) -> bool:
-    folder = Path(path)
+    folder = local_path(path)
     return (folder / "meta.json").is_file() and "fleet" in read_meta(folder, "a fleet")
 
 
 def read_fleet(path: str | Path) -> Fleet:
-    folder = Path(path)
+    folder = local_path(path)
     meta = read_meta(folder, "a fleet")
     if "fleet" not in meta:
         raise WeftError(f"{folder} is not a fleet: make one with `weft import`.")

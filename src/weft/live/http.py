@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from weft.access.badge import Badge
+from weft.access.badge import Badge, ask_refusal
 from weft.access.page import Pages
 from weft.live.defect import Defects
 from weft.live.listener import nothing
@@ -16,6 +16,8 @@ from weft.wire.http import HttpError, Request, RequestReader
 
 BODY_BYTES, STRANGERS_BYTES = 64 << 20, 1 << 16
 PATIENCE = 10.0  # seconds for a whole request
+TAKING = 60.0  # seconds that who asked has to read the answer
+CALLS = 100  # requests that are answered at a time, or whose answers are being read
 METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"TRAC", b"CONN")
 
 
@@ -47,12 +49,20 @@ def page_problem(pages: Pages, request: Request) -> str:
 
 
 class HttpCall(asyncio.Protocol):
-    def __init__(self, answerer: Answerer, defects: Defects, pages: Pages, badge: Badge | None = None) -> None:
+    def __init__(
+        self,
+        answerer: Answerer,
+        defects: Defects,
+        pages: Pages,
+        badge: Badge | None = None,
+        calls: "set[HttpCall] | None" = None,  # of all, those that are answered
+    ) -> None:
         self._answerer = answerer
+        self._calls: set[HttpCall] = set() if calls is None else calls
         self._defects = defects
         self._pages = pages
         self._badge = badge
-        self._reader = RequestReader(BODY_BYTES if badge is None or badge.role is not None else STRANGERS_BYTES)
+        self._reader = RequestReader(STRANGERS_BYTES if ask_refusal(badge, "apply") else BODY_BYTES)
         self._task: asyncio.Task[Response] | None = None
         self.settled: Callable[[], None] = nothing
 
@@ -61,21 +71,25 @@ class HttpCall(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        if self._task is not None:
+        if self._task is not None or self._transport.is_closing():
             return
         try:
             request = self._reader.feed(data)
-            problem = "" if request is None else page_problem(self._pages, request)
+            head = self._reader.head  # what a page sends is refused before its body is kept
+            problem = "" if head is None else page_problem(self._pages, head)
         except HttpError as error:
             self._write("POST", Response(error.status, str(error)))
             return
         except Exception as error:
             self._defects.end_connection(error, self._transport)
             return
-        if request is not None and problem:
+        if head is not None and problem:
             told = json.dumps({"error": problem}) + "\n"
-            self._write(request.method, Response("403 Forbidden", told, "application/json"))
+            self._write(head.method, Response("403 Forbidden", told, "application/json"))
+        elif request is not None and len(self._calls) >= CALLS:
+            self._write(request.method, Response("503 Busy", f"{CALLS} requests are answered: ask again.\n"))
         elif request is not None:
+            self._calls.add(self)
             self._timer.cancel()
             self.settled()
             call = Call(request.method, request.path, request.body, self._badge, peer_host(self._transport))
@@ -84,6 +98,7 @@ class HttpCall(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.settled()
+        self._calls.discard(self)
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
@@ -108,3 +123,5 @@ class HttpCall(asyncio.Protocol):
         )
         self._transport.write(head.encode() + (b"" if method == "HEAD" else body))
         self._transport.close()
+        self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(TAKING, self._transport.abort)

@@ -29,7 +29,7 @@ from weft.live.defect import Defects
 from weft.live.listener import nothing
 from weft.live.tls import cause_of, peer_address
 from weft.wire.frame import Frame, Ping, Pong, Refused
-from weft.wire.frame_codec import FrameReader, encode
+from weft.wire.frame_codec import FrameReader, TooLongError, encode
 from weft.wire.frame_field import FrameError
 
 SILENCE, FAILURE = 0.5, 2.5  # seconds
@@ -82,6 +82,7 @@ class Wire(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._is_held = False
+        self.unhandled = 0  # frames that have come and wait at the owner's
 
     @property
     def is_open(self) -> bool:
@@ -147,8 +148,12 @@ class Wire(asyncio.Protocol):
         self._out.append(data)
 
     def gather(self, frame: Frame) -> None:
-        """Keep a frame until `release`."""
-        self._gathered.append(encode(frame))
+        """Keep a frame until `release`. One that is too long costs the connection."""
+        try:
+            self._gathered.append(encode(frame))
+        except TooLongError as error:
+            self._gathered.clear()
+            self.owner.defects.end_connection(error, self.transport)
 
     def release(self) -> None:
         """Send what was gathered."""

@@ -36,6 +36,7 @@ from weft.live.clock import Clock
 from weft.live.collector import Collector
 from weft.live.defect import Defects, fatal
 from weft.live.disk import cut
+from weft.live.heap import Heap, trimmer
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.listener import Listener, Streams, nothing, raise_descriptor_limit, share_of
@@ -63,6 +64,7 @@ ENDING = 4.0  # seconds from SIGTERM until this process has ended in any case
 RETRY = 1.0  # seconds until a store that failed is tried again
 STALE = "what is shown of them is from before"
 WAITING = 10_000  # frames that wait meanwhile; a node that calls says one
+UNHANDLED = 2_000  # frames of one node that wait to be handled, from which on it is not read until half of them are
 
 
 def run(settings: MasterSettings, engine: Engine, ready: Callable[[Address], None]) -> None:
@@ -92,6 +94,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         listener, address = await listen(driver, settings.listen, driver.context(watch), log, share_of(descriptors, 1))
         watch.start()
         Collector().watch()
+        Heap(trimmer()).watch()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")
@@ -135,7 +138,7 @@ class Door(asyncio.Protocol):
             return
         badge = self._driver.badge_of(self._transport)
         behind: HttpCall | Wire = (
-            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge)
+            HttpCall(self._driver.requests.answer, self._driver.defects, self._driver.pages, badge, self._driver.calls)
             if self._data[:4] in METHODS
             else Wire(self._driver, self._driver.clock, TO_MASTER, badge)
         )
@@ -158,6 +161,7 @@ class MasterDriver:
         self.pages = Pages(settings.listen.host, settings.http_host)
         self.certificates = None if settings.authority is None else Certificates(settings.authority, clock, log)
         self.defects = Defects(log)
+        self.calls: set[HttpCall] = set()  # that are answered, or whose answers are read
         self._log = log
         self._store = store
         self._engine = engine
@@ -253,6 +257,9 @@ class MasterDriver:
             wire.abort(self._problem)
             return
         self._events += [e.Heard(wire.number, frame) for frame in frames]
+        wire.unhandled += len(frames)
+        if wire.unhandled > UNHANDLED:
+            wire.hold()
         self._work_soon()
 
     def closed(self, wire: Wire, reason: str) -> None:
@@ -319,6 +326,8 @@ class MasterDriver:
         until = thread_time() + SLICE
         while self._events and thread_time() < until:
             event = self._events.popleft()
+            if isinstance(event, e.Heard):
+                self._count_handled(event.connection)
             if event is None:
                 self._excused = False
                 self._carry_out(self.master.on_timer(self.clock.now()))
@@ -331,6 +340,13 @@ class MasterDriver:
         self._working = False
         if self._events:
             self._work_soon()
+
+    def _count_handled(self, connection: int) -> None:
+        wire = self._wires.get(connection)
+        if wire is not None:
+            wire.unhandled -= 1
+            if wire.unhandled == UNHANDLED // 2:
+                wire.go_on()
 
     # Effects
 

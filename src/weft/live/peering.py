@@ -30,7 +30,7 @@ from weft.node.effect import MASTER, Heard, LinkCongested, LinkDrained, Linked, 
 from weft.node.identity import Identity
 from weft.node.node import Node
 from weft.wire.frame import VERSION, Frame, Hello, Leave, Peer, Refused, Role, Tables
-from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, encode
+from weft.wire.frame_codec import BETWEEN_NODES, FROM_MASTER, TooLongError, encode
 from weft.wire.turn import TurnReader
 
 HANDSHAKE = 10.0  # seconds that who calls has until it is linked
@@ -186,11 +186,16 @@ class Peering:
 
     def tell(self, peer: int, frame: Frame) -> None:
         bond = self._bonds.get(peer)
-        if bond is not None:
-            if frame is not self._frame:
+        if bond is None:
+            return
+        if frame is not self._frame:
+            try:
                 self._frame, self._encoded = frame, encode(frame)
-            bond.add(self._encoded)
-            self._told[peer] = bond
+            except TooLongError as error:
+                self.defects.end_connection(error, bond.transport)
+                return
+        bond.add(self._encoded)
+        self._told[peer] = bond
 
     def spread(self, peers: Sequence[int], data: bytes, later: bool) -> None:
         """Send the same to several peers: at once, or with what is told them."""

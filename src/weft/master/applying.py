@@ -64,6 +64,10 @@ class Applying:
     _gone: dict[int, Notice] = field(default_factory=dict)  # by node
 
     def ask(self, node: int, sequence: int) -> None:
+        before = self._asked.get(node)
+        if before and before[-1].waits_for is None:  # others have yet to be told of that too
+            before[-1].sequence = sequence
+            return
         asking = Notice(sequence)
         self._asked.setdefault(node, []).append(asking)
         self._new.append((node, asking))

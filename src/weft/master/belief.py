@@ -5,9 +5,16 @@ events a second for nine years. From there on there is room for as many again, t
 """
 
 from weft.wire.frame_field import FrameError
+from weft.wire.weight import AT_MASTER
 
 BELIEVED = 2**48
 NUMBERS = 2**24  # of nodes
+
+
+def require_weight(weight: int) -> None:
+    """What a node states of its clients is kept here: so it has a bound, which no node comes to by its clients."""
+    if weight > AT_MASTER:
+        raise FrameError("It states more of its clients than a master keeps: see how many sessions and filters it has.")
 
 
 def require_count(said: int, known: int) -> None:

@@ -11,12 +11,14 @@ nodes still have of it (`rest`) is known until the owner has it on its disk: who
 since it has not heard, is told of all of them.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.master.belief import require_count
 from weft.wire.frame import NOBODY, Held, Owned, Subscribed, topic_of
 from weft.wire.mqtt.topic import is_shared, is_wild
+from weft.wire.weight import weight_of, weight_of_all
 
 
 def is_listed(pattern: str) -> bool:
@@ -38,14 +40,47 @@ class Session:
         return self.teller if self.teller in self.rest else self.node
 
 
+class Sessions(dict[str, Session]):
+    """Where the session of each client is, and what those of each node weigh."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights: Counter[int] = Counter()  # by node
+
+    def __setitem__(self, client: str, session: Session) -> None:
+        self._weigh(client, -1)
+        super().__setitem__(client, session)
+        self._weigh(client, 1)
+
+    def __delitem__(self, client: str) -> None:
+        self._weigh(client, -1)
+        super().__delitem__(client)
+
+    def _weigh(self, client: str, times: int) -> None:
+        session = self.get(client)
+        if session is not None:
+            self.weights[session.node] += times * weight_of_session(session.owned)
+            if not self.weights[session.node]:
+                del self.weights[session.node]
+
+
+def weight_of_session(owned: Owned) -> int:
+    return weight_of(owned.client) + weight_of_all(one.filter for one in owned.subscriptions)
+
+
 @dataclass
 class Directory:
     held: dict[int, dict[str, Held]] = field(default_factory=dict)  # node -> by filter
     holders: dict[str, set[int]] = field(default_factory=dict)  # filter -> nodes
     names: dict[int, set[str]] = field(default_factory=dict)  # topic -> filters
     interests: dict[int, set[int]] = field(default_factory=dict)  # node -> topics
-    sessions: dict[str, Session] = field(default_factory=dict)  # client -> where it is
+    sessions: Sessions = field(default_factory=Sessions)  # by client
     claims: int = 0  # of sessions, so far
+    _weights: Counter[int] = field(default_factory=Counter)  # of filters, by node
+
+    def weight(self, node: int) -> int:
+        """What a node has stated of its clients (wire/weight.py)."""
+        return self._weights[node] + self.sessions.weights[node]
 
     def welcome(self, node: int) -> None:
         self.held.setdefault(node, {})
@@ -54,6 +89,8 @@ class Directory:
     def hold(self, node: int, held: Held) -> int | None:
         """The topic, if it is new to the node."""
         pattern = held.filter
+        if pattern not in self.held[node]:
+            self._weights[node] += weight_of(pattern)
         self.held[node][pattern] = held
         self.holders.setdefault(pattern, set()).add(node)
         if is_shared(pattern):
@@ -69,6 +106,7 @@ class Directory:
         """The topic, if the node subscribes to it no more."""
         if self.held[node].pop(pattern, None) is None:
             return None
+        self._weights[node] -= weight_of(pattern)
         self.holders[pattern].discard(node)
         if not self.holders[pattern]:
             del self.holders[pattern]
@@ -79,6 +117,7 @@ class Directory:
         for pattern in list(self.held.get(node, ())):
             self.release(node, pattern)
         self.held.pop(node, None)
+        self._weights.pop(node, None)
         self.interests.pop(node, None)
         for client in self.clients(node):
             self.lose(client)

@@ -15,9 +15,11 @@ from weft.errors import defect_sentence
 from weft.master import effect as e
 from weft.master.answer import status
 from weft.master.applying import Applying
+from weft.master.belief import require_weight
 from weft.master.bulletin import Bulletin
 from weft.master.changes import Changes
 from weft.master.designing import Designing
+from weft.master.directory import weight_of_session
 from weft.master.keeping import recall, records_of
 from weft.master.link import link
 from weft.master.membership import Membership
@@ -29,6 +31,7 @@ from weft.master.roster import State
 from weft.master.turn import Turn
 from weft.wire import frame as w
 from weft.wire.frame_field import FrameError
+from weft.wire.weight import weight_of, weight_of_all
 
 TOGETHER = (
     *(w.Interest, w.Applied, w.SessionOwned, w.SessionEnded, w.FindSession, w.SessionGathered, w.FindWay, w.Measured),
@@ -137,7 +140,7 @@ class Master:
             self._FRAMES[type(event.frame)](self, connection.number, event.frame)
 
     def _prove(self, event: e.Proved) -> None:
-        self.membership.connection(event.connection).proved = event.name
+        self.membership.prove(event.connection, event.name)
 
     def _revoke(self, event: e.Revoked) -> None:
         self.membership.revoke(event.names)
@@ -175,6 +178,8 @@ class Master:
     # What nodes say
 
     def _interest(self, node: int, frame: w.Interest) -> None:
+        held = self.network.directory.held[node]
+        self._require_room(node, weight_of_all(one.filter for one in frame.added if one.filter not in held))
         self.network.interest(node, frame.added, frame.removed)
         self._applying.ask(node, frame.sequence)
 
@@ -193,7 +198,13 @@ class Master:
             changed = {*frame.removed, *(one.filter for one in owned.subscriptions)}
             kept = tuple(one for one in known.owned.subscriptions if one.filter not in changed)
             owned = replace(owned, subscriptions=kept + owned.subscriptions)
+        known_here = weight_of_session(known.owned) if known is not None and known.node == node else 0
+        self._require_room(node, weight_of_session(owned) - known_here)
         self.network.own(node, owned)
+
+    def _require_room(self, node: int, more: int) -> None:
+        if more > 0:
+            require_weight(self.network.directory.weight(node) + more)
 
     def _session_ended(self, node: int, frame: w.SessionEnded) -> None:
         if self.network.directory.may_change(node, frame.client, frame.claim):
@@ -203,6 +214,8 @@ class Master:
     def _find_session(self, node: int, frame: w.FindSession) -> None:
         """The asker owns it from now on."""
         session = self.network.directory.sessions.get(frame.client)
+        if session is None or session.node != node:
+            self._require_room(node, weight_of(frame.client) if session is None else weight_of_session(session.owned))
         members = [self.network.roster[one] for one in self.network.claim(node, frame.client, frame.is_in)]
         places = tuple((one.number, one.ring_id or 0, one.state is State.UP) for one in members)
         owner, owned = (w.NOBODY, None) if session is None else (session.place, session.owned)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from weft.access.name import NODE_CHARACTERS, node_problem
 from weft.errors import WeftError
 from weft.master.applying import PATIENCE, Applying
-from weft.master.belief import require_count
+from weft.master.belief import require_count, require_weight
+from weft.master.directory import weight_of_session
 from weft.master.keeping import Memory
 from weft.master.link import Link
 from weft.master.network import Network
@@ -25,6 +26,7 @@ from weft.master.redesign import Redesign, Stage
 from weft.master.roster import Member, State
 from weft.master.turn import Turn
 from weft.wire import frame as w
+from weft.wire.weight import weight_of_all
 
 APART = 60.0  # seconds that a node's clock may differ from the master's without a word
 LEAVING = 10.0  # seconds until a node that is told to leave must have left: it waits for others to have what it owes
@@ -71,6 +73,14 @@ class Membership:
         self._leaving: dict[int, float] = {}  # nodes that were told to leave, and until when they must have
         self._bans: dict[str, Ban] = {}  # by name: one that is forgotten comes with another number
         self._memory = Memory()
+
+    def prove(self, connection: int, name: str) -> None:
+        """Note whose certificate was shown. One connection of each that has not joined may wait, the newest."""
+        waiting = (other for other, one in self._connections.items() if one.proved == name and one.number is None)
+        for other in [each for each in waiting if each != connection]:
+            del self._connections[other]
+            self._turn.close(other)
+        self.connection(connection).proved = name
 
     def connection(self, number: int) -> Connection:
         return self._connections.setdefault(number, Connection())
@@ -159,6 +169,8 @@ class Membership:
         require_count(join.plan, network.version)
         for owned in join.owned:
             require_count(owned.claim, network.directory.claims)
+        filters, sessions = (held.filter for held in join.held), map(weight_of_session, join.owned)
+        require_weight(weight_of_all(filters) + sum(sessions))
         problem = self._problem_with(join, known, self.connection(connection).proved)
         if problem:
             self.refuse(connection, problem)

@@ -280,7 +280,8 @@ class Network:
         self.changes.records.add(("session", client))
 
     def end_session(self, client: str) -> None:
-        self.directory.sessions.pop(client, None)
+        if client in self.directory.sessions:
+            del self.directory.sessions[client]
         self.changes.records.add(("session", client))
 
     # Trees

@@ -16,6 +16,9 @@ from weft.wire import frame as w
 from weft.wire.mqtt.topic import is_name
 
 TRACING = 1.0  # seconds that a traced publication has to arrive everywhere
+TRACES = 100  # publications that are traced at a time
+STEPS = 10  # of one, a node of the network in the mean
+SNAPSHOTS = 100  # that are remembered, the latest: a plan is applied by the snapshot that it was made for
 
 TEXT_BYTES = 65_535  # of a topic or a filter: MQTT writes its length in two bytes
 
@@ -58,8 +61,9 @@ class Operating:
             self._turn.answer(trace.ticket, traced(self._network, trace.node, trace.topic, trace.steps))
 
     def follow(self, node: int, frame: w.Traced) -> None:
-        if frame.token in self._traces:
-            self._traces[frame.token].steps.append((node, frame))
+        trace = self._traces.get(frame.token)
+        if trace is not None and len(trace.steps) < STEPS * len(self._network.woven):
+            trace.steps.append((node, frame))
 
     def _status(self, ticket: int, options: Options) -> None:
         self._turn.answer(ticket, status(self._network, self._membership, self._designing, self._turn.now))
@@ -73,6 +77,8 @@ class Operating:
             raise WeftError(f"{member.name} is not connected: trace from another node.")
         if not is_name(topic):
             raise WeftError(f"{topic!r} is no topic to publish on: give one without `+` and `#`.")
+        if len(self._traces) >= TRACES:
+            raise WeftError(f"{TRACES} publications are being traced: trace again in a second.")
         self._tokens += 1
         self._traces[self._tokens] = Trace(ticket, member.number, topic, self._turn.now + TRACING)
         self._network.changes.tell(member.number, w.Trace(self._tokens, topic))
@@ -93,8 +99,13 @@ class Operating:
         members = [network.roster[number] for number in sorted(network.woven)]
         value = snapshot_of(members, network.directory, network.traffic)
         names = [member.name for member in sorted(members, key=lambda member: member.name)]
+        self.snapshots.pop(value.instance.fingerprint, None)
         self.snapshots[value.instance.fingerprint] = names
         self._turn.keep(Record("snapshot", value.instance.fingerprint, names))
+        while len(self.snapshots) > SNAPSHOTS:
+            oldest = next(iter(self.snapshots))
+            del self.snapshots[oldest]
+            self._turn.keep(Record("snapshot", oldest, None))
         self._turn.answer(ticket, snapshot_value(value))
 
     def _leave(self, ticket: int, options: Options) -> None:

@@ -4,10 +4,11 @@ Types are those that the functions are annotated with. What cannot be told from 
 """
 
 import inspect
+import sys
 import types
 import typing
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -18,36 +19,50 @@ from weft.errors import WeftError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_WIDER: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,), Path: (PathLike, str)}
-_WORDS = {int: "a number", float: "a number", str: "text", Path: "a path", type(None): "None", bool: "True or False"}
+_WIDER: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,), Path: (PathLike, str), tuple: (tuple, list)}
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+    type(None): "None",
+    bool: "True or False",
+}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function, with a look at its arguments before it is called."""
+    signature = inspect.signature(function)
 
     @wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> R:
-        bound = inspect.signature(function).bind(*given, **named)
-        hints = _hints(function)
-        for name, value in bound.arguments.items():
-            kind = hints.get(name, Any)
-            if not _fits(value, kind):
-                raise WeftError(f"`{name}` is {type(value).__name__}, and has to be {_in_words(kind)}.", name)
+        require_types(function, signature.bind(*given, **named).arguments)
         return function(*given, **named)
 
     return call
 
 
+def require_types(made_for: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Refuse arguments of other types than a function, or a class, says of them."""
+    hints = _hints(made_for)
+    for name, value in given.items():
+        kind = hints.get(name, Any)
+        if not _fits(value, kind):
+            raise WeftError(f"`{name}` is {type(value).__name__}, and has to be {_in_words(kind)}.", name)
+
+
+@cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """Types of the parameters that stand by themselves, as far as they can be known here."""
     found = {}
+    known = vars(sys.modules[inspect.unwrap(function).__module__])
     for name, parameter in inspect.signature(function).parameters.items():
         kind = parameter.annotation
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or kind is parameter.empty:
             continue
         if isinstance(kind, str):
             try:
-                kind = eval(kind, inspect.unwrap(function).__globals__)
+                kind = eval(kind, known)
             except NameError:  # of a module that is only loaded for types
                 continue
         found[name] = kind
@@ -84,7 +99,7 @@ def _in_words(kind: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(map(repr, typing.get_args(kind)))
     kind = type(None) if kind is None else origin or kind
-    if kind is Iterable:
+    if kind in (Iterable, Sequence):
         return "several values"
     if kind is PathLike:
         return "a path"

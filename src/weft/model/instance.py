@@ -22,6 +22,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr, csr_from_pairs
 from weft.model.naming import ids_of, numbered
@@ -177,17 +178,21 @@ class Instance(Table):
     def is_social(self) -> bool:
         return bool(self.meta.get("social", False))
 
+    @checked
     def node_name(self, node: int) -> str:
         """The node's name, or its number where it has none."""
         return str(node if self.node_names is None else self.node_names[node])
 
+    @checked
     def topic_name(self, topic: int) -> str:
         return str(topic if self.topic_names is None else self.topic_names[topic])
 
+    @checked
     def node_called(self, name: str) -> int:
         """The node of that name, or of that number where nodes have no names."""
         return _called("node", name, self.node_names, self.nodes)
 
+    @checked
     def topic_called(self, name: str) -> int:
         return _called("topic", name, self.topic_names, self.topics)
 
@@ -208,6 +213,7 @@ class Instance(Table):
     def read(path: str | Path) -> "Instance":
         return read_instance(path)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_folder(path, force=force) as folder:
             self.write_into(folder)
@@ -279,7 +285,7 @@ def _count(kind: str, ids: Int64s, given: int | None) -> int:
 
 
 def read_instance(path: str | Path) -> Instance:
-    folder = Path(path)
+    folder = local_path(path)
     meta = read_instance_meta(folder)
     pairs = read_columns(folder / "interest.parquet", {"node": pa.int64(), "topic": pa.int64()})
     try:

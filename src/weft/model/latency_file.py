@@ -73,6 +73,8 @@ def _from_pairs(rows: Rows) -> tuple[Floats, tuple[str, ...]]:
         if (row[0], row[1]) in times:
             raise WeftError(f"line {line} gives the time from {row[0]!r} to {row[1]!r} again.")
         times[row[0], row[1]] = time_of(row[2], line)
+    if not times:
+        raise WeftError("it has a heading and no times: give a row for every pair.")
     names = tuple(sorted({name for pair in times for name in pair}))
     return np.array([[_between(times, one, other) for other in names] for one in names]).reshape(-1, len(names)), names
 

@@ -86,7 +86,7 @@ class NameIndex(Generic[T]):
 
     def walk(self, pattern: str) -> Iterator[tuple[str, T] | None]:
         """The same in steps, between which names may come and go: one that comes meanwhile may be found, or not."""
-        return self._steps(pattern, lambda below: list(below.items()))
+        return self._steps(pattern, _as_of_now)
 
     def _steps(
         self, pattern: str, children: Callable[[dict[str, _Level]], _Children]
@@ -112,6 +112,11 @@ class NameIndex(Generic[T]):
                 waiting.append(iter(() if own is None else (own,)))
             elif place < len(levels) or whole < len(levels):
                 waiting.append(_visible(children(at.below), place))
+
+
+def _as_of_now(below: dict[str, _Level]) -> _Children:
+    """Levels that are there now, and still are when their turn comes. There may be a million: only names are kept."""
+    return ((level, one) for level in list(below) if (one := below.get(level)) is not None)
 
 
 def _visible(children: _Children, place: int) -> Iterator[_Level]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from weft.ending import Order, at_stop
 from weft.errors import WeftError
+from weft.model.address import is_remote, local_path
 from weft.model.storage import not_written, require_absent
 
 Identity = tuple[int, int]  # device and inode
@@ -29,7 +30,7 @@ def claimed(
     *outputs: Path, inputs: Iterable[str | Path] = (), force: bool = False, resumes: bool = False
 ) -> Iterator[None]:
     """Hold the outputs, which are new, or replaced with `force`, or continued by a command that resumes."""
-    require_apart(outputs, [Path(path) for path in inputs if "://" not in str(path)])
+    require_apart(outputs, [local_path(path) for path in inputs if not is_remote(path)])
     for output in [] if resumes else outputs:
         require_absent(output, force)
     with ExitStack() as stack:

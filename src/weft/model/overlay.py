@@ -14,6 +14,7 @@ from pyarrow.csv import write_csv
 
 from weft.arrays import Int32s, Int64s, distinct
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr, checked_place
 from weft.model.instance import Instance, Names, read_instance
@@ -68,11 +69,13 @@ class Overlay(Table):
             digest.update(b"" if column is None else np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
+    @checked
     def of(self, node: int) -> Int32s:
         """The nodes that the links of a node lead to."""
         place = checked_place(node, self.nodes)
         return self.targets[self.indptr[place] : self.indptr[place + 1]]
 
+    @checked
     def to_networkx(self, instance: Instance | None = None) -> "nx.DiGraph[Any]":
         """A directed graph, from the owner of every link; with an instance that has names, nodes are these.
 
@@ -107,6 +110,7 @@ class Overlay(Table):
     def read(path: str | Path) -> "Overlay":
         return read_overlay(path)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False, names: Names | None = None) -> None:
         """Write the overlay; with the names of the nodes also links.csv, for people and spreadsheets."""
         with new_folder(path, force=force) as folder:
@@ -122,6 +126,7 @@ class Overlay(Table):
             write_csv(self.named_links(names), folder / "links.csv")
         write_meta(folder, {**self.meta, "nodes": self.nodes, "links": self.links, "ring_size": self.ring_size})
 
+    @checked
     def named_links(self, names: Names) -> pa.Table:
         """The links with the names of their nodes beside the numbers."""
         ends = {"source_name": names[self.sources], "target_name": names[self.targets]}
@@ -208,12 +213,12 @@ def named(overlay: Overlay) -> str:
 
 def read(path: str | Path) -> Instance | Overlay:
     """The instance or the overlay that a folder holds."""
-    is_overlay = "algorithm" in read_meta(Path(path), "an instance or an overlay")
+    is_overlay = "algorithm" in read_meta(local_path(path), "an instance or an overlay")
     return read_overlay(path) if is_overlay else read_instance(path)
 
 
 def read_overlay(path: str | Path) -> Overlay:
-    folder = Path(path)
+    folder = local_path(path)
     meta = read_meta(folder, "an overlay", "nodes", "links")
     nodes = read_columns(folder / "nodes.parquet", {"node": pa.int64(), "ring_id": pa.int64()}, nullable=["ring_id"])
     types = {"source": pa.int64(), "target": pa.int64(), "phase": pa.int32()}

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.instance import Instance
 from weft.model.storage import has_column, int64_column, new_path, read_columns, write_columns
@@ -38,6 +39,7 @@ class Publications(Table):
     def read(path: str | Path, instance: Instance) -> "Publications":
         return read_publications(path, instance)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False, instance: Instance | None = None) -> None:
         """Write the file; with an instance that has names, these stand beside the numbers."""
         with new_path(path, force=force) as partial:
@@ -50,7 +52,7 @@ class Publications(Table):
 
 def read_publications(path: str | Path, instance: Instance) -> Publications:
     types = {"publication": pa.int64(), "topic": pa.int64(), "node": pa.int64()}
-    table = read_columns(Path(path), types).sort_by("publication")
+    table = read_columns(local_path(path), types).sort_by("publication")
     topics, nodes = int64_column(table, "topic"), int64_column(table, "node")
     _require_known(path, "topic", topics, instance.topics)
     _require_known(path, "node", nodes, instance.nodes)
@@ -59,9 +61,9 @@ def read_publications(path: str | Path, instance: Instance) -> Publications:
 
 def read_rates(path: str | Path, instance: Instance) -> Floats:
     """How often each topic is published on: from rows of topic and rate, or by counting publications."""
-    if has_column(Path(path), "publication"):
+    if has_column(local_path(path), "publication"):
         return np.bincount(read_publications(path, instance).topics, minlength=instance.topics).astype(np.float64)
-    table = read_columns(Path(path), {"topic": pa.int64(), "rate": pa.float64()})
+    table = read_columns(local_path(path), {"topic": pa.int64(), "rate": pa.float64()})
     topics, given = int64_column(table, "topic"), table["rate"].to_numpy()
     _require_known(path, "topic", topics, instance.topics)
     wrong = given[~((given >= 0) & (given < np.inf))]

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from weft.arrays import Int64s
 from weft.ending import Order, at_stop, wrote
 from weft.errors import SurroundingsError, WeftError
+from weft.model.address import local_path
 
 Meta = dict[str, Any]
 
@@ -88,7 +89,7 @@ def _stranger_inside(folder: Path) -> Path | None:
 @contextmanager
 def new_path(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """A name to write a file or folder under; it becomes `path` when the block ends without an error."""
-    path = Path(path)
+    path = local_path(path)
     require_absent(path, force)
     _sweep(path)
     partial = path.absolute().with_name(f".{path.name}.partial-{os.getpid()}")  # Spark may have another working folder

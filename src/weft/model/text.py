@@ -50,13 +50,19 @@ def first_line(file: str) -> str:
     for lines in chunks_of_lines(file):
         for line in lines:
             if line.strip():
-                return _decoded(line, file)
+                return _decoded(line, f"{file}, line 1: it")
     raise WeftError(f"{file} is empty.")
 
 
 def whole(file: str) -> bytes:
     with _opened(file) as stream:
         return b"".join(iter(lambda: _read(stream, CHUNK, file), b"")).removeprefix(_BOM)
+
+
+def text_of(file: str) -> str:
+    """All of it."""
+    require_text(file)
+    return _decoded(whole(file), file)
 
 
 def first_lines(file: str) -> list[bytes]:
@@ -103,8 +109,8 @@ def _read(stream: BinaryIO, size: int, file: str) -> bytes:
         raise WeftError(f"{file} is not gzip, is damaged, or is cut short: get it again.") from error
 
 
-def _decoded(line: bytes, file: str) -> str:
+def _decoded(text: bytes, what: str) -> str:
     try:
-        return line.decode()
+        return text.decode()
     except UnicodeDecodeError as error:
-        raise WeftError(f"{file}, line 1: it is not UTF-8: save the file as UTF-8.") from error
+        raise WeftError(f"{what} is not UTF-8: save the file as UTF-8.") from error

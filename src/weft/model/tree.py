@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 
 from weft.arrays import Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.address import local_path
 from weft.model.arguments import checked
 from weft.model.csr import Csr
 from weft.model.instance import Instance
@@ -81,6 +82,7 @@ class Trees(Table):
         topics = self.topic_of_each[linked]
         return topics.astype(np.int32), self.members[self.parents[linked] + self.indptr[topics]], self.members[linked]
 
+    @checked
     def tables(self, topic: int) -> dict[int, set[int]]:
         """The neighbours of every member of a topic's tree."""
         row = slice(self.indptr[topic], self.indptr[topic + 1])
@@ -102,6 +104,7 @@ class Trees(Table):
     def read(path: str | Path, instance: Instance, overlay: Overlay) -> "Trees":
         return read_trees(path, instance, overlay)
 
+    @checked
     def write(self, path: str | Path, *, force: bool = False) -> None:
         with new_path(path, force=force) as partial:
             write_columns(partial, self.columns, dict(self.meta))
@@ -109,7 +112,7 @@ class Trees(Table):
 
 def read_trees(path: str | Path, instance: Instance, overlay: Overlay) -> Trees:
     """Trees of a file. Each subscriber must be in the tree of its topic, and each link of a tree in the overlay."""
-    path = Path(path)
+    path = local_path(path)
     require_file_for(path, instance, overlay)
     return read_trees_of(path, (0, instance.topics), instance, neighbours_of(overlay))
 

@@ -37,7 +37,7 @@ def plain_filter(text: str) -> str:
 def is_expanded(text: str) -> bool:
     """Whether a subscription is to a filter, which stands for topics; `C++`, `#1` and all else are names."""
     plain = plain_filter(text)
-    return is_filter(plain) and (is_wild(plain) or plain != text)
+    return "\0" not in text and is_filter(plain) and (is_wild(plain) or plain != text)
 
 
 def are_filters(texts: pa.Array) -> pa.Array:

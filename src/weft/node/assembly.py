@@ -209,7 +209,7 @@ class Assembly:
             memory.offer,
         )
         self.retention = retention = Retention(
-            broker.replica, atlas, outbox, lambda publication, then: local.retain(publication, then)
+            broker.replica, atlas, outbox, deadlines, lambda publication, then: local.retain(publication, then)
         )
         self.lane = lane = Lane(atlas, carrier, issuing, issuer, seen, outbox, figures, broker)
 

@@ -80,6 +80,7 @@ class Atlas(Membership):
         self.version = 0  # of the plan
         self.peers: dict[int, Peer] = {}
         self.up: set[int] = set()  # peers with a link
+        self.congested: set[int] = set()  # of these, peers whose links take no more at the moment
         self.fingers = FingerTable(0, RING, [])  # that can be used
         self.is_whole = True  # the next node on the ring can be reached, as far as this one knows
         self.held: set[int] = set()  # topics of this node's clients

@@ -8,6 +8,7 @@ A message may also be for one node alone (message.py). It goes from finger to fi
 takes it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from weft.node.atlas import Atlas
@@ -31,7 +32,7 @@ from weft.protocol.router import Message as RouterMessage
 from weft.protocol.weave import Entering, Patience, Weave, Woven
 from weft.wire.content import count_of
 from weft.wire.frame import NOBODY, Carry, Form, Message
-from weft.wire.frame_codec import PLACE
+from weft.wire.frame_codec import CARRY_BYTES, CARRY_MESSAGES, PLACE
 
 MOST_HOPS = 250
 
@@ -183,7 +184,11 @@ class Carrier:
             return []
         out, self._out = self._out, {}
         frames: dict[tuple[int, ...], Carry] = {}
-        return [(peer, frames.setdefault(tuple(map(id, one)), Carry(tuple(one)))) for peer, one in out.items()]
+        return [
+            (peer, frames.setdefault(tuple(map(id, some)), Carry(tuple(some))))
+            for peer, messages in out.items()
+            for some in _portions(messages)
+        ]
 
     def _is_plain(self, message: Message, sender: int | None, now: float) -> bool:
         """Whether it is of QoS 0, within its tree, and the table alone says where it goes."""
@@ -305,6 +310,17 @@ class Carrier:
             issuer = message.issuer, message.incarnation
             return self._seen.take(origin_of(message), message.floor, now, issuer)
         return self._seen.is_first(ORIGIN.pack(*origin_of(message)), now)
+
+
+def _portions(messages: list[Message]) -> Iterator[list[Message]]:
+    """What goes in one frame each: an event may lead to more than a frame takes."""
+    begin = size = 0
+    for at, one in enumerate(messages):
+        if at > begin and (size + len(one.content) > CARRY_BYTES or at - begin == CARRY_MESSAGES):
+            yield messages[begin:at]
+            begin, size = at, 0
+        size += len(one.content)
+    yield messages[begin:] if begin else messages
 
 
 def _undelivered(peer: int, message: Packet) -> Undelivered:

@@ -55,7 +55,6 @@ class Links:
         self._grafting = grafting
         self._retention = retention
         self._lane = lane
-        self.congested: set[int] = set()  # peers
 
     def make(self, peer: int, round_trip: float, now: float) -> None:
         self._custody.open(peer)
@@ -76,11 +75,11 @@ class Links:
             self._outbox.tell(MASTER, LinkLost(peer))
 
     def congest(self, peer: int, now: float) -> None:
-        self.congested.add(peer)
+        self._atlas.congested.add(peer)
         self._patiences.at(now + self._parameters.link_patience, peer)
 
     def drain(self, peer: int) -> None:
-        self.congested.discard(peer)
+        self._atlas.congested.discard(peer)
         self._patiences.drop(peer)
         self._carrier.stuck.discard(peer)
         self._holds.release(("link", peer))
@@ -94,7 +93,7 @@ class Links:
         """Put on links what an event has led to, and hold the client that it came from if one cannot keep up."""
         for peer, carry in self._carrier.take():
             self._outbox.tell(peer, carry)
-            if peer in self.congested and source is not None and peer not in self._carrier.stuck:
+            if peer in self._atlas.congested and source is not None and peer not in self._carrier.stuck:
                 self._holds.hold(source, ("link", peer))
         for peer, ranges, troubles in self._custody.acknowledgements():
             named = tuple(Trouble(one[0], tuple(sorted(one[1])), *one[2:]) for one in troubles)

@@ -141,7 +141,7 @@ class Node:
 
     def publish(self, connection: int, data: bytes, now: float) -> Passed | None:
         """What bytes of a client lead to, if the lane takes them."""
-        if self._links.congested:
+        if self.atlas.congested:
             return None
         self._reliance.look(now)
         return self._lane.publish(connection, data, now)

@@ -19,10 +19,12 @@ from weft.overlays.arcs.swico import is_divided
 from weft.overlays.swico import even_in_degree, may_divide
 from weft.pipeline import divide
 from weft.pipeline.arcs import design_divided
+from weft.pipeline.probe import require_shared
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import map_in_tasks
 
 ARCS = ("swico-sl", "swico-even")
+UNDIVIDED = ("partition", "latency", "closeness", "diameter")
 DIVIDED: Mapping[str, Callable[..., Any]] = {"dc": divide.dc, "dcbc": divide.dcbc}
 
 
@@ -56,12 +58,18 @@ def design(
         folder = kept or scratch.absolute() / "arrays"
         made = design_divided(spark, instance, folder, seed=seed, progress=progress, **how)
         return made.with_meta(algorithm=name, parameters=chosen, seed=seed)
-    if name in DIVIDED and chosen.pop("partition", "random") == "random":
-        DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **chosen)
-    else:
-        with progress.step(f"Designing {name}", spark_tasks(spark)):
-            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
+    if name in DIVIDED and _may_divide(chosen):
+        own = {option: value for option, value in chosen.items() if option not in UNDIVIDED}
+        DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **own)
+        return read_overlay(target).with_meta(parameters=chosen)
+    with progress.step(f"Designing {name}", spark_tasks(spark)):
+        _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
     return read_overlay(target)
+
+
+def _may_divide(chosen: Mapping[str, Any]) -> bool:
+    """Whether DC or DCBC can be divided among tasks: some options need all of the instance in one."""
+    return not chosen["latency"] and not chosen["diameter"] and chosen.get("partition", "random") == "random"
 
 
 def is_in_arcs(instance: Path, name: str, options: Mapping[str, Any]) -> bool:
@@ -83,6 +91,8 @@ def _design_in_a_task(
     draw_hosts: bool,
     options: Mapping[str, Any],
 ) -> None:
+    require_shared(spark, target)
+
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             given = read_instance(instance)

@@ -21,6 +21,7 @@ from weft.arrays import Int32s, Int64s
 from weft.model.csr import csr_from_pairs
 from weft.model.storage import Meta, new_folder, write_columns, write_meta
 from weft.overlays.divide import (
+    BULK,
     Links,
     clones_of,
     dc_figures,
@@ -33,12 +34,13 @@ from weft.overlays.divide import (
     star_set,
     stream,
 )
-from weft.overlays.partition import random_partition
+from weft.overlays.partition import Goal, cost, random_partition
 from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group
 from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
-from weft.pipeline.parts import read_parts, write_counted
+from weft.pipeline.parts import read_parts
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.table import read_table, write_table
 from weft.pipeline.task import apply_in_tasks
 
 CONQUERED = "partition INT, source BIGINT, target BIGINT, topic BIGINT"  # a link, or a star node and a topic of it
@@ -59,28 +61,28 @@ def dc(
     *,
     seed: int,
     partitions: int | None = None,
+    choose: Goal = "neighbours",
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
     preference = Preference(tie)
 
-    def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
+    def divide(interest: DataFrame, nodes: int, scratch: Path) -> Divided:
         everyone = np.arange(nodes)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            count = number_of_partitions(partitions, nodes, _neighbour_size(interest, everyone, seed))
+            count = number_of_partitions(partitions, nodes, _neighbour_size(interest, everyone, seed, choose))
         member = random_partition(nodes, count, seed)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, everyone, member)
-            _conquered(divided, count, _conqueror(seed, 0, NOBODY, preference)).write.parquet(scratch)
+            write_table(_conquered(divided, count, _conqueror(seed, 0, NOBODY, preference)), scratch)
         with progress.step("Combining them"):
-            of_stars = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NOT NULL").toArrow()
+            of_stars = read_table(spark, scratch, schema=CONQUERED).filter("topic IS NOT NULL").toArrow()
             stars = members(column(of_stars, "source"), column(of_stars, "topic"))
             links = outer_links(stars.nodes, stars.interest, member[stars.nodes], stream(seed, count), preference)
         sizes = np.bincount(member, minlength=count)
         return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
 
-    parameters = {"partitions": partitions, "partition": "random", "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dc", seed=seed)
 
 
 def dcbc(
@@ -90,32 +92,33 @@ def dcbc(
     *,
     seed: int,
     partitions: int | None = None,
-    bulk: float = 0.2,
+    choose: Goal = "neighbours",
+    bulk: float = BULK,
+    eta: int | None = None,
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
     preference = Preference(tie)
 
-    def divide(interest: DataFrame, nodes: int, scratch: str) -> Divided:
+    def divide(interest: DataFrame, nodes: int, scratch: Path) -> Divided:
         with progress.step("Finding the bulk", spark_tasks(spark)):
-            heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, seed))
+            heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, eta, seed))
             light = np.setdiff1d(np.arange(nodes), heavy.nodes, assume_unique=True)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            size = _neighbour_size(interest, light, seed)
+            size = _neighbour_size(interest, light, seed, choose)
             count = number_of_partitions(partitions, len(light), size) if len(light) else 0
         with progress.step("Linking the bulk"):
             links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), preference)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, light, random_partition(len(light), count, seed))
-            _conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)).write.parquet(scratch)
+            write_table(_conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)), scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
-    parameters = {"partitions": partitions, "bulk": bulk, "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dcbc", seed=seed)
 
 
-def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
-    """estimatePNSize of the nodes, for a number of partitions."""
+def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int, goal: Goal) -> Callable[[int], float]:
+    """estimatePNSize of the nodes, or another figure to be minimised, for a number of partitions."""
 
     def stars(table: pa.Table) -> pa.Table:
         own, shared = members_of_partition(table)
@@ -124,7 +127,7 @@ def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[
     def size(count: int) -> float:
         divided = by_partition(interest, nodes, random_partition(len(nodes), count, seed))
         found = apply_in_tasks(divided.groupBy("partition"), stars, "stars BIGINT").agg(F.sum("stars")).first()
-        return len(nodes) / count + (found[0] or 0 if found else 0)
+        return cost(goal, len(nodes), count, found[0] or 0 if found else 0)
 
     return size
 
@@ -179,12 +182,12 @@ def _conquered_table(partition: int, links: Links, stars: Int64s, topics: Int64s
     )
 
 
-def _bulk_nodes(interest: DataFrame, nodes: int, share: float, seed: int) -> Int64s:
+def _bulk_nodes(interest: DataFrame, nodes: int, share: float, eta: int | None, seed: int) -> Int64s:
     """Bulk nodes, as in `overlays/divide.py`; the driver sees only topics that the most subscribed nodes leave out."""
     counted = interest.groupBy("node").count().toArrow()
     counts = np.zeros(nodes, np.int64)
     counts[column(counted, "node")] = column(counted, "count")
-    most = most_subscribed(counts, share, seed)
+    most = most_subscribed(counts, share, eta, seed)
     covered = _of_nodes(interest, most).select("topic").distinct()
     several = interest.groupBy("topic").count().filter(F.col("count") > 1).select("topic")
     rest = interest.join(covered, "topic", how="left_anti").join(several, "topic", how="left_semi").toArrow()
@@ -209,7 +212,7 @@ def _write(
     spark: SparkSession,
     instance: str | Path,
     out: str | Path,
-    divide: Callable[[DataFrame, int, str], Divided],
+    divide: Callable[[DataFrame, int, Path], Divided],
     **about: Any,
 ) -> Meta:
     """Writes the overlay; the links of the partitions go from file to file and never through the driver."""
@@ -217,12 +220,12 @@ def _write(
     interest, given = read_parts(spark, Path(instance))
     nodes = given["nodes"]
     with new_folder(out) as folder:
-        scratch = str(folder / "_scratch")
+        scratch = folder / "_scratch"
         divided = divide(interest, nodes, scratch)
-        inner = spark.read.schema(CONQUERED).parquet(scratch).filter("topic IS NULL").select("source", "target")
+        inner = read_table(spark, scratch, schema=CONQUERED).filter("topic IS NULL").select("source", "target")
         outer = spark.createDataFrame(pa.table({"source": divided.outer.sources, "target": divided.outer.targets}))
         both = inner.union(outer).withColumn("phase", F.lit(None).cast("int"))
-        links = write_counted(both, folder / "links.parquet", links=F.count("*"))["links"]
+        links = write_table(both, folder / "links.parquet", links=F.count("*"))["links"]
         shutil.rmtree(scratch)
         no_ring = pa.nulls(nodes, pa.int64())
         write_columns(folder / "nodes.parquet", {"node": np.arange(nodes, dtype=np.int64), "ring_id": no_ring})

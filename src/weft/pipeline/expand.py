@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from weft.model.wildcard import SHARED, SHARED_FILTER, WILD, WILD_FILTER, expanded, known_topics, unlisted
-from weft.pipeline.parts import write_counted
+from weft.pipeline.table import read_table, write_table
 from weft.pipeline.task import map_in_tasks
 from weft.raw.ingest import listed_topics
 from weft.raw.rows import IDS, names_split
@@ -36,10 +36,10 @@ def expanded_rows(rows: DataFrame, source: Source, scratch: Path) -> tuple[DataF
             filters.agg(F.min("right_text")).toArrow().to_pylist()[0]["min(right_text)"], ", ".join(source.paths)
         )
     topics = pa.array(_known(rows, source), pa.string())
-    write_counted(
+    write_table(
         map_in_tasks(filters, lambda batches: _found(batches, topics), _FOUND), scratch / "found", n=F.count("*")
     )
-    found = rows.sparkSession.read.parquet(str(scratch / "found"))
+    found = read_table(rows.sparkSession, scratch / "found")
     is_matched = F.col("to").isNotNull() | F.col("to_text").isNotNull()
     unmatched = found.filter(~is_matched).select("filter").toArrow()["filter"].to_pylist()
     matched = found.filter(is_matched).withColumnRenamed("filter", "right_text")
@@ -49,8 +49,8 @@ def expanded_rows(rows: DataFrame, source: Source, scratch: Path) -> tuple[DataF
         .select(*IDS)
         .union(joined.select("left", "left_text", F.col("to").alias("right"), F.col("to_text").alias("right_text")))
     )
-    seen = write_counted(both, scratch / "expanded", texts=F.count("right_text"))
-    return rows.sparkSession.read.schema(both.schema).parquet(str(scratch / "expanded")), seen["texts"], unmatched
+    seen = write_table(both, scratch / "expanded", texts=F.count("right_text"))
+    return read_table(rows.sparkSession, scratch / "expanded", schema=both.schema), seen["texts"], unmatched
 
 
 def _known(rows: DataFrame, source: Source) -> list[str]:

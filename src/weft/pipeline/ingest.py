@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 from weft.model.node_filter import FILE as FILTERS
 from weft.model.storage import new_folder
 from weft.pipeline.expand import expanded_rows, is_held_filter
-from weft.pipeline.parts import write_counted, write_counts, write_interest, write_name_table
+from weft.pipeline.parts import write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
 from weft.pipeline.rows import Raw, pairs_of, read_raw, rejected_rows
+from weft.pipeline.table import rewritten, write_table
 from weft.raw.ingest import Ingested, meta_of, require_subscriptions, with_filters
 from weft.raw.rows import IDS, rejection
 from weft.raw.source import OnBadRow, Source
@@ -73,10 +74,10 @@ def ingest(
 
 def _written_rows(pairs: DataFrame, source: Source, path: Path) -> tuple[DataFrame, dict[str, int]]:
     """The pairs that can be read, and what they are: how many, unreadable, the same, no integers, and filters."""
-    seen = Observation()
     good = F.col("problem").isNull()
     same = F.col("left").eqNullSafe(F.col("right")) & F.col("left_text").eqNullSafe(F.col("right_text"))
     is_held = F.lit(False) if source.is_social else is_held_filter()
+    seen = Observation()
     counted = pairs.observe(
         seen,
         F.count_if(good).alias("rows"),
@@ -87,15 +88,14 @@ def _written_rows(pairs: DataFrame, source: Source, path: Path) -> tuple[DataFra
         F.count_if(good & is_held).alias("filters"),
         F.coalesce(F.sum(F.when(good, F.col("trimmed"))), F.lit(0)).alias("trimmed"),
     )
-    kept = counted.filter(good).select(*IDS)
-    kept.write.parquet(str(path))
-    return pairs.sparkSession.read.schema(kept.schema).parquet(str(path)), dict(seen.get)
+    kept = rewritten(counted.filter(good).select(*IDS), path)
+    return kept, dict(seen.get)
 
 
 def _reject(raw: Raw, folder: Path, on_bad_row: OnBadRow, count: int) -> None:
     rejected = rejected_rows(raw)
     if on_bad_row == "skip":
-        rejected.coalesce(1).write.parquet(str(folder / "rejected.parquet"))
+        write_table(rejected.coalesce(1), folder / "rejected.parquet")
         return
     first = rejected.first()
     assert first is not None
@@ -131,7 +131,7 @@ def _write_filters(held: DataFrame, node_ids: DataFrame, folder: Path) -> int:
     nodes = node_ids.select(F.col("key").alias("left"), F.col("id").alias("node"))
     pairs = held.join(nodes, "left", how="inner").select("node", F.col("right_text").alias("filter"))
     ordered = pairs.distinct().orderBy("node", "filter")
-    return write_counted(ordered, folder / FILTERS, filters=F.count("*"))["filters"]
+    return write_table(ordered, folder / FILTERS, filters=F.count("*"))["filters"]
 
 
 def _numbered(keyed: DataFrame, node_ids: DataFrame, topic_ids: DataFrame) -> DataFrame:

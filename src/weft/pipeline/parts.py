@@ -3,33 +3,27 @@
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from weft.errors import WeftError
 from weft.model.instance import read_instance_meta
 from weft.model.publisher import FILE, own_topics
 from weft.model.storage import Meta, write_meta
+from weft.pipeline.table import read_table, write_table
 
 
 def write_interest(pairs: DataFrame, folder: Path) -> int:
     """Distinct (node, topic) rows, those of a node together and in order; how many there are."""
     distinct = pairs.select("node", "topic").repartition("node").dropDuplicates(["node", "topic"])
     ordered = distinct.sortWithinPartitions("node", "topic")
-    return write_counted(ordered, folder / "interest.parquet", subscriptions=F.count("*"))["subscriptions"]
-
-
-def write_counted(rows: DataFrame, path: Path, /, **figures: Column) -> dict[str, int]:
-    """Write rows and return figures of them, which are counted on the way: to read them again takes two more jobs."""
-    seen = Observation()
-    rows.observe(seen, *(figure.alias(name) for name, figure in figures.items())).write.parquet(str(path))
-    return dict(seen.get)
+    return write_table(ordered, folder / "interest.parquet", subscriptions=F.count("*"))["subscriptions"]
 
 
 def write_name_table(ids: DataFrame, name: Column, kind: str, folder: Path) -> None:
     """`ids` has the column id; `name` is an expression over it."""
     table = ids.select(F.col("id").alias(kind), name.cast("string").alias("name"))
-    table.write.parquet(str(folder / f"{kind}s.parquet"))
+    write_table(table, folder / f"{kind}s.parquet")
 
 
 def write_counts(folder: Path, counts: dict[str, int], **meta: Any) -> None:
@@ -47,7 +41,7 @@ def read_parts(spark: SparkSession, folder: Path) -> tuple[DataFrame, Meta]:
     path = folder.absolute() / "interest.parquet"
     if not path.exists():
         raise WeftError(f"{folder} is not an instance: it has no interest.parquet.")
-    interest = spark.read.parquet(str(path))
+    interest = read_table(spark, path)
     missing = [name for name in ("node", "topic") if name not in interest.columns]
     if missing:
         raise WeftError(f"{path} has no column {missing[0]!r}; it has {', '.join(interest.columns)}.")

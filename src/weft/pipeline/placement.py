@@ -17,6 +17,7 @@ from weft.fleet.placement import Allotment, Groups, groups_from
 from weft.fleet.suggestion import Limits, allotted, require_clients
 from weft.model.storage import new_path, scratch_folder
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
+from weft.pipeline.table import read_table, rewritten, write_table
 
 
 def suggest(
@@ -33,22 +34,21 @@ def suggest(
     require_clients(fleet)
     with scratch_folder(out) as scratch:
         with progress.step("Grouping clients", spark_tasks(spark)):
-            _units(spark, folder).write.parquet(str(scratch / "units"))
-            units = spark.read.parquet(str(scratch / "units"))
+            units = rewritten(_units(spark, folder), scratch / "units")
             groups, numbers = _groups(units.groupBy("at", "topics").count().toArrow(), fleet)
         with progress.step(f"Placing {len(groups.sizes):,} groups"):
             allotment = allotted(groups, limits)
         with progress.step("Writing", spark_tasks(spark)), new_path(out, force=force) as partial:
             rows = _suggested(units, spark.createDataFrame(numbers), _ranges(spark, allotment, fleet))
-            rows.write.parquet(str(partial))
+            write_table(rows, partial)
     return allotment.figures(groups)
 
 
 def _units(spark: SparkSession, folder: Path) -> DataFrame:
     """client, broker, its number, and the topics that somebody else has too, ascending."""
-    clients = spark.read.parquet(str(folder.absolute() / "clients.parquet"))
-    filters = spark.read.parquet(str(folder.absolute() / "filters.parquet"))
-    names = spark.read.parquet(str(folder.absolute() / "instance" / "nodes.parquet"))
+    clients = read_table(spark, folder / "clients.parquet")
+    filters = read_table(spark, folder / "filters.parquet")
+    names = read_table(spark, folder / "instance" / "nodes.parquet")
     brokers = names.select(F.col("name").alias("broker"), F.col("node").alias("at"))
     everyone = clients.select("client", "broker").distinct().join(F.broadcast(brokers), "broker", how="inner")
     held = clients.join(filters, "filter", how="inner").select("client", "broker", "topic").distinct()

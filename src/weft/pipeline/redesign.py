@@ -14,6 +14,7 @@ from weft.master.engine import Design, Job, overlay_of
 from weft.model.instance import read_instance
 from weft.model.latency_file import write_named_times
 from weft.model.overlay import Overlay, read_overlay
+from weft.pipeline.probe import require_shared
 from weft.pipeline.session import spark_session
 from weft.pipeline.task import map_in_tasks
 from weft.pipeline.weave import weave
@@ -38,6 +39,8 @@ def _designed(spark: SparkSession, job: Job, folder: Path) -> Overlay:
     """A task designs: the greedy takes one link after the other."""
     path, target = folder / "instance", folder / "overlay"
     latency, links, seed, fan_out = job.latency, (job.sources, job.targets, job.ranks), job.seed, job.fan_out
+
+    require_shared(spark, target)
 
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:

@@ -10,6 +10,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from weft.pipeline.table import rewritten
+
 _PLACE_BITS = 33  # monotonically_increasing_id keeps the place in the lower 33 bits, the partition above
 
 
@@ -17,9 +19,7 @@ def dense_ids(keys: DataFrame, scratch: Path) -> tuple[DataFrame, int]:
     """key, id: ids 0, 1, ... in the order of the distinct values of the column `key`; and how many these are."""
     ordered = keys.select("key").distinct().repartitionByRange("key").sortWithinPartitions("key")
     written = ordered.select("key", F.monotonically_increasing_id().alias("place"))
-    written.write.parquet(str(scratch))
-    placed = keys.sparkSession.read.schema(written.schema).parquet(str(scratch))
-    placed = placed.withColumn("range", F.shiftright("place", _PLACE_BITS))
+    placed = rewritten(written, scratch).withColumn("range", F.shiftright("place", _PLACE_BITS))
     sizes = sorted((row["range"], row["n"]) for row in placed.groupBy("range").agg(F.count("*").alias("n")).collect())
     firsts = accumulate((size for _, size in sizes), initial=0)
     first_of = [F.lit(number) for (range_, _), first in zip(sizes, firsts, strict=False) for number in (range_, first)]

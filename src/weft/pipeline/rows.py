@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from weft.errors import WeftError
+from weft.model.address import is_remote
+from weft.pipeline.table import read_table, uri
 from weft.pipeline.task import map_in_tasks
 from weft.raw.layout import Layout, Opening, layout_of
 from weft.raw.rows import rows_of_columns, rows_of_lines, rows_of_map
@@ -37,7 +39,7 @@ class Raw(NamedTuple):
 
 
 def read_raw(spark: SparkSession, source: Source) -> Raw:
-    remote = any("://" in path for path in source.paths)
+    remote = any(map(is_remote, source.paths))
     layout = layout_of(source, _opening(spark) if remote else None)
     if layout.format == "json-map":
         return Raw(_documents(spark, source), _rows_of_documents, _bad_of_documents, is_text=False)
@@ -81,8 +83,12 @@ def _each(transform: Transform) -> Callable[[Iterator[Batch]], Iterator[Batch]]:
     return lambda batches: (transform(batch) for batch in batches)
 
 
+def _uris(source: Source) -> list[str]:
+    return [uri(location) for location in source.locations]
+
+
 def _lines(spark: SparkSession, source: Source) -> DataFrame:
-    return spark.read.text(source.locations).select(
+    return spark.read.text(_uris(source)).select(
         F.col("value").cast("binary"),  # which may not be UTF-8
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.file_block_start").alias("block"),
@@ -91,7 +97,7 @@ def _lines(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _documents(spark: SparkSession, source: Source) -> DataFrame:
-    return spark.read.text(source.locations, wholetext=True).select(
+    return spark.read.text(_uris(source), wholetext=True).select(
         F.col("value").cast("binary"),
         F.col("_metadata.file_path").alias("file"),
         F.lit(0).cast("long").alias("block"),
@@ -100,7 +106,7 @@ def _documents(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, source: Source, layout: Layout) -> DataFrame:
-    return spark.read.parquet(*source.locations).select(
+    return read_table(spark, *source.locations).select(
         F.col(f"`{layout.left}`").alias("first"),
         F.col(f"`{layout.right}`").alias("second"),
         F.col("_metadata.file_path").alias("file"),

@@ -16,9 +16,10 @@ from pyspark.sql import functions as F
 from weft.model.node_filter import FILE as FILTERS
 from weft.model.publisher import FILE
 from weft.model.storage import Meta, new_folder
-from weft.pipeline.parts import read_parts, write_counted, write_counts, write_interest, write_name_table
+from weft.pipeline.parts import read_parts, write_counts, write_interest, write_name_table
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.renumber import dense_ids
+from weft.pipeline.table import read_table, rewritten, write_table
 from weft.workloads.sample import Sampling, sample_meta
 
 
@@ -75,7 +76,7 @@ def _steps(interest: DataFrame, meta: Meta, sampling: Sampling) -> DataFrame:
 def _search(steps: DataFrame, nodes: int, sampling: Sampling, scratch: Path) -> DataFrame:
     """vertex: the nodes found, as many as wanted."""
     spark = steps.sparkSession
-    rounds: list[str] = []
+    rounds: list[Path] = []
     found, draw = 0, sampling.seeds
     frontier: DataFrame | None = None
     while True:
@@ -88,13 +89,13 @@ def _search(steps: DataFrame, nodes: int, sampling: Sampling, scratch: Path) -> 
             beyond = steps.join(here, "source", how="inner").select(F.col("target").alias("vertex")).distinct()
             reached = beyond.join(visited, "vertex", how="left_anti")
         is_node, path = F.col("vertex") < nodes, scratch / f"round-{len(rounds)}"
-        seen = write_counted(reached, path, vertices=F.count("*"), nodes=F.count_if(is_node))
-        new = _read_vertices(spark, [str(path)])
+        seen = write_table(reached, path, vertices=F.count("*"), nodes=F.count_if(is_node))
+        new = _read_vertices(spark, [path])
         if found + seen["nodes"] >= sampling.nodes:
             last = _first(new.filter(is_node), sampling.nodes - found, sampling.seed)
-            return _written(visited.filter(is_node).union(last), scratch / "chosen")
+            return rewritten(visited.filter(is_node).union(last), scratch / "chosen")
         found += seen["nodes"]
-        rounds.append(str(path))
+        rounds.append(path)
         frontier = new if seen["vertices"] else None
 
 
@@ -104,28 +105,21 @@ def _first(vertices: DataFrame, count: int, seed: int) -> DataFrame:
     return vertices.orderBy(order, "vertex").limit(count)
 
 
-def _written(vertices: DataFrame, path: Path) -> DataFrame:
-    vertices.write.parquet(str(path))
-    return _read_vertices(vertices.sparkSession, [str(path)])
-
-
-def _read_vertices(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+def _read_vertices(spark: SparkSession, paths: Sequence[Path]) -> DataFrame:
     if not paths:
         return spark.range(0).select(F.col("id").alias("vertex"))
-    return spark.read.schema("vertex BIGINT").parquet(*paths)
+    return read_table(spark, *paths, schema="vertex BIGINT")
 
 
 def _refined(interest: DataFrame, chosen: DataFrame, count: int, scratch: Path) -> DataFrame:
     """The chosen, `count` at first, who among themselves follow somebody and are followed by somebody."""
-    among = _among(interest, chosen)
-    among.write.parquet(str(scratch / "follows"))
-    follows = interest.sparkSession.read.schema(among.schema).parquet(str(scratch / "follows"))
+    follows = rewritten(_among(interest, chosen), scratch / "follows")
     rounds = 0
     while True:
         among, path = _among(follows, chosen), scratch / f"refined-{rounds}"
         both = among.select(F.col("node").alias("vertex")).intersect(among.select(F.col("topic").alias("vertex")))
-        left = write_counted(both, path, vertices=F.count("*"))["vertices"]
-        chosen, rounds = _read_vertices(interest.sparkSession, [str(path)]), rounds + 1
+        left = write_table(both, path, vertices=F.count("*"))["vertices"]
+        chosen, rounds = _read_vertices(interest.sparkSession, [path]), rounds + 1
         if left == count:
             return chosen
         count = left
@@ -154,15 +148,15 @@ def _write_induced(interest: DataFrame, chosen: DataFrame, social: bool, parent:
     for kind, ids in (("node", node_ids), ("topic", topic_ids)):
         _write_kept_names(ids, kind, parent, folder)
     if (parent / FILE).exists():
-        publishers = interest.sparkSession.read.parquet(str(parent / FILE))
+        publishers = read_table(interest.sparkSession, parent / FILE)
         kept = publishers.join(nodes, "node", how="inner").join(topics, "topic", how="inner")
         figures = [name for name in publishers.columns if name in ("rate", "size")]
         new = F.col("new_node").alias("node"), F.col("new_topic").alias("topic")
-        kept.select(*new, *figures).sort("node", "topic").coalesce(1).write.parquet(str(folder / FILE))
+        write_table(kept.select(*new, *figures).sort("node", "topic").coalesce(1), folder / FILE)
     if (parent / FILTERS).exists():
-        held = interest.sparkSession.read.parquet(str(parent / FILTERS)).join(nodes, "node", how="inner")
+        held = read_table(interest.sparkSession, parent / FILTERS).join(nodes, "node", how="inner")
         ordered = held.select(F.col("new_node").alias("node"), "filter").orderBy("node", "filter")
-        ordered.write.parquet(str(folder / FILTERS))
+        write_table(ordered, folder / FILTERS)
     return Sampled(nodes=node_count, topics=topic_count, subscriptions=subscriptions)
 
 
@@ -172,5 +166,5 @@ def _write_kept_names(ids: DataFrame, kind: str, parent: Path, folder: Path) -> 
     if not path.exists():
         write_name_table(ids, F.col("key"), kind, folder)
         return
-    names = ids.sparkSession.read.parquet(str(path)).select(F.col(kind).alias("key"), "name")
+    names = read_table(ids.sparkSession, path).select(F.col(kind).alias("key"), "name")
     write_name_table(ids.join(names, "key", how="inner"), F.col("name"), kind, folder)

@@ -33,7 +33,7 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",  # a third less for every Python task
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # no _SUCCESS among the data
 }
-MASTERS = re.compile(r"local(\[[\d*,]+\])?|yarn|(spark|k8s|sc)://.+")
+MASTERS = re.compile(r"local(\[[\d*,]+\])?|local-cluster\[\d+,\d+,\d+\]|yarn|(spark|k8s|sc)://.+")
 FAILURES = (PySparkException, Py4JError)  # raised by Spark, and by the Java below it
 # Threads inside a task would fight over the cores that Spark has already given out. Local workers obey these too,
 # and the driver, whose environment stays as it is, keeps all its cores for kernels.
@@ -42,6 +42,7 @@ SETTINGS |= {f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("NU
 
 GONE = 2.0  # seconds for a Java that does not answer to have ended, if it has
 _ENDED = "was ended, most likely for want of memory: allow more, or take fewer cores."
+_TRACEBACK = "Traceback (most recent call last):"  # how a task in Python tells what went wrong
 _CALL = "An error occurred while calling"  # how Py4J begins, which tells nobody anything
 
 
@@ -129,7 +130,7 @@ def connected(master: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 def surroundings(master: str) -> dict[str, str]:
-    """Settings that only make sense where the executors are this process's own."""
+    """Settings that only make sense where the executors are on this machine."""
     if not master.startswith("local"):
         return {}
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -163,8 +164,12 @@ def _failure(error: Exception) -> WeftError:
 
 
 def cause(error: Exception) -> str:
-    """The innermost cause of a Java error, the first line of any other."""
+    """The innermost cause: the exception of a task in Python, that of a Java error, the first line of any other."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
+    raised = [n for n, line in enumerate(lines) if line.strip() == _TRACEBACK]
+    if raised:
+        ends = (line for line in lines[raised[-1] + 1 :] if line and not line[0].isspace())
+        return next(ends, lines[0])
     causes = [line for line in lines if line.startswith("Caused by: ")]
     if causes:
         return causes[-1].removeprefix("Caused by: ")

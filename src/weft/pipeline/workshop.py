@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
 from weft.overlays.arcs.workshop import Array, Range, Work
+from weft.pipeline.probe import require_shared
 from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import map_in_tasks
 
@@ -62,6 +63,7 @@ class SparkWorkshop:
         self._read: set[str] = set()  # files of which the driver made use
         self._run = uuid.uuid4().hex[:8]
         self._puts = 0
+        require_shared(spark, self._folder)
         self._open(json.dumps(dict(key), sort_keys=True))
 
     def _open(self, key: str) -> None:

@@ -46,7 +46,7 @@ def _change(instance: Instance, number: int, time: float, row: tuple[Any, ...]) 
         called = instance.topic_called(topic) if topic else NO_TOPIC
         return Change(time, instance.node_called(node), event, called)
     except WeftError as error:
-        raise WeftError(f"Row {number + 1}: {error}") from error
+        raise WeftError(f"Row {number + 1}: {error}", *error.options) from error
 
 
 def _text(cell: object) -> str:

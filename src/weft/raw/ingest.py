@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from weft.arrays import Int64s
 from weft.errors import WeftError
+from weft.model.address import is_remote
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.node_filter import NodeFilters, node_filters
 from weft.model.storage import new_folder, write_columns
@@ -54,7 +55,7 @@ NAMED = 5  # filters that match nothing
 
 def check(source: Source) -> None:
     """What is wrong with the source and shows in the first lines of its files, on this machine."""
-    if any("://" in path for path in source.paths):
+    if any(map(is_remote, source.paths)):
         return
     layout = layout_of(source)
     listed_topics(source)
@@ -111,7 +112,7 @@ def _ingested(source: Source) -> tuple[Instance, Ingested, pa.Table]:
 
 def _read(source: Source) -> tuple[pa.Table, pa.Table, int]:
     """The pairs that can be read, the rows that cannot, and how many ids were trimmed."""
-    if any("://" in path for path in source.paths):
+    if any(map(is_remote, source.paths)):
         raise WeftError(f"{source.paths[0]} is not on this machine: Spark reads it, with `engine` spark.", "engine")
     layout = layout_of(source)
     good, bad, trimmed = [SCHEMA.empty_table().select(IDS)], [REJECTED.empty_table()], 0

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import WeftError
+from weft.model.address import is_remote, local_path
 
 Format = Literal["edges", "csv", "json-lines", "json-map", "parquet"]
 Kind = Literal["edges", "follows", "subscriptions"]
@@ -29,8 +30,8 @@ class Source:
 
     @property
     def locations(self) -> list[str]:
-        """Absolute paths, for Spark, whose working folder may be another."""
-        return [path if "://" in path else str(Path(path).absolute()) for path in self.paths]
+        """Absolute paths, and addresses in stores that only Spark can reach."""
+        return [path if is_remote(path) else str(local_path(path).absolute()) for path in self.paths]
 
     def files(self) -> list[str]:
         """All files, which lie on this machine."""
@@ -42,13 +43,14 @@ class Source:
 
 def sample_of(path: str) -> str:
     """A file of the path, which must exist: itself, or the first one of a folder."""
-    if "://" in path:
-        return path  # not on this machine: Spark will see
-    if Path(path).is_file():
-        return path
-    if not Path(path).exists():
+    if is_remote(path):
+        return path  # Spark will see
+    here = local_path(path)
+    if here.is_file():
+        return str(here)
+    if not here.exists():
         raise WeftError(f"{path} does not exist.")
-    inside = _files_of(path)
+    inside = _files_of(str(here))
     if not inside:
         raise WeftError(f"{path} is a folder without files.")
     return inside[0]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from io import BytesIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow
 
@@ -13,7 +14,7 @@ from weft.model.text import first_line, whole
 
 
 def read_table(path: str) -> pa.Table:
-    """All columns, those of CSV as text; names have no blanks around them."""
+    """All columns, those of CSV as text; no name, and no text of CSV, has blanks around it."""
     if not path.endswith(".parquet"):
         return _csv(path)
     table = _parquet(path)
@@ -37,14 +38,17 @@ def _csv(path: str) -> pa.Table:
     if not rows.strip():
         return pa.table({name: pa.array([], pa.string()) for name in names})
     try:
-        return arrow.read_csv(
+        table = arrow.read_csv(
             BytesIO(rows),
             read_options=arrow.ReadOptions(column_names=names),
             parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
     except pa.ArrowException as error:
+        if "UTF8" in str(error):
+            raise WeftError(f"{path} is not UTF-8: save the file as UTF-8.") from error
         raise WeftError(f"{path} cannot be read as CSV with a heading: {error}") from error
+    return pa.table({name: pc.utf8_trim_whitespace(table[name]) for name in names})
 
 
 def _parquet(path: str) -> pa.Table:

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 
 from weft.errors import WeftError
 from weft.model.heading import delimiter_of
-from weft.model.text import first_line, whole
+from weft.model.text import first_line, text_of
 from weft.model.topic import is_name
 from weft.raw.source import sample_of
 from weft.raw.table import first_of, read_table
@@ -39,10 +39,7 @@ def _column(path: str) -> list[str]:
 
 
 def _lines(path: str) -> list[str]:
-    try:
-        names = whole(path).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise WeftError(f"{path} is not UTF-8: save the file as UTF-8.") from error
+    names = text_of(path).splitlines()
     for number, name in enumerate(names, 1):
         if name:
             _require_name(name, f"{path}, line {number}")

@@ -162,16 +162,17 @@ def _numbers(table: pa.Table, column: str | None, name: str) -> Floats | None:
         return None
     try:
         values: Floats = table[column].cast(pa.float64()).to_numpy()
-    except pa.ArrowException:
-        values = np.array([np.nan])
-    if not np.all((values >= 0) & (values < np.inf)):
-        row, word = next((row, word) for row, word in enumerate(table[column].to_pylist()) if not _is_amount(word))
-        raise WeftError(f"has {word!r} as the {name} of row {row + 1}: give a number from 0.")
+    except pa.ArrowException:  # of some word, or of one that Python reads
+        values = np.array([_number_of(word) for word in table[column].to_pylist()])
+    wrong = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+    if len(wrong):
+        word = table[column][int(wrong[0])].as_py()
+        raise WeftError(f"has {word!r} as the {name} of row {wrong[0] + 1}: give a number from 0.")
     return values
 
 
-def _is_amount(word: str | float | None) -> bool:
+def _number_of(word: str | float | None) -> float:
     try:
-        return word is not None and 0 <= float(word) < np.inf
+        return np.nan if word is None else float(word)
     except ValueError:
-        return False
+        return np.nan

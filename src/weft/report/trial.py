@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -44,7 +43,8 @@ SHORT = {  # headings on a terminal
 WHERE_ANY = ("controls_a_delivery", "missed")  # shown where a system has any
 DRAWN = tuple(HEADINGS)
 TICKS = 4  # of an axis, at most
-LOGARITHMIC = ("busiest_sends", "connections", "links")
+COUNTS = ("busiest_sends", "connections", "links")
+DECADE = 10  # from the least to the most of counts, beyond which their axis is logarithmic
 
 
 def write_trials(
@@ -134,21 +134,22 @@ def _draw(axes: Axes, trials: Trials, figure: str) -> None:
     axes.set_title(HEADINGS[figure], color=INK, fontsize="medium")
     axes.grid(True)
     means = [trials.mean(system, figure) for system in trials.systems]
-    high = max(mean.high for mean in means)
-    if figure in LOGARITHMIC:
+    low, high = min(mean.value for mean in means), max(mean.high for mean in means)
+    if figure in COUNTS and 0 < low <= high / DECADE:
         axes.set_xscale("log")
-        ticks = _ticks(min(mean.value for mean in means), high)
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
+        axes.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     else:
         axes.set_xlim(0, 1.08 * high)
-        axes.xaxis.set_major_locator(MaxNLocator(TICKS))
+        axes.xaxis.set_major_locator(MaxNLocator(TICKS, integer=figure in COUNTS))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """A few numbers of two digits, as far apart as the logarithmic axis lets them be."""
-    low = max(low, 1e-9)
-    count = min(TICKS, 1 + int(4 * math.log10(max(high, low) / low) / 0.3))  # a tick a third of a doubling at most
-    shown = np.geomspace(low, max(high, low), count) if count > 1 else [max(high, low)]
-    return sorted({float(f"{value:.2g}") for value in shown})
+    """A few round numbers of a logarithmic axis: as dense as there is room for."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for leading in ((1, 2, 5), (1, 3), (1,)):
+        shown = [first * 10.0**power for power in powers for first in leading if low <= first * 10.0**power <= high]
+        if len(shown) <= TICKS:
+            return shown
+    return shown[:: math.ceil(len(shown) / TICKS)]

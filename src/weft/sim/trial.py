@@ -18,6 +18,7 @@ from scipy import stats
 
 from weft.arrays import Floats
 from weft.errors import WeftError
+from weft.model.arguments import checked
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -98,6 +99,7 @@ class Trials(Table):
     def systems(self) -> list[System]:
         return list(dict.fromkeys((row.overlay, row.router) for row in self.rows))
 
+    @checked
     def mean(self, system: System, figure: str) -> Mean:
         return mean_of(self._values(system, figure))
 
@@ -106,6 +108,7 @@ class Trials(Table):
         """The figures that some system has."""
         return [name for name in FIGURES if not all(np.isnan(getattr(row, name)) for row in self.rows)]
 
+    @checked
     def ratio(self, system: System, baseline: System, figure: str) -> Mean | None:
         """How often the figure is the baseline's, seed by seed; None where the baseline's is 0, or is not known."""
         values, others = self._values(system, figure), self._values(baseline, figure)
@@ -113,6 +116,7 @@ class Trials(Table):
             return None
         return mean_of(values / others)
 
+    @checked
     def system_called(self, name: str) -> System:
         """The system of that name, as in `random+scribe`."""
         system = tuple(name.split("+", 1))
@@ -121,6 +125,7 @@ class Trials(Table):
             raise WeftError(f"`baseline` {name} is none of the systems: choose one of {known}.", "baseline")
         return system[0], system[1]
 
+    @checked
     def summary(self, baseline: str | None = None) -> list[dict[str, Any]]:
         """A row a system: for every figure its mean, low and high; with a baseline also the ratios to that one's."""
         other = None if baseline is None else self.system_called(baseline)
@@ -128,7 +133,7 @@ class Trials(Table):
             {
                 "overlay": system[0],
                 "router": system[1],
-                **{figure: _interval(self.mean(system, figure)) for figure in FIGURES},
+                **{figure: interval(self.mean(system, figure)) for figure in FIGURES},
                 **({} if other is None else {"ratios": self._ratios(system, other)}),
             }
             for system in self.systems
@@ -136,17 +141,22 @@ class Trials(Table):
 
     def _ratios(self, system: System, baseline: System) -> dict[str, dict[str, float | None]]:
         ratios = {figure: self.ratio(system, baseline, figure) for figure in self.known_figures}
-        return {figure: _interval(Mean(nan, None) if ratio is None else ratio) for figure, ratio in ratios.items()}
+        return {figure: interval(Mean(nan, None) if ratio is None else ratio) for figure, ratio in ratios.items()}
 
     def _values(self, system: System, figure: str) -> Floats:
         """Values of the figure, by seed."""
         return np.array([getattr(row, figure) for row in self.rows if (row.overlay, row.router) == system], np.float64)
 
 
-def _interval(mean: Mean) -> dict[str, float | None]:
+def interval(mean: Mean) -> dict[str, float | None]:
     """Mean, low and high; nothing where they are not known."""
     known = {"mean": mean.value, "low": mean.low, "high": mean.high}
     return {name: None if np.isnan(value) else value for name, value in known.items()}
+
+
+def mean_over(values: Sequence[float | None]) -> Mean:
+    """The mean of values that all have to be known."""
+    return mean_of(np.array([nan if value is None else value for value in values], np.float64))
 
 
 def mean_of(values: Floats) -> Mean:

@@ -21,6 +21,7 @@ from weft.wire.frame_field import (
     COUNT,
     FILTER,
     FLAG,
+    LINE,
     MEMBER,
     MILLISECONDS,
     MOMENT,
@@ -44,7 +45,11 @@ from weft.wire.frame_field import (
     together,
 )
 
-FRAME_BYTES = 64 * 2**20  # of one frame; a publication of 16 MiB fits, and the state of a node that joins
+FRAME_BYTES = 64 * 2**20  # of one frame between nodes: a publication fits (MOST_PUBLICATION), and some besides
+MASTER_BYTES = 192 * 2**20  # of one with the master: all that a node holds when it joins (broker/declaration.py)
+CARRY_BYTES, CARRY_MESSAGES = 8 * 2**20, 10_000  # of messages in a frame from which the next begins another
+MOST_MESSAGES = 2 * CARRY_MESSAGES
+MOST_PUBLICATION = 48 * 2**20  # of a packet of a client, in a network
 
 _HEAD = Struct(">BBQIQQ")  # form and flags, hops, topic, issuer, incarnation, count
 _CUSTODY = Struct(">HQ")  # attempt, floor
@@ -81,6 +86,8 @@ def _write_messages(messages: Sequence[w.Message]) -> bytes:
 
 def _read_messages(data: bytes, at: int) -> tuple[tuple[w.Message, ...], int]:
     total, at = COUNT.read(data, at)
+    if total > MOST_MESSAGES:
+        raise FrameError(f"A frame has {total:,} messages, and at most {MOST_MESSAGES:,} are taken.")
     messages: list[w.Message] = []
     content: bytes | None = None
     try:
@@ -182,7 +189,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     2: _frame(w.Refused, TEXT),
     3: _frame(w.Ping, TALLY),
     4: _frame(w.Pong, TALLY),
-    10: _frame(w.Join, TEXT, NUMBER, NODE, TEXT, many(TEXT), TALLY, many(HELD), many(OWNED), many(MEMBER), TALLY),
+    10: _frame(
+        w.Join, LINE, NUMBER, NODE, LINE, many(LINE, 64), TALLY, many(HELD), many(OWNED), many(MEMBER, 2**16), TALLY
+    ),
     11: _frame(w.Interest, TALLY, many(HELD), many(FILTER)),
     12: _frame(w.SessionOwned, OWNED, FLAG, many(FILTER)),
     13: _frame(w.SessionEnded, TEXT, TALLY),
@@ -192,9 +201,9 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
     17: _frame(w.LinkMade, MEMBER, MILLISECONDS),
     18: _frame(
         w.Measured,
-        many(together(TEXT, AMOUNT, AMOUNT)),
-        many(together(MEMBER, MILLISECONDS)),
-        many(together(TEXT, TALLY)),
+        many(together(TEXT, AMOUNT, AMOUNT), 100_000),
+        many(together(MEMBER, MILLISECONDS), 2**16),
+        many(together(LINE, TALLY), 1000),
     ),
     19: _frame(w.Leaving),
     20: _frame(w.Traced, NUMBER, NODE, BYTE, MOMENT, COUNT),
@@ -237,8 +246,8 @@ KINDS: dict[int, tuple[type[w.Frame], Kind]] = {
         TALLY,
     ),
     55: _frame(w.SessionTaken, TEXT, NUMBER),
-    56: _frame(w.RetainedDigest, many(NUMBER)),
-    57: _frame(w.RetainedSync, many(BYTE), many(RETAINED), FLAG),
+    56: _frame(w.RetainedDigest, many(NUMBER, 256)),
+    57: _frame(w.RetainedSync, many(BYTE, 256), many(RETAINED), FLAG),
     58: _frame(w.Passing, BYTE, FLAG, BLOB),
     59: _frame(w.Graft, NUMBER, FLAG),
     60: _frame(w.Grafted, NUMBER, FLAG),
@@ -249,6 +258,10 @@ PASSING = 58
 _NUMBERS = {made: (BYTE.write(number), kind.write) for number, (made, kind) in KINDS.items()}
 
 
+class TooLongError(ValueError):
+    """A frame that nobody would read."""
+
+
 def encode_body(frame: w.Frame) -> bytes:
     """A frame without its length."""
     number, write = _NUMBERS[type(frame)]
@@ -256,11 +269,13 @@ def encode_body(frame: w.Frame) -> bytes:
 
 
 def encode(frame: w.Frame) -> bytes:
+    """Bytes of a frame. One that nobody would read costs its connection, and neither end."""
     if type(frame) is w.Passing and len(frame.rest) <= FRAME_BYTES - 7:
         return passing(frame.hops, frame.enters, frame.rest)
     body = encode_body(frame)
-    if len(body) > FRAME_BYTES:
-        raise ValueError(f"A {type(frame).__name__} of {len(body):,} bytes is longer than {FRAME_BYTES:,}.")
+    most = MASTER_BYTES if body[0] in WITH_MASTER else FRAME_BYTES
+    if len(body) > most:
+        raise TooLongError(f"A {type(frame).__name__} of {len(body):,} bytes is longer than {most:,}.")
     return COUNT.write(len(body)) + body
 
 
@@ -293,6 +308,7 @@ ANYBODY = frozenset(range(1, 10))
 TO_MASTER = frozenset(range(10, 30))
 FROM_MASTER = frozenset(range(30, 50))
 BETWEEN_NODES = frozenset(range(50, 70))
+WITH_MASTER = TO_MASTER | FROM_MASTER
 HELLO_BYTES = 4096
 
 MASTERS_WORDS = frozenset(made for number, (made, _) in KINDS.items() if number in FROM_MASTER)
@@ -305,9 +321,9 @@ class FrameReader:
     Size and kind are looked at before anything else of a frame: until Hello only what anybody may say is read.
     """
 
-    def __init__(self, limit: int = FRAME_BYTES, kinds: frozenset[int] | None = None) -> None:
-        self._limit = limit if kinds is None else HELLO_BYTES
-        self._later = limit
+    def __init__(self, kinds: frozenset[int] | None = None) -> None:
+        self._later = FRAME_BYTES if kinds is BETWEEN_NODES else MASTER_BYTES
+        self._limit = self._later if kinds is None else HELLO_BYTES
         self._kinds = kinds  # that the other end may say, besides those of anybody; None is any, from the first on
         self._greeted = kinds is None
         self._rest = bytearray()

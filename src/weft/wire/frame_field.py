@@ -19,6 +19,8 @@ from typing import Any
 from weft.errors import Exit, WeftError
 from weft.wire.mqtt.topic import is_filter, is_name
 
+LINE_CHARACTERS = 1024  # of what a node says of itself
+MOST_MANY = 2_000_000  # of a list: filters of a node that joins, and its sessions, are the most that there are
 TEXT_BYTES = 2**17  # a client's name is that of its user and its own, each of 65,535 bytes at most; others are shorter
 
 
@@ -106,13 +108,22 @@ FILTER = _text_that(is_filter, "filter")
 NAME = _text_that(is_name, "name of a topic")
 
 
-def many(kind: Kind) -> Kind:
-    """A tuple of values of one kind."""
+def _is_line(text: str) -> bool:
+    return len(text) <= LINE_CHARACTERS
+
+
+LINE = _text_that(_is_line, "name or an address")
+
+
+def many(kind: Kind, most: int = MOST_MANY) -> Kind:
+    """A tuple of values of one kind, at most so many: each takes far more room here than in a frame."""
 
     def read(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
         count, at = COUNT.read(data, at)
         if count > len(data) - at:  # each takes a byte at least
             raise FrameError("A frame ends within a list.")
+        if count > most:
+            raise FrameError(f"A frame has a list of {count:,}, and at most {most:,} are taken.")
         values = []
         for _ in range(count):
             value, at = kind.read(data, at)

@@ -1,6 +1,6 @@
 """Requests of HTTP/1.1 as far as operators and Prometheus need them: one a connection. Incremental, no I/O."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HEAD_BYTES = 8192
 LENGTH_DIGITS = 12  # of a body; more is too many
@@ -26,6 +26,7 @@ class HttpError(Exception):
 
 class RequestReader:
     def __init__(self, body_bytes: int) -> None:
+        self.head: Request | None = None  # without its body, as soon as it is there
         self._most = body_bytes
         self._data = bytearray()
         self._sought = 0  # bytes that have no end of the head in them
@@ -39,11 +40,7 @@ class RequestReader:
         if self._body < 0:
             self._find_body()
         body = None if self._body < 0 else self._content()
-        if body is None:
-            return None
-        line, *lines = bytes(self._data[: self._body]).decode("latin-1").split("\r\n")
-        method, _, rest = line.partition(" ")
-        return Request(method, rest.split(" ")[0].split("?")[0], body, _headers(lines))
+        return None if body is None or self.head is None else replace(self.head, body=body)
 
     def _content(self) -> bytes | None:
         """The body, when all of it is there."""
@@ -60,6 +57,7 @@ class RequestReader:
             if self._length > self._most:
                 raise HttpError("413 Content Too Large", f"At most {self._most:,} bytes.\n")
             self._body = end + 4
+            self.head = _head(bytes(self._data[:end]))
             self._chunks = _Chunks(self._most) if _is_chunked(bytes(self._data[:end])) else None
         elif len(self._data) > HEAD_BYTES:
             raise HttpError("431 Request Header Fields Too Large", f"At most {HEAD_BYTES:,} bytes of headers.\n")
@@ -122,6 +120,12 @@ def _is_chunked(head: bytes) -> bool:
     if _values(head, b"content-length"):
         raise HttpError("400 Bad Request", text="A body in chunks has no Content-Length.\n")
     return True
+
+
+def _head(data: bytes) -> Request:
+    line, *lines = data.decode("latin-1").split("\r\n")
+    method, _, rest = line.partition(" ")
+    return Request(method, rest.split(" ")[0].split("?")[0], b"", _headers(lines))
 
 
 def _headers(lines: list[str]) -> dict[str, str]:

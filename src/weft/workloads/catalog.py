@@ -11,10 +11,12 @@ from dataclasses import asdict
 from typing import Any, Protocol, cast
 
 from weft.errors import WeftError, listed
+from weft.model.arguments import require_types
 from weft.model.csr import Csr
 from weft.model.instance import Instance
 from weft.model.seed import require_seed
 from weft.workloads.bucketed import high, low, random
+from weft.workloads.independent import Independent
 from weft.workloads.regular import Pairs
 from weft.workloads.social import Social, social
 from weft.workloads.synthetic import Expo, Unif, Zipf
@@ -37,6 +39,7 @@ MAKERS: dict[str, Callable[..., Workload]] = {
     "low": low,
     "high": high,
     "social": social,
+    "independent": Independent,
 }
 
 
@@ -51,6 +54,7 @@ def workload(name: str, **options: Any) -> Workload:
             raise WeftError(f"{name} takes no option `{option}`: its options are {listed(taken)}.", option, *taken)
     if "nodes" not in given:
         raise WeftError(f"{name} needs `nodes`: give the number of nodes.", "nodes")
+    require_types(MAKERS[name], given)
     return MAKERS[name](**given)
 
 

@@ -5,13 +5,16 @@ number of subscriptions on average. Nodes differ in that number, unlike those of
 where all have as many, its lead over DC shrinks, and is lost under Unif with many subscriptions and few topics.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from weft.arrays import Floats
 from weft.errors import WeftError
-from weft.model.instance import Instance, instance_from_pairs
+from weft.kernels.draw.independent import draw_independently
+from weft.model.csr import Csr
+from weft.workloads.regular import Pairs, require_count
 from weft.workloads.synthetic import Expo, Unif, Zipf
 
 Popularity = Literal["unif", "zipf", "expo"]
@@ -19,20 +22,43 @@ Popularity = Literal["unif", "zipf", "expo"]
 LAWS = {"unif": Unif, "zipf": Zipf, "expo": Expo}
 
 
-def independent(popularity: Popularity, *, nodes: int, topics: int, subscriptions: float, seed: int) -> Instance:
-    weights = np.exp(LAWS[popularity](nodes=nodes, topics=topics, subscriptions=1).log_weights())
-    rng = np.random.default_rng(seed)
-    subscribers = [np.flatnonzero(rng.random(nodes) < q) for q in probabilities(weights, subscriptions)]
-    topic = np.repeat(np.arange(topics), [len(each) for each in subscribers])
-    return instance_from_pairs(np.concatenate(subscribers), topic, node_count=nodes, topic_count=topics)
+@dataclass(frozen=True)
+class Independent:
+    nodes: int  # at least 1
+    topics: int = 1_000  # at least 1
+    subscriptions: float = 20  # of a node in the mean, up to the number of topics
+    popularity: Popularity = "unif"
+
+    def __post_init__(self) -> None:
+        for option in ("nodes", "topics"):
+            require_count(option, getattr(self, option))
+        if self.popularity not in LAWS:
+            names = ", ".join(get_args(Popularity))
+            raise WeftError(f"`popularity` is {self.popularity!r}: choose one of {names}.", "popularity")
+        if not 0 < self.subscriptions <= self.topics:
+            raise WeftError(
+                f"`subscriptions` {self.subscriptions} is out of range: give a number above 0, up to {self.topics}, "
+                "the topics.",
+                "subscriptions",
+            )
+
+    def pairs(self, seed: int, first: int, last: int) -> Pairs:
+        """The subscriptions of the nodes from `first` to before `last`."""
+        nodes = np.arange(first, last, dtype=np.int64)
+        counts, topics = draw_independently(seed, nodes, self.probabilities())
+        return np.repeat(nodes.astype(np.int32), counts), topics
+
+    def interest(self, seed: int) -> Csr:
+        counts, topics = draw_independently(seed, np.arange(self.nodes, dtype=np.int64), self.probabilities())
+        return Csr(np.append(0, np.cumsum(counts)), topics, self.topics)
+
+    def probabilities(self) -> Floats:
+        weights = np.exp(LAWS[self.popularity](nodes=1, topics=self.topics, subscriptions=1).log_weights())
+        return probabilities(weights, self.subscriptions)
 
 
 def probabilities(weights: Floats, total: float) -> Floats:
     """min(1, c * weights), whose sum is the given total; weights descend."""
-    if not 0 < total <= len(weights):
-        raise WeftError(
-            f"`subscriptions` {total} is out of range: give a number up to {len(weights)}, the topics.", "subscriptions"
-        )
     certain = np.arange(len(weights))  # how many topics everybody subscribes to
     factors = (total - certain) / np.cumsum(weights[::-1])[::-1]
     fits = np.flatnonzero(factors * weights <= 1)

@@ -22,6 +22,7 @@ from scipy import sparse
 
 from weft.arrays import Bools, Int64s, distinct
 from weft.errors import WeftError
+from weft.model.arguments import require_types
 from weft.model.instance import Instance, Names, instance_from_pairs
 from weft.model.node_filter import NodeFilters
 from weft.model.priority import priority
@@ -41,6 +42,7 @@ class Sampling:
 
     def check(self, meta: Mapping[str, Any]) -> None:
         """Whether such a sample can be taken of an instance with this meta.json."""
+        require_types(Sampling, vars(self))
         if self.nodes < 1:
             raise WeftError(f"`nodes` is {self.nodes}: a sample has at least one node.", "nodes")
         if self.seeds < 1:
