@@ -56,7 +56,7 @@ class NearestTable:
 
 
 class MembershipService:
-    """Who subscribes to what, and where they are; every change gives the deltas of the nodes that it concerns."""
+    """Subscriptions and places on the ring; every change gives the deltas of the nodes that it concerns."""
 
     def __init__(self) -> None:
         self._ring: list[tuple[int, int]] = []  # ring id and node, ascending

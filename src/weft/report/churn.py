@@ -34,10 +34,10 @@ def write_churned(done: Sequence[Churned], folder: Path, meta: dict[str, Any], *
                 rows.writerows({"run": number, **asdict(each)} for each in churned.intervals)
         (partial / "summary.json").write_text(json.dumps(summary_of(done), indent=2) + "\n")
         with matplotlib.rc_context(STYLE):
-            (partial / "figure.svg").write_text(svg(draw_churned(done)))
+            (partial / "figure.svg").write_text(svg(_draw(done)))
 
 
-def draw_churned(done: Sequence[Churned]) -> Figure:
+def _draw(done: Sequence[Churned]) -> Figure:
     """A panel a figure over the hours, a step an interval, a line a run."""
     picture = Figure(figsize=(3.1 * len(DRAWN), 2.6), layout="constrained")
     for axes, (title, figures) in zip(picture.subplots(1, len(DRAWN)).flatten(), DRAWN.items(), strict=True):

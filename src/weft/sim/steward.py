@@ -42,7 +42,7 @@ def present(interests: Mapping[int, set[int]], there: Iterable[int], topics: int
     return instance_from_pairs(rows, columns, node_count=len(nodes), topic_count=topics, node_names=names)
 
 
-def nodes_of(instance: Instance) -> list[int]:
+def _nodes_of(instance: Instance) -> list[int]:
     """The nodes of an instance of those that are there."""
     return [] if instance.node_names is None else [int(name) for name in instance.node_names]
 
@@ -62,7 +62,7 @@ class Steward:
         self._ring_size = SPACING * instance.nodes
         self._fingers: dict[int, frozenset[int]] = {}
         order = np.arange(instance.nodes) if overlay.ring_ids is None else np.argsort(overlay.ring_ids)
-        members = nodes_of(instance)
+        members = _nodes_of(instance)
         for place, position in enumerate(order.tolist()):
             self._enter(members[position], SPACING * place)
         self._rewired()
@@ -77,11 +77,11 @@ class Steward:
 
     @property
     def nodes(self) -> set[int]:
-        return set(nodes_of(self._instance))
+        return set(_nodes_of(self._instance))
 
     @property
     def links(self) -> set[Pair]:
-        members = nodes_of(self._made_for)
+        members = _nodes_of(self._made_for)
         low, high = undirected(self.overlay)
         return {(members[one], members[other]) for one, other in zip(low.tolist(), high.tolist(), strict=True)}
 
@@ -123,7 +123,7 @@ class Steward:
         return notes
 
     def _subscriptions(self) -> list[tuple[int, int]]:
-        members, interest = nodes_of(self._instance), self._instance.interest
+        members, interest = _nodes_of(self._instance), self._instance.interest
         pairs = zip(interest.row_of_each().tolist(), interest.indices.tolist(), strict=True)
         return [(members[place], topic) for place, topic in pairs]
 
@@ -141,7 +141,7 @@ class Steward:
 
     def _free_id(self, node: int) -> int:
         """The identifier in the middle between the two neighbours of a node."""
-        members = nodes_of(self._instance)
+        members = _nodes_of(self._instance)
         if self.overlay.ring_ids is None:
             return max(self._ids.values()) + 1  # nobody goes by it
         around = [members[position] for position in np.argsort(self.overlay.ring_ids).tolist()]
@@ -155,7 +155,7 @@ class Steward:
     def _rewired(self) -> list[Note]:
         """Other fingers for all nodes whose fingers the overlay has changed, and the interests of these."""
         notes: list[Note] = []
-        overlay, members = self.overlay, nodes_of(self._instance)
+        overlay, members = self.overlay, _nodes_of(self._instance)
         for position, node in enumerate(members if overlay.ring_ids is not None else []):
             links = slice(overlay.indptr[position], overlay.indptr[position + 1])
             fingers = overlay.targets[links][overlay.phases[links] != NO_PHASE]
@@ -190,7 +190,7 @@ class Steward:
 
     def _woven(self, nodes: int) -> Loom:
         """The trees of all topics; nodes that are not there have no links."""
-        members = np.array(nodes_of(self._instance), np.int64)
+        members = np.array(_nodes_of(self._instance), np.int64)
         interest = self._instance.interest
         whole = instance_from_pairs(
             members[interest.row_of_each()], interest.indices, node_count=nodes, topic_count=interest.columns
