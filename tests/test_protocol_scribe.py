@@ -59,7 +59,7 @@ def test_iscribe_asks_the_root_and_is_grafted_from_there():
 def test_the_root_of_iscribe_subscribes_by_itself():
     root = node(IScribe, 13)
     assert root.handle(Subscribed(0), 0.0) == []
-    assert root.children == {}
+    assert root.children == {0: set()}
 
 
 def test_both_ways_a_join_takes_the_shorter_one():

@@ -22,12 +22,18 @@ the range, dropped, for nobody is in the range then. Hence:
 An overlay needs but one thing for this: every node has its successor among its fingers. Whatever the reading of
 weft.model.forwarding, one of the links that a node may send over then leads closer to any other node: by the clockwise
 distance its successor, by the absolute one its successor or its predecessor.
+
+Losses. A message that a link could not carry is sent again, over the fingers that the node has by then, until it is
+carried. A link may report a message that has arrived, so that it comes twice; and where nodes come and go, two messages
+may answer for the same part of the ring. So a node remembers what it has done with the publications of late: it divides
+the same range once, and its clients get a publication once. What comes twice costs its own hops, and no more.
 """
 
 from dataclasses import dataclass, replace
 
 from weft.model.ring import contains, width
 from weft.protocol.finger import FingerTable
+from weft.protocol.recall import Recall
 from weft.protocol.router import (
     Deliver,
     Effect,
@@ -41,6 +47,9 @@ from weft.protocol.router import (
     Send,
     Undelivered,
 )
+
+MEMORY = 60_000.0  # milliseconds for which a publication is remembered; longer than any travels
+DELIVERED, DIVIDED = 1, 2  # steps that are taken once: with a publication, with a range of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +65,21 @@ class Po(Router):
         self.node = node
         self.fingers = fingers
         self.membership = membership
+        self._recall = Recall(MEMORY)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
             case Published(publication):
-                return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id))
+                self._recall.is_first(DELIVERED, publication.identity, now)
+                return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id), now)
             case Received(_, Ranged() as message) if message.low == self.fingers.ring_id:
-                return self._arrive(message)
+                return self._divide(message, now)
             case Received(_, Ranged() as message):
-                return self._send(message)
+                return self._send(message, now)
             case Undelivered(peer, Ranged() as message):
                 back = replace(message, hops=message.hops - 1)
                 is_here = message.low == self.fingers.ring_id  # this node has moved since
-                return self.handle(Received(peer, back), now) if is_here else self._send(back)
+                return self.handle(Received(peer, back), now) if is_here else self._send(back, now)
             case Rewired(fingers):
                 self.fingers = fingers
         return []
@@ -76,21 +87,26 @@ class Po(Router):
     def check_invariants(self) -> None:
         self.fingers.check_invariants()
 
-    def _arrive(self, message: Ranged) -> list[Effect]:
-        interested = self.membership.subscribes(self.node, message.publication.topic)
-        delivered: list[Effect] = [Deliver(message.publication, message.hops)] if interested else []
-        return delivered + self._spread(message)
+    def _divide(self, message: Ranged, now: float) -> list[Effect]:
+        """Deliver, and answer for the range; nothing where this node has done so before."""
+        identity = message.publication.identity
+        if not self._recall.is_first(DIVIDED, (identity, message.low, message.high), now):
+            return []
+        wanted = self.membership.subscribes(self.node, message.publication.topic)
+        first = wanted and self._recall.is_first(DELIVERED, identity, now)
+        delivered: list[Effect] = [Deliver(message.publication, message.hops)] if first else []
+        return delivered + self._spread(message, now)
 
-    def _spread(self, message: Ranged) -> list[Effect]:
+    def _spread(self, message: Ranged, now: float) -> list[Effect]:
         hops = self._next_hops(message)
         ends = [*hops[1:], message.high]
         return [
             effect
             for low, high in zip(hops, ends, strict=False)
-            for effect in self._send(Ranged(message.publication, message.hops, low, high))
+            for effect in self._send(Ranged(message.publication, message.hops, low, high), now)
         ]
 
-    def _send(self, message: Ranged) -> list[Effect]:
+    def _send(self, message: Ranged, now: float) -> list[Effect]:
         link = self.fingers.towards(message.low)
         if link is not None:
             return [Send(link.peer, replace(message, hops=message.hops + 1))]
@@ -99,7 +115,7 @@ class Po(Router):
         if not contains(message.low, message.high, low, self.fingers.ring_size):
             return []
         if first is None:
-            return self._arrive(replace(message, low=low))
+            return self._divide(replace(message, low=low), now)
         return [Send(first.peer, replace(message, hops=message.hops + 1, low=low))]
 
     def _next_hops(self, message: Ranged) -> list[int]:
