@@ -65,7 +65,7 @@ class Unread:
                 assert row is not None
                 stop = row.end()
                 whole += (stop - at) // 2
-                requests += piece[at:stop:2].count(PINGREQ)
+                requests += piece.count(PINGREQ, at, stop)
                 at = stop
                 continue
             if length >= _SHORT:
