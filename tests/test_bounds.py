@@ -13,10 +13,11 @@ from master_world import MasterWorld
 from weft.access.guard import Access, Guard
 from weft.access.rights import read_rights
 from weft.broker import effect as e
-from weft.broker import replica, subscriptions
+from weft.broker import replica, sessions, subscriptions
 from weft.broker.parameters import Parameters
 from weft.master import belief, bulletin, operating, traffic
 from weft.node import entry, issuing
+from weft.node import seen as seen_memory
 from weft.wire import frame as w
 from weft.wire.frame import Measured
 from weft.wire.mqtt import packet as p
@@ -71,6 +72,7 @@ def test_the_tables_have_the_numbers_of_the_code() -> None:
     assert f"{bulletin.WAYS:,} a node" in by_name["ways at the master"][1]
     assert by_name["ways at the master"][2].startswith(f"{bulletin.WAYS_BYTES // MIB} MiB")
     assert by_name["rates at the master"][1].startswith(f"{traffic.NAMES:,}")
+    assert f"at most {seen_memory.MOST:,}" in by_name["publications that may come again"][1]
     assert f"{OF_SESSION // MIB} MiB in all" in by_name["filters"][2]
     assert by_name["filters and sessions of a node"][2].startswith(f"{AT_NODE // MIB} MiB, {EACH} beside")
     assert by_name["filters and sessions at the master"][2].startswith(f"{AT_MASTER // MIB} MiB a node")
@@ -362,6 +364,7 @@ def said(network: Network, names: int, qos: int = 0) -> None:
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever clients do, the master is told of no more than it takes."""
     monkeypatch.setattr(subscriptions, "AT_NODE", 100 * KIB)
+    monkeypatch.setattr(sessions, "FOR_CLIENTS", 20 * KIB)
     place = Place(linked=True)
     held = place.broker._subscriptions
 
@@ -369,16 +372,19 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
         kept = [one for session in place.broker._sessions for one in session.subscriptions if session.persistent]
         return weight_of_all([*held.held, *kept, *(session.client for session in place.broker._sessions)])
 
-    refused = 0
-    for at in range(300):
+    refused = full = 0
+    for at in range(500):
         number = place.connect(f"c{at:04}" + "x" * 200, properties=KEPT if at % 2 else {})
         place.say(number, p.Subscribe(1, (p.Request(f"t/{at}/" + "x" * 200, 1), p.Request("all", 1))))
         refused += not place.is_open(number)
-        assert held.weight == weight() <= 100 * KIB
+        assert held.weight == weight() <= 120 * KIB
+        is_refused = bool(place.sent) and place.sent[-1][-2] == Reason.QUOTA_EXCEEDED
+        full = full or is_refused * held.weight
         if at % 3 == 0:
             place.vanish(number)
-    assert 100 < refused < 250
-    for at in range(300):
+    assert 200 < refused < 400
+    assert 98 * KIB < full < 102 * KIB, "filters are refused before clients are"
+    for at in range(500):
         number = place.connect(f"c{at:04}" + "x" * 200)
         place.say(number, p.Disconnect())
     for number in list(place.broker._connections):

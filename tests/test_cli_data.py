@@ -31,6 +31,8 @@ def test_filters_are_refused_without_topics_and_expanded_with_them(run_weft: Run
     assert "1 filters match no known topic and bring no subscription: no/#." in done.err
     assert weft.Instance.read("i").filters is not None
     assert "unmatched filters  no/#" in run_weft(*command, "--topics", "topics.txt", "--out", "j").out
+    Path("clients.csv").write_text("client,broker,topic\na,hall,x\n")
+    assert "filters" not in run_weft(*command, "--out", "k").out
 
 
 def test_a_log_of_traffic_is_told_of_what_is_not_used(run_weft: Run) -> None:

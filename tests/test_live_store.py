@@ -11,6 +11,8 @@ import pytest
 
 from weft.errors import WeftError
 from weft.live.disk import STORE
+from weft.live.fleet import Fleet
+from weft.live.fleet import run as run_fleet
 from weft.live.journal import open_journal
 from weft.live.store import DamagedStoreError, SqliteStore, read_damaged, write_store
 from weft.master.record import Record, Store
@@ -207,14 +209,27 @@ def test_a_store_of_the_format_before_is_taken_over(tmp_path: Path) -> None:
         assert what_a_start_finds(tmp_path) == [Record("node", "a", {"number": 1})]
 
 
-def test_the_folder_of_a_node_is_not_taken_for_a_masters_nor_the_other_way_round(tmp_path: Path) -> None:
-    one, other = tmp_path / "node", tmp_path / "master"
-    open_journal(one, list)._disk.close()
-    SqliteStore(other).close()
-    before = {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)}
-    with pytest.raises(WeftError, match="is the folder of a node: give this master another `data` folder") as told:
-        SqliteStore(one)
-    assert told.value.options == ("data",)
-    with pytest.raises(WeftError, match="is the folder of a master: give this node another `data` folder"):
-        open_journal(other, list)
-    assert {folder: sorted(path.name for path in folder.iterdir()) for folder in (one, other)} == before
+def test_a_folder_is_taken_by_nobody_but_its_owner(tmp_path: Path) -> None:
+    """The folders of a node, of a master, and of a network whose processes have theirs in it."""
+    folders = {"a node": tmp_path / "node", "a master": tmp_path / "master", "`weft up`": tmp_path / "up"}
+    open_journal(folders["a node"], list)._disk.close()
+    SqliteStore(folders["a master"]).close()
+    SqliteStore(folders["`weft up`"] / "master").close()
+    open_journal(folders["`weft up`"] / "node-0", list)._disk.close()
+    before = {path: path.stat().st_size for path in tmp_path.rglob("*")}
+
+    def start_network(folder: Path) -> None:
+        run_fleet(Fleet(2, 20_000, folder, "disk", None, False), _refused, _refused, [], _refused)
+
+    takers = {"a node": lambda folder: open_journal(folder, list), "a master": SqliteStore, "`weft up`": start_network}
+    for owner, folder in folders.items():
+        for other, take in takers.items():
+            if other != owner:
+                with pytest.raises(WeftError, match=f"is the folder of {owner}: give another `data` folder") as told:
+                    take(folder)
+                assert told.value.options == ("data",)
+    assert {path: path.stat().st_size for path in tmp_path.rglob("*")} == before
+
+
+def _refused(*_: object) -> None:
+    raise AssertionError

@@ -5,10 +5,21 @@ from hypothesis import strategies as st
 
 from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
-from weft.model.instance import instance_from_pairs
+from weft.model.csr import csr_from_pairs
+from weft.model.instance import Instance, instance_from_pairs
+from weft.model.latency import MatrixLatency
 from weft.overlays.catalog import design
 from weft.overlays.divide import BULK, bulk_nodes, most_subscribed
-from weft.overlays.partition import kmeans_partition, neighbour_size, partition_count, random_partition
+from weft.overlays.partition import (
+    cost,
+    elbow,
+    kmeans_partition,
+    neighbour_size,
+    partition_count,
+    random_partition,
+    region_partition,
+)
+from weft.overlays.verify import topic_violations
 from weft.workloads.catalog import generate
 
 INSTANCES = random_instances(st.integers(1, 60), st.integers(1, 25), 0.0, 0.05, 0.3, 1.0)
@@ -136,3 +147,91 @@ def test_wrong_options_are_told(name, options, sentence):
     with pytest.raises(WeftError) as error:
         design(random_instance(1, 12, 5, 0.5), name, seed=1, **options)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("stars", [5, 12, 40])
+def test_the_least_time_side_by_side_is_at_the_root_of_nodes_over_stars(stars):
+    """Section VI: with star sets of one size p = sqrt(|V| / kappa); one after the other the minimum is elsewhere."""
+    nodes, counts = 10_000, range(1, 200)
+    lowest = min(counts, key=lambda count: cost("parallel", nodes, count, count * stars))
+    assert lowest == pytest.approx((nodes / stars) ** 0.5, abs=1)
+    assert min(counts, key=lambda count: cost("neighbours", nodes, count, count * stars)) == lowest
+    after = min(counts, key=lambda count: cost("time", nodes, count, count * stars))
+    assert after == pytest.approx((nodes**2 / (2 * stars**2)) ** (1 / 3), abs=1)
+
+
+@pytest.mark.parametrize("clusters", [2, 4, 8])
+def test_the_elbow_is_at_the_clusters_that_there_are(clusters):
+    """Nodes of a cluster share nine of their ten topics, and no topic with another cluster."""
+    rng = np.random.default_rng(clusters)
+    rows = [
+        np.append(cluster * 20 + np.arange(9), cluster * 20 + rng.integers(9, 20))
+        for cluster in range(clusters)
+        for _ in range(80)
+    ]
+    nodes = np.repeat(np.arange(len(rows)), 10)
+    interest = csr_from_pairs(nodes, np.concatenate(rows), len(rows), clusters * 20)
+    found = elbow(interest, 3)
+    assert clusters <= found <= 2 * clusters  # random centres may begin in one cluster
+    assert design(Instance(interest), "dc", seed=3, partition="kmeans", choose="elbow").meta["partitions"] >= 2
+
+
+@pytest.mark.parametrize("options", [{}, {"partition": "kmeans", "partitions": 3}])
+def test_an_elbow_is_of_clusters_whose_number_is_open(options):
+    with pytest.raises(WeftError, match="`choose`"):
+        design(generate("unif", nodes=30, topics=10, subscriptions=4, seed=1), "dc", choose="elbow", **options)
+
+
+@pytest.mark.parametrize("name", ["dc", "dcbc"])
+@pytest.mark.parametrize("choose", ["time", "parallel"])
+def test_the_time_chooses_as_many_partitions_as_cost_least_of_those_tried(name, choose):
+    instance = generate("unif", nodes=200, topics=30, subscriptions=8, seed=1)
+    made = design(instance, name, seed=1, choose=choose)
+    assert topic_violations(instance, made) == []
+    assert made.meta["parameters"]["choose"] == choose
+    if name == "dc":
+        sizes = {count: neighbour_size(instance.interest, 1, count, choose) for count in (1, 2, 4, 8, 16, 32)}
+        assert neighbour_size(instance.interest, 1, made.meta["partitions"], choose) <= min(sizes.values())
+
+
+def sites(nodes, count, seed):
+    """Nodes of so many sites, which are far from each other, and the site of each."""
+    site = np.random.default_rng(seed).permutation(np.arange(nodes) % count)
+    near = np.random.default_rng(seed).uniform(1, 5, (nodes, nodes))
+    return MatrixLatency(np.where(site[:, None] == site, near, 100 + near)), site
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("gm", {}), ("dc", {}), ("dc", {"partition": "region", "partitions": 3}), ("dcbc", {})]
+)
+def test_designs_that_go_by_latency_connect_every_topic_by_shorter_links(name, options):
+    instance = generate("zipf", nodes=90, topics=60, subscriptions=8, seed=2)
+    latency, _ = sites(90, 3, 1)
+    near = design(instance, name, seed=1, latency=latency, closeness=1.0, **options)
+    plain = design(instance, name, seed=1)
+    assert topic_violations(instance, near) == []
+    trips = [latency.round_trip(overlay.sources, overlay.targets).mean() for overlay in (plain, near)]
+    assert trips[1] < 0.6 * trips[0]
+    assert near.meta["parameters"]["latency"] == latency.source
+
+
+@pytest.mark.parametrize("name", ["gm", "dc", "dcbc"])
+def test_a_closeness_of_zero_weighs_nothing(name):
+    """All links of one contribution are worth the same: as many links are needed, up to ties."""
+    instance = generate("zipf", nodes=90, topics=60, subscriptions=8, seed=2)
+    latency, _ = sites(90, 3, 1)
+    found = [design(instance, name, seed=1, **how).links for how in ({}, {"latency": latency, "closeness": 0.0})]
+    assert found[1] == pytest.approx(found[0], rel=0.05)
+
+
+def test_regions_are_the_sites():
+    latency, site = sites(90, 3, 1)
+    member = region_partition(latency, 90, 3, 7)
+    assert len(np.unique(np.stack([member, site]), axis=1).T) == 3
+    assert np.bincount(region_partition(latency, 90, 90, 7)).tolist() == [1] * 90
+
+
+def test_regions_need_latencies():
+    instance = generate("zipf", nodes=9, topics=6, subscriptions=2, seed=2)
+    with pytest.raises(WeftError, match="`partition` region goes by round-trip times: give `latency`"):
+        design(instance, "dc", seed=1, partition="region")

@@ -207,15 +207,19 @@ def test_links_to_publishers_are_the_greedy_for_a_first_link_to_a_subscriber(ins
     assert not (one_way + one_way.T)[rule.permitted].any()
 
 
-@given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle"]))
+@given(INSTANCES, SEEDS, st.floats(0, 2), st.sampled_from(["fingers", "circle", "any", "degree"]))
 @many
 def test_weighed_links_are_exact_up_to_a_step(instance, seed, exponent, kind):
     rng = np.random.default_rng(seed)
     trips = rng.uniform(0.5, 300, (instance.nodes, instance.nodes))
     trips = (trips + trips.T) / 2
     ring_ids = rng.permutation(instance.nodes)
-    rule = Fingers(ring_ids, 0) if kind == "fingers" else Circle(instance.nodes)
-    constraint = empty_phases(empty_table(instance.nodes), ring_ids) if kind == "fingers" else circle(instance.nodes)
+    rule, constraint = {
+        "fingers": lambda: (Fingers(ring_ids, 0), empty_phases(empty_table(instance.nodes), ring_ids)),
+        "circle": lambda: (Circle(instance.nodes), circle(instance.nodes)),
+        "any": lambda: (AnyLink(instance.nodes), any_link()),
+        "degree": lambda: (DegreeAtMost(3, instance.nodes), degree_at_most(3, instance.nodes)),
+    }[kind]()
     closeness = Closeness(MatrixLatency(trips), exponent)
     chosen = lazy_greedy(instance, constraint, rng, preference=Preference(closeness=closeness))
     logarithms = -exponent * np.log(np.maximum(trips, 1.0))

@@ -275,6 +275,27 @@ def test_gossip_takes_as_long_as_among_brokers_in_a_world():
     assert mean["out_of_overlay"] == pytest.approx(ledger.out_of_overlay, rel=0.05)
 
 
+def test_without_sweeps_as_much_is_lost_as_among_brokers_in_a_world():
+    """Gossip to one member a round with digests of one round leaves out a half; a sweep brings all of it."""
+    tree = random_tree(30, seed=1)
+    setting = Setting(200, rate=1.0, seconds=60.0, classes=3)
+    workload = content_workload(zipf_popularity(6, 0.3), tree.top, 30, setting, seed=1)
+    parameters = Parameters(diameter=200.0, capacity=10.0, phi=0.01, fanout=1, digest_rounds=1, sweep=False)
+    lost = []
+    for seed in range(4):
+        world, ledger, start = content_world(tree, workload, Way.GOSSIP, parameters, seed)
+        world.run(start + workload.times[-1] + 30 * parameters.round)
+        delivered = Counter((delivery.publication.number, delivery.subscription) for delivery in ledger.deliveries)
+        assert not delivered - Counter(due(workload))
+        lost.append(len(due(workload)) - len(ledger.deliveries))
+    stage = stage_of(tree, workload)
+    outcomes = [simulate(stage, Way.GOSSIP, parameters, FREE, seed) for seed in range(20)]
+    assert all(outcome.missed + outcome.deliveries == len(due(workload)) for outcome in outcomes)
+    assert min(lost) > 0
+    assert np.mean([outcome.missed for outcome in outcomes]) == pytest.approx(np.mean(lost), rel=0.1)
+    assert simulate(stage, Way.GOSSIP, replace(parameters, sweep=True), FREE).missed == 0
+
+
 def test_gossip_that_waits_at_overloaded_brokers_is_what_it_was_when_it_was_sent():
     """Brokers fall so far behind that a gossip leaves many rounds after it was made."""
     tree = random_tree(20, seed=1)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from weft.sim.evaluation import Evaluation
     from weft.sim.hop import Journey, journey
     from weft.sim.trial import Trials, compare
+    from weft.sim.vitis_run import VitisRun, simulate_vitis
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
     from weft.workloads.publication import publications, schedule
@@ -39,6 +40,7 @@ __all__ = [
     "Sampling",
     "Trees",
     "Trials",
+    "VitisRun",
     "WeftError",
     "compare",
     "design",
@@ -57,6 +59,7 @@ __all__ = [
     "repair",
     "sample",
     "schedule",
+    "simulate_vitis",
     "topic_violations",
     "weave",
     "workload",
@@ -89,6 +92,8 @@ _HOMES = {
     "read_latency": "weft.model.latency",
     "repair": "weft.overlays.repair",
     "sample": "weft.workloads.sample",
+    "simulate_vitis": "weft.sim.vitis_run",
+    "VitisRun": "weft.sim.vitis_run",
     "schedule": "weft.workloads.publication",
     "topic_violations": "weft.overlays.verify",
     "weave": "weft.trees.weave",

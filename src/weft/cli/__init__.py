@@ -47,6 +47,7 @@ from weft.cli import (
     tree,
     up,
     user,
+    vitis,
     warm,
     weave,
 )
@@ -77,6 +78,7 @@ for module in (
     tree,
     evaluate,
     compare,
+    vitis,
     import_,
     place,
     export,

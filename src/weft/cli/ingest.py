@@ -11,6 +11,7 @@ from weft.cli.line import say
 from weft.cli.output import ConsoleProgress, print_result
 
 EXAMPLE = "weft ingest twitter_combined.txt.gz --as follows --out twitter"
+OF_FILTERS = ("filters", "unmatched", "unmatched_filters")  # not said where there are none
 
 
 def warn_of_unmatched(result: Mapping[str, Any]) -> None:
@@ -59,5 +60,7 @@ def ingest(
         else:
             with ConsoleProgress().step("Reading rows"):
                 result = ingest_here(source, out, force=force)
-    print_result({"instance": str(out), **asdict(result)}, json)
-    warn_of_unmatched(asdict(result))
+    told = asdict(result)
+    unsaid = () if json or result.filters else OF_FILTERS
+    print_result({"instance": str(out), **{name: told[name] for name in told if name not in unsaid}}, json)
+    warn_of_unmatched(told)

@@ -74,9 +74,9 @@ Latency = Annotated[
     typer.Option(
         "--latency",
         metavar="FILE",
-        help="Round-trip times: swico-l, swico-sl, swico-even and weave go by them, and deliveries are timed. "
-        "CSV is by name: a,b,ms or a matrix with names. Where file or nodes have no names, the seed places nodes on "
-        "hosts.",
+        help="Round-trip times: swico-l, swico-sl, swico-even, gm, dc, dcbc and weave go by them, and deliveries are "
+        "timed. CSV is by name: a,b,ms or a matrix with names. Where file or nodes have no names, the seed places "
+        "nodes on hosts.",
     ),
 ]
 DrawHosts = Annotated[

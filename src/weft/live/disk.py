@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import SurroundingsError, WeftError
+from weft.journal.name import is_journal
 
 CHUNK = 1 << 20  # bytes read at once
 LOCK = "lock"
 STORE = "master.sqlite"
+MASTER = "master"  # folder of the master in that of a whole network
+A_NODE, A_MASTER, A_NETWORK = "a node", "a master", "`weft up`"
 
 
 class File:
@@ -78,6 +81,22 @@ class Disk(Shown):
 
     def sync(self) -> None:
         os.fsync(self._descriptor)
+
+
+def require_own(folder: Path, owner: str) -> None:
+    """Refuse a folder in which somebody else keeps data."""
+    found = _owner_of(folder)
+    if found not in ("", owner):
+        raise WeftError(f"{folder} is the folder of {found}: give another `data` folder.", "data")
+
+
+def _owner_of(folder: Path) -> str:
+    """Which of a node, a master and a whole network has its data there, if any."""
+    if (folder / STORE).exists():
+        return A_MASTER
+    if folder.is_dir() and any(map(is_journal, os.listdir(folder))):
+        return A_NODE
+    return A_NETWORK if (folder / MASTER / STORE).exists() else ""
 
 
 def cut(count: int) -> str:

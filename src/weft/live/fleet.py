@@ -30,6 +30,7 @@ from threading import Thread
 from typing import Any
 
 from weft.errors import Exit, SurroundingsError, WeftError
+from weft.live.disk import A_NETWORK, MASTER, require_own
 from weft.live.log import Writer
 
 ENDING = 8.0  # seconds until a process that should have ended has not; nodes take 5 (live/stop.py)
@@ -83,7 +84,7 @@ class Fleet:
     def master_options(self) -> dict[str, Any]:
         return {
             "listen": self.master,
-            "data": self._data("master"),
+            "data": self._data(MASTER),
             "cluster": self._cluster,
             "quiet": self._quiet,
             "log_level": self.log_level,
@@ -212,7 +213,8 @@ class Processes:
                     left[name] = self.running[name]
                 else:
                     often = f", {RESTARTS + 1} times within a minute" if code == Exit.DEFECT else ""
-                    self._say(f"{name} has ended with code {code}{often}.")
+                    how = f"with code {code}" if code is None or code >= 0 else f"by signal {-code}"
+                    self._say(f"{name} has ended {how}{often}.")
             for pipe in wait(list(self._pipes), 0.0):  # of those that were started again
                 assert isinstance(pipe, Connection)
                 name, said = self._hear(pipe, stop)
@@ -253,6 +255,8 @@ def run(fleet: Fleet, master: Start, node: Start, preload: list[str], ready: Cal
     """Run it until SIGINT or SIGTERM, or until all processes have ended."""
     if fleet.port + fleet.nodes > 65_535:
         raise WeftError(f"{fleet.nodes} nodes and a master from `port` {fleet.port} on pass 65535.", "port")
+    if fleet.data is not None:
+        require_own(fleet.data, A_NETWORK)
     if fleet.http is not None and fleet.http + fleet.nodes - 1 > 65_535:
         raise WeftError(f"{fleet.nodes} nodes from `http` {fleet.http} on pass 65535.", "http")
     stop, voice = Stop(), Writer(sys.stderr.fileno())

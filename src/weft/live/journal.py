@@ -24,13 +24,13 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Thread
 
-from weft.errors import SurroundingsError, WeftError
+from weft.errors import SurroundingsError
 from weft.journal.event import Broken, Compacted, CompactionFailed, Event, Synced
 from weft.journal.log import DEFAULT, Log, open_log
 from weft.journal.output import BrokenFileError
 from weft.journal.parameters import Parameters, Sync
 from weft.journal.recovery import Recovered, Replay
-from weft.live.disk import STORE, Disk
+from weft.live.disk import A_NODE, Disk, require_own
 from weft.wire.journal import SALT_BYTES
 
 RETRY = 0.5  # seconds between two attempts to write to a full disk
@@ -168,8 +168,7 @@ class Journal:
 
 def open_journal(path: Path, replay: Replay, *, sync: Sync = Sync.DISK, parameters: Parameters = DEFAULT) -> Journal:
     """The journal of a folder, after `replay` has had all its records in order."""
-    if (path / STORE).exists():
-        raise WeftError(f"{path} is the folder of a master: give this node another `data` folder.", "data")
+    require_own(path, A_NODE)
     with ExitStack() as undo:
         disk = Disk(path)
         undo.callback(disk.close)

@@ -18,8 +18,7 @@ from pathlib import Path
 from zlib import crc32
 
 from weft.errors import SurroundingsError, WeftError
-from weft.journal.name import is_journal
-from weft.live.disk import STORE, Disk
+from weft.live.disk import A_MASTER, STORE, Disk, require_own
 from weft.master.record import Record
 from weft.wire.sqlite import PAGE_BYTES, Value, pages_of, read_log, rows
 
@@ -60,8 +59,7 @@ class SqliteStore:
     """Takes the folder, which it makes if need be, until `close`."""
 
     def __init__(self, folder: Path) -> None:
-        if folder.is_dir() and any(is_journal(path.name) for path in folder.iterdir()):
-            raise WeftError(f"{folder} is the folder of a node: give this master another `data` folder.", "data")
+        require_own(folder, A_MASTER)
         self._disk = Disk(folder)  # which locks it
         path = self._path = folder / STORE
         self._seal = Seal()

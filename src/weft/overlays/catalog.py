@@ -58,16 +58,19 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     long            swico-s: its long fingers, "chord" or "random"
     tie             grswico, swico-l, swico-sl, swico-even: of links that contribute the same, "random" or "overlap"
     fill            the same: where no finger contributes, "random" or "overlap"
-    latency         swico-l, swico-sl, swico-even: round-trip times to go by, as of `placed_latency`
+    latency         swico-l, swico-sl, swico-even, gm, dc, dcbc: round-trip times to go by, as of `placed_latency`
     closeness       the same: how much round-trip times count, from 0
     in_degree       grswico, swico-l, swico-sl: how many fingers may point at a node
     arc             swico-sl, swico-even: divide the design into arcs of so many nodes; 0: do not
     partitions      dc, dcbc: how many
-    partition       dc: how nodes are divided, "random" or "kmeans"
+    partition       dc: how nodes are divided, "random", "kmeans" or "region", which goes by latency
+    choose          dc, dcbc: what the number of partitions minimises, "neighbours" (Algorithm 5), "time" or
+                    "parallel", the time of partitions side by side; dc by K-means also "elbow"
     bulk            dcbc: the share of nodes that are bulk
     eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
+    diameter        gm, dc, dcbc: how many hops subscribers of a topic may be apart, from 2
     children        tree: of a node
     """
     builder = _builder_of(name)

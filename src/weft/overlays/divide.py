@@ -24,11 +24,23 @@ from weft.errors import WeftError
 from weft.kernels.greedy.bulk import Bulk, bulk_of
 from weft.model.csr import Csr
 from weft.model.instance import Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
-from weft.overlays.partition import Partitioning, kmeans_partition, neighbour_size, partition_count, random_partition
-from weft.overlays.preference import Preference, Tie
+from weft.overlays.partition import (
+    Choose,
+    Goal,
+    Partitioning,
+    elbow,
+    kmeans_partition,
+    neighbour_size,
+    partition_count,
+    random_partition,
+    region_partition,
+)
+from weft.overlays.preference import CLOSENESS, Preference, Tie, closeness_of
 from weft.overlays.star import cover_by_group, shared_topics
 
 BULK = 0.2  # of the nodes
@@ -46,12 +58,17 @@ def dc(
     seed: int,
     partitions: int | None = None,
     partition: Partitioning = "random",
+    choose: Choose = "neighbours",
     tie: Tie = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
-    interest, preference = instance.interest, Preference(tie)
-    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
-    divide = partial(random_partition, interest.rows) if partition == "random" else partial(kmeans_partition, interest)
-    member = divide(count, seed)
+    require_diameter(diameter)
+    interest = instance.interest
+    preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
+    count = _partitions_of_dc(interest, seed, partitions, partition, choose)
+    member = _divided(instance, partition, latency, count, seed)
     shared = shared_topics(interest, member)
     links, stars = [], []
     for index, nodes in enumerate(_nodes_by_partition(member)):
@@ -65,7 +82,7 @@ def dc(
     )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
-    return _overlay_of(instance.nodes, links, **figures, **across)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures, **across), diameter)
 
 
 def dcbc(
@@ -73,21 +90,40 @@ def dcbc(
     *,
     seed: int,
     partitions: int | None = None,
+    choose: Goal = "neighbours",
     bulk: float = BULK,
     eta: int | None = None,
     tie: Tie = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
-    interest, preference = instance.interest, Preference(tie)
+    require_diameter(diameter)
+    interest = instance.interest
+    preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     heavy = bulk_nodes(interest, bulk, eta, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
-    size = partial(neighbour_size, interest.take(light), seed)
+    size = partial(neighbour_size, interest.take(light), seed, goal=choose)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), preference)]
     clones = clones_of(interest.take(heavy))
     for index, places in enumerate(_nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
-    return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+    figures = dcbc_figures(instance.nodes, len(heavy), count)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures), diameter)
+
+
+def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partition: Partitioning, choose: Choose) -> int:
+    if choose != "elbow":
+        return number_of_partitions(partitions, interest.rows, partial(neighbour_size, interest, seed, goal=choose))
+    if partition != "kmeans":
+        raise WeftError("`choose` elbow is of clusters: give `partition` kmeans with it.", "choose", "partition")
+    if partitions is not None:
+        raise WeftError(
+            "`choose` says how the number of partitions is found: leave out `partitions`.", "choose", "partitions"
+        )
+    return elbow(interest, seed)
 
 
 def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:
@@ -99,6 +135,17 @@ def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], fl
     return given
 
 
+def _divided(instance: Instance, partition: Partitioning, latency: Latency | None, count: int, seed: int) -> Int32s:
+    """The partition of every node."""
+    if partition == "random":
+        return random_partition(instance.nodes, count, seed)
+    if partition == "kmeans":
+        return kmeans_partition(instance.interest, count, seed)
+    if latency is None:
+        raise WeftError("`partition` region goes by round-trip times: give `latency`.", "partition", "latency")
+    return region_partition(latency, instance.nodes, count, seed)
+
+
 def _nodes_by_partition(member: Int32s) -> list[Int64s]:
     if not len(member):
         return []
@@ -108,7 +155,7 @@ def _nodes_by_partition(member: Int32s) -> list[Int64s]:
 def inner_links(nodes: Int64s, interest: Csr, rng: np.random.Generator, preference: Preference) -> Links:
     """Links of GM on the nodes."""
     alone = np.arange(len(nodes), dtype=np.int32)
-    chosen = links_across(interest.compact(), alone, rng, preference)
+    chosen = links_across(interest.compact(), alone, rng, preference.among(nodes))
     return Links(nodes[chosen.owners], nodes[chosen.others])
 
 
@@ -116,8 +163,8 @@ def links_with_clones(
     nodes: Int64s, interest: Csr, bulk: Int64s, clones: Bulk, rng: np.random.Generator, preference: Preference
 ) -> Links:
     """Links of GM on the nodes and the bulk, which has its overlay already."""
-    chosen = links_with_bulk(interest, clones, rng, preference)
     both = np.concatenate([nodes, bulk])
+    chosen = links_with_bulk(interest, clones, rng, preference.among(both))
     return Links(both[chosen.owners], both[chosen.others])
 
 
@@ -131,7 +178,7 @@ def outer_links(
 ) -> Links:
     """Links among the star nodes of different partitions, in the order of the nodes."""
     order = np.argsort(stars)
-    chosen = links_across(interest.take(order).compact(), member[order], rng, preference)
+    chosen = links_across(interest.take(order).compact(), member[order], rng, preference.among(stars[order]))
     return Links(stars[order][chosen.owners], stars[order][chosen.others])
 
 

@@ -4,6 +4,9 @@ It takes the link of highest contribution until every topic is connected; a loga
 links. Stopped before, it is the best known overlay for a budget: GPA when the average degree is given, GPM when the
 maximum degree is (BeaConvey section 3.2, after its reference 9); with a budget topics may stay in several parts.
 
+With latencies contributions are weighed by distance, as in `swico.py`: the topics are connected by links that are
+shorter, and a few more (the topology-aware overlays that the DC paper leaves for later).
+
 Links have no phase, and there is no ring.
 """
 
@@ -15,9 +18,11 @@ from weft.arrays import Floats
 from weft.errors import WeftError
 from weft.kernels.greedy.constraint import Constraint, any_link, degree_at_most
 from weft.model.instance import LIMIT, Instance
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import lazy_greedy
-from weft.overlays.preference import Preference, Tie
+from weft.overlays.preference import CLOSENESS, Preference, Tie, closeness_of
 
 
 def gm(
@@ -25,14 +30,19 @@ def gm(
     *,
     seed: int,
     tie: Tie = "random",
+    latency: Latency | None = None,
+    closeness: float = CLOSENESS,
     average_degree: float | None = None,
     maximum_degree: int | None = None,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     rng = np.random.default_rng(seed)
     most = LIMIT if average_degree is None else _links_of_degree(average_degree, instance.nodes)
     limit = _degree_limit(maximum_degree, instance.nodes)
-    chosen = lazy_greedy(instance, limit, rng, preference=Preference(tie), most=most)
-    return overlay_from_links(instance.nodes, chosen.owners, chosen.others)
+    preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
+    chosen = lazy_greedy(instance, limit, rng, preference=preference, most=most)
+    return within_diameter(instance, overlay_from_links(instance.nodes, chosen.owners, chosen.others), diameter)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,18 @@
 """What is preferred among links that contribute the same, among fingers that contribute nothing, and by distance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from weft.arrays import Floats, Int32s
-from weft.model.latency import Latency
+from weft.arrays import Floats, Int32s, Int64s
+from weft.errors import WeftError
+from weft.model.instance import Instance
+from weft.model.latency import Latency, PlacedLatency, require_latency_of
 
 Tie = Literal["random", "overlap"]
 Fill = Literal["random", "overlap"]
+CLOSENESS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +29,30 @@ class Closeness:
         logarithms: Floats = self.exponent * np.log(trips.max(initial=self.floor) / trips)
         return logarithms
 
+    def among(self, nodes: Int64s) -> "Closeness":
+        """The same for some of the nodes, which are numbered by their places among these."""
+        return Closeness(PlacedLatency(self.latency, nodes, np.zeros(len(nodes))), self.exponent, self.floor)
+
+
+def closeness_of(instance: Instance, latency: Latency | None, exponent: float) -> Closeness | None:
+    """What distance makes of contributions in an instance; None where no latencies are known."""
+    if not 0 <= exponent < np.inf:
+        raise WeftError(f"`closeness` {exponent} is out of range: give a number from 0.", "closeness")
+    if latency is None:
+        return None
+    require_latency_of(latency, instance.nodes)
+    return Closeness(latency, exponent)
+
 
 @dataclass(frozen=True, eq=False)
 class Preference:
     tie: Tie = "random"  # of links that contribute the same: any, or one of the largest overlap
     fill: Fill = "random"  # of fingers where none contributes: the same
     closeness: Closeness | None = None  # weighs contributions; a finger without contribution then goes to the nearest
+
+    def among(self, nodes: Int64s) -> "Preference":
+        """The same for some of the nodes, which are numbered by their places among these."""
+        return self if self.closeness is None else replace(self, closeness=self.closeness.among(nodes))
 
 
 NO_PREFERENCE = Preference()

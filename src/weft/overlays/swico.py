@@ -25,22 +25,20 @@ from typing import Literal
 import numpy as np
 
 from weft.arrays import Int32s, Int64s
-from weft.errors import WeftError
 from weft.kernels.greedy.constraint import circle
 from weft.kernels.greedy.fragment import ring_order
 from weft.model.instance import Instance
-from weft.model.latency import Latency, require_latency_of
+from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.ring import phase_count
 from weft.overlays.arcs.swico import divided, is_divided
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table, random_table, with_close_fingers
 from weft.overlays.lazy_greedy import lazy_greedy
-from weft.overlays.preference import Closeness, Fill, Preference, Tie
+from weft.overlays.preference import CLOSENESS, Closeness, Fill, Preference, Tie, closeness_of
 from weft.overlays.random import random_ring
 
 Long = Literal["chord", "random"]
-CLOSENESS = 0.5
 
 
 def swico_s(instance: Instance, *, seed: int, long: Long = "chord") -> Overlay:
@@ -60,7 +58,7 @@ def swico_l(
     in_degree: int | None = None,
 ) -> Overlay:
     rng = np.random.default_rng(seed)
-    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    preference = Preference(tie, fill, closeness_of(instance, latency, closeness))
     return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference, in_degree)
 
 
@@ -75,7 +73,7 @@ def swico_sl(
     in_degree: int | None = None,
     arc: int | None = None,
 ) -> Overlay:
-    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    preference = Preference(tie, fill, closeness_of(instance, latency, closeness))
     if may_divide(tie, fill, latency) and is_divided(instance.nodes, arc):
         return divided(instance, seed=seed, arc=arc, in_degree=in_degree, for_publishers=False)
     return gswico_sl(instance, np.random.default_rng(seed), preference, in_degree)
@@ -91,7 +89,7 @@ def swico_even(
     closeness: float = CLOSENESS,
     arc: int | None = None,
 ) -> Overlay:
-    preference = Preference(tie, fill, _closeness(instance, latency, closeness))
+    preference = Preference(tie, fill, closeness_of(instance, latency, closeness))
     rng, in_degree = np.random.default_rng(seed), even_in_degree(instance.nodes)
     if may_divide(tie, fill, latency) and is_divided(instance.nodes, arc):
         return divided(instance, seed=seed, arc=arc, in_degree=in_degree, for_publishers=True)
@@ -100,7 +98,7 @@ def swico_even(
 
 def even_on_ring(instance: Instance, ring_ids: Int64s, *, seed: int, latency: Latency | None = None) -> Overlay:
     """The fingers of `swico-even` for nodes that have their places, 0 to |V| - 1, already."""
-    preference = Preference(closeness=_closeness(instance, latency, CLOSENESS))
+    preference = Preference(closeness=closeness_of(instance, latency, CLOSENESS))
     rng, in_degree = np.random.default_rng(seed), even_in_degree(instance.nodes)
     return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers=True)
 
@@ -113,15 +111,6 @@ def may_divide(tie: Tie, fill: Fill, latency: object) -> bool:
 def even_in_degree(nodes: int) -> int:
     """Twice what it is on average, so that half of the places are left when all fingers are there."""
     return 2 * max(phase_count(nodes), 1)
-
-
-def _closeness(instance: Instance, latency: Latency | None, exponent: float) -> Closeness | None:
-    if not 0 <= exponent < np.inf:
-        raise WeftError(f"`closeness` {exponent} is out of range: give a number from 0.", "closeness")
-    if latency is None:
-        return None
-    require_latency_of(latency, instance.nodes)
-    return Closeness(latency, exponent)
 
 
 def gswico_s(instance: Instance, rng: np.random.Generator, closeness: Closeness | None = None) -> Int64s:

@@ -119,7 +119,9 @@ class Settings(NamedTuple):
     round: float  # of gossip, milliseconds
     fanout: int
     digest: int  # rounds
-    sweep: int  # rounds
+    sweep: bool  # whether issuers ask who lacks what gossip had its time for
+    keep: float  # how long an issuer keeps what it gossips, milliseconds
+    age: float  # of what it then sweeps, or forgets
 
 
 class Scene(NamedTuple):

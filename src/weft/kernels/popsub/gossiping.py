@@ -8,8 +8,9 @@ Membership is simpler than lpbcast's: a gossip brings the sender and its view as
 drop who has left at once, as if unsubscriptions were faster than rounds. Who joins announces itself at once to some of
 the members that it was told of, as lpbcast's subscriptions do.
 
-What gossip leaves out, the issuer's sweep brings: when its oldest publication that was not swept yet has had `sweep`
-rounds, the issuer announces down the tree all that had a round less. What is younger is left to gossip.
+What gossip leaves out, the issuer's sweep brings: when its oldest publication that was not swept yet is `keep` old, the
+issuer announces down the tree all that is `age` old. What is younger is left to gossip. Without sweeps it forgets them
+then, and what gossip leaves out is lost; such a network is watched until nobody has anything to say any more.
 """
 
 from typing import NamedTuple
@@ -67,6 +68,7 @@ class Groups(NamedTuple):
     listed: Int64s  # [0]: length of lists
     random: Words  # [0]: state
     upkeep: Int64s  # [0]: what is under way in the groups; rounds never end
+    spoken: Floats  # [0]: when the last message arrives that says more than who is there
 
 
 @leaf_jit
@@ -210,7 +212,10 @@ def make_round(scene: Scene, groups: Groups, agenda: Agenda, advertisement: int,
             end = sent_at(scene.load, start, end, pushed)
         scene.ledger.totals[OUT_OF_OVERLAY if pushed > 0 else CONTROLS] += 1
         what = event(GOSSIPED, target, member * ROUNDS + count % ROUNDS)
-        chat(groups, agenda, end + scene.tree.delays[broker, target], what)
+        arrival = end + scene.tree.delays[broker, target]
+        chat(groups, agenda, arrival, what)
+        if groups.marks[member, max(count - scene.settings.digest, 0) % ROUNDS] < groups.log_sizes[member] or pushed:
+            groups.spoken[0] = max(groups.spoken[0], arrival)
     end_job(scene, agenda, broker, pushed, now, start, end)
 
 
@@ -304,6 +309,7 @@ def end_list(scene: Scene, groups: Groups, agenda: Agenda, arrival: float) -> No
         groups.listed[0] += LIST_HEAD + count
         scene.ledger.totals[CONTROLS] += 1
         chat(groups, agenda, arrival, event(RETRIEVE, groups.lists[first], first))
+        groups.spoken[0] = max(groups.spoken[0], arrival)
 
 
 @leaf_jit
@@ -314,7 +320,9 @@ def handle_retrieve(scene: Scene, groups: Groups, agenda: Agenda, first: int, br
     start = job_start(scene, broker, now)
     end = sent_at(scene.load, start, start, count)
     end_job(scene, agenda, broker, count, now, start, end)
-    chat(groups, agenda, end + scene.tree.delays[broker, receiver], event(RETRIEVED, receiver, first))
+    arrival = end + scene.tree.delays[broker, receiver]
+    chat(groups, agenda, arrival, event(RETRIEVED, receiver, first))
+    groups.spoken[0] = max(groups.spoken[0], arrival)
 
 
 @leaf_jit
@@ -333,15 +341,11 @@ def issue(scene: Scene, groups: Groups, agenda: Agenda, publication: int, link: 
     if not groups.links[publication].any():
         member = advertisement * len(scene.tree.parents) + issuer
         if groups.swept[advertisement] == groups.log_sizes[member]:
-            chat(groups, agenda, now + sweep_time(scene), event(SWEEP, issuer, advertisement))
+            chat(groups, agenda, now + scene.settings.keep, event(SWEEP, issuer, advertisement))
         append(groups, member, publication)
+        groups.spoken[0] = max(groups.spoken[0], now)
     bit = link - scene.tree.indptr[issuer]
     groups.links[publication, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-
-
-@leaf_jit
-def sweep_time(scene: Scene) -> float:
-    return float(scene.settings.sweep * scene.settings.round)
 
 
 @leaf_jit
@@ -374,19 +378,19 @@ def handle_sweep(scene: Scene, groups: Groups, agenda: Agenda, advertisement: in
     member = advertisement * len(scene.tree.parents) + issuer
     low, high = groups.swept[advertisement], old_enough(scene, groups, advertisement, member, now)
     groups.swept[advertisement] = high
-    for broker in range(len(scene.tree.parents)):
+    for broker in range(len(scene.tree.parents) if scene.settings.sweep else 0):
         if broker != issuer and scene.traffic.audience[advertisement, broker] > 0:
             learned = now + tree_delay(scene, issuer, broker)
             ask_issuer(scene, groups, agenda, advertisement, broker, low, high, learned)
     if high < groups.log_sizes[member]:
         oldest = scene.traffic.times[groups.logs[groups.log_bounds[member] + high]]
-        chat(groups, agenda, oldest + sweep_time(scene), event(SWEEP, issuer, advertisement))
+        chat(groups, agenda, oldest + scene.settings.keep, event(SWEEP, issuer, advertisement))
 
 
 @leaf_jit
 def old_enough(scene: Scene, groups: Groups, advertisement: int, member: int, now: float) -> int:
     """Where in the issuer's log the publications begin that are left to gossip for now."""
-    first, since = groups.log_bounds[member], now - sweep_time(scene) + scene.settings.round
+    first, since = groups.log_bounds[member], now - scene.settings.age
     place = int(groups.swept[advertisement])
     while place < groups.log_sizes[member] and scene.traffic.times[groups.logs[first + place]] <= since:
         place += 1

@@ -58,6 +58,8 @@ from weft.kernels.popsub.popularity import evaluate
 def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, expected: int) -> float:
     """Run until all that is expected is delivered and only upkeep is under way; the time at the end.
 
+    Without sweeps what is expected may be lost: then until a round brings nothing any more.
+
     `issuers` are the brokers that publish; only what they decide counts, so no other evaluates anything.
     """
     times, totals = scene.traffic.times, scene.ledger.totals
@@ -66,7 +68,12 @@ def simulate(scene: Scene, buffers: Buffers, groups: Groups, issuers: Int64s, ex
     evaluation = scene.settings.interval
     publication, now = 0, 0.0
     while (
-        publication < len(times) or agenda.size[0] > groups.upkeep[0] or totals[POPULAR] + totals[UNPOPULAR] < expected
+        publication < len(times)
+        or agenda.size[0] > groups.upkeep[0]
+        or (
+            totals[POPULAR] + totals[UNPOPULAR] < expected
+            and (scene.settings.sweep or now <= groups.spoken[0] + scene.settings.round)
+        )
     ):
         if agenda.size[0] + room > len(agenda.times):
             agenda = enlarged(agenda)
