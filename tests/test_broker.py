@@ -478,6 +478,18 @@ def test_requests_are_found_wherever_reads_end(cut: int) -> None:
     assert [payload for _, payload in said(slow)] == [b"0", b"1", ping * 100]
 
 
+def test_a_client_whose_publications_wait_and_come_in_parts_is_not_silent() -> None:
+    house, one, _ = held(read_ahead=1 << 20)
+    packet = encode(p.Publish("t", b"x"), V5)
+    one.say_bytes(packet[:3])
+    for _ in range(4):
+        house.wait(14)
+        one.say_bytes(packet[3:] + packet[:3])
+        assert not one.closed
+    house.wait(16)
+    assert one.closed
+
+
 def test_a_client_whose_publications_wait_and_that_falls_silent_is_closed() -> None:
     house, one, _ = held()
     house.wait(16)

@@ -3,8 +3,11 @@
 import asyncio
 import select
 import socket
+from contextlib import suppress
 from itertools import count
 from typing import Any
+
+import pytest
 
 from weft.broker.effect import Closed, Opened, Received
 from weft.live.socket import Poller
@@ -68,6 +71,33 @@ def test_what_several_clients_say_at_once_is_gathered_and_what_one_says_is_not()
         await heard(ear, 7)
         assert ear.told[6:] == [(Closed(1), False)]
         two.close()
+        poller.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("said", [b"", b"half of a packet"])
+def test_a_connection_that_says_nothing_keeps_nobody_busy(said: bytes) -> None:
+    """The system would tell at once, and again and again, that one may write to it (CVE-2023-5632 of Mosquitto)."""
+
+    async def main() -> None:
+        ear = Ear()
+        poller = Poller(ear, lambda *_, **__: None)  # type: ignore[arg-type]
+        port = await poller.listen("127.0.0.1", 0, True)
+        one = socket.create_connection(("127.0.0.1", port))
+        one.sendall(said)
+        await heard(ear, 1 + bool(said))
+        assert poller._epoll.poll(0) == []
+        (client,) = poller._clients.values()
+        client.write(bytes(1 << 23))  # more than the system takes
+        assert client.is_writing()
+        one.setblocking(False)
+        while client.is_writing():
+            with suppress(BlockingIOError):
+                one.recv(1 << 20)
+            await asyncio.sleep(0)
+        assert poller._epoll.poll(0) == []
+        one.close()
         poller.close()
 
     asyncio.run(main())

@@ -566,6 +566,34 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
     assert all(one.acknowledged for one in said)
 
 
+def test_a_node_that_is_down_again_before_it_has_all_that_it_is_owed_gets_the_rest_later():
+    """What is owed to it would be tried, and owed again, without end."""
+    world = Cluster(2, seed=1, network=Parameters(window=2))
+    world.start()
+    reader, writer = world.client("reader", 1, clean=False), world.client("writer", 0)
+    world.subscribe(reader, "t", 1)
+    world.nodes[1].crash()
+    debts = world.nodes[0].node.debts
+    world.wait(5.0)
+    for number in range(20):
+        writer.publish("t", b"%d" % number, 1)
+        world.wait(0.1)
+    assert sum(debts.owed.values()) == 20
+    world.nodes[1].start()
+    while sum(debts.owed.values()) == 20:
+        world.wait(0.001)
+    assert debts.under_way == 20, "more than there is room for"
+    world.nodes[1].crash()
+    world.wait(8.0)
+    assert sum(debts.owed.values()) == 20
+    world.nodes[1].start()
+    world.wait(10.0)
+    world.connect(reader, 1)
+    world.wait(10.0)
+    assert sorted(map(int, payloads(reader))) == list(range(20))
+    assert not debts.owed
+
+
 @pytest.mark.parametrize("version", [Version.V311, Version.V5])
 def test_a_publisher_that_has_to_wait_keeps_its_connection(version):
     """Requests for a sign of life lie behind its publications."""

@@ -57,7 +57,8 @@ class Unread:
     def _look(self, piece: bytes) -> tuple[int, int]:
         if self._head:
             piece, self._head = self._head + piece, b""
-        at, end, whole, requests = self._skip, len(piece), 0, 0
+        at, end, requests = self._skip, len(piece), 0
+        whole = int(0 < at <= end)  # one that had begun before
         while at + 1 < end:
             length = piece[at + 1]
             if not length:
@@ -65,7 +66,7 @@ class Unread:
                 assert row is not None
                 stop = row.end()
                 whole += (stop - at) // 2
-                requests += piece[at:stop:2].count(PINGREQ)
+                requests += piece.count(PINGREQ, at, stop)
                 at = stop
                 continue
             if length >= _SHORT:

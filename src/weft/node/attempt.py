@@ -93,6 +93,7 @@ class Attempts:
         self._send_after = send_after
         self._unwritten: deque[tuple[int, Debt]] = deque()  # debts that wait for the journal, by position
         self._returning: dict[int, None] = {}  # nodes that are back and still owed
+        self._is_dispelling = False  # what was issued in doubt waits for room
 
     # Publications
 
@@ -164,10 +165,11 @@ class Attempts:
         while self._reliance.is_sure and self._debts.has_room() and (debts := self._debts.doubted(SLICE)):
             for debt in debts:
                 self._attempt(debt, now)
+        self._is_dispelling = self._reliance.is_sure and self._debts.has_doubts
 
     def _pay_all(self, now: float) -> None:
-        """Send as much at a time as may be under way."""
-        for node in list(self._returning):
+        """Send as much at a time as may be under way. A node that is down again is paid when it is back."""
+        for node in [node for node in self._returning if node not in self._atlas.down]:
             while self._debts.has_room():
                 debts = self._debts.reopen(node, SLICE)
                 for debt in debts:
@@ -213,6 +215,8 @@ class Attempts:
         if self._debts.has_room():
             self._holds.release(ROOM)
             self._pay_all(now)
+            if self._is_dispelling:
+                self.dispel(now)
 
     # An attempt
 

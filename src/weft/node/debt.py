@@ -142,6 +142,10 @@ class Debts:
         self.owed_bytes += debt.size()
         self._bound(now)
 
+    @property
+    def has_doubts(self) -> bool:
+        return bool(self._doubted)
+
     def doubted(self, most: int) -> list[Debt]:
         """Some of those, the oldest first, to be sent again."""
         debts = [self._doubted.pop(count) for count in sorted(self._doubted)[:most]]

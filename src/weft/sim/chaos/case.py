@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 
+from weft.node.parameters import Parameters
+
 LEVELS = ["a", "b", "c"]
 WILD = ["+", "a", "b"]
 SPAN = 20.0  # seconds in which things happen
@@ -82,6 +84,7 @@ class Case:
     wills: tuple[tuple[int, str, int], ...] = ()  # clients that have one, its name and QoS
     keep_alives: tuple[int, ...] = ()  # by client, in seconds; 0 is none
     identifiers: tuple[int | None, ...] = ()  # by client: the packet identifier before its first; None: the lowest free
+    window: int = Parameters().window  # publications under way until publishers wait
 
     @property
     def faults(self) -> list[Act]:

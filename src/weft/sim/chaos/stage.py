@@ -48,7 +48,7 @@ def play(case: Case) -> Verdict:
 class Stage:
     def __init__(self, case: Case) -> None:
         self.case = case
-        network = Parameters(acknowledge="tree" if case.tree else "disk")
+        network = Parameters(acknowledge="tree" if case.tree else "disk", window=case.window)
         self.world = Cluster(case.nodes, case.seed, network=network, weather=WEATHER, sync_seconds=case.sync)
         self._random = Random(case.seed)
         self._troubles: list[tuple[float, float]] = []

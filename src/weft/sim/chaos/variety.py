@@ -2,16 +2,19 @@
 
 Client libraries differ in the packet identifiers that they take, and in how long they wait for a sign of life. Clients
 have wills, let publications expire, go in order or so that nobody hears of it, and begin another session in the place
-of one that is kept. Networks fall into more than two parts.
+of one that is kept. In some networks publishers wait after two publications that are under way, and are not heard for
+as long as a fault lasts. Networks fall into more than two parts.
 """
 
 from dataclasses import replace
 from random import Random
 
+from weft.node.parameters import Parameters
 from weft.sim.chaos.case import LEVELS, SPAN, Act, Case, Manner
 
 LIVES = (1.0, 5.0, 60.0)  # seconds until a publication expires
 KEEP_ALIVES = (0, 1, 2, 5, 30)  # seconds
+WINDOWS = (2, 10, *[Parameters().window] * 6)  # publications under way until publishers wait
 FIRST = (0, 0, 65_530, None)  # packet identifiers: counted from the lowest, past the highest, always the lowest free
 
 
@@ -27,6 +30,7 @@ def varied(case: Case, random: Random) -> Case:
         ),
         identifiers=tuple(random.choice(FIRST) for _ in range(case.clients)),
         keep_alives=tuple(random.choice(KEEP_ALIVES) for _ in range(case.clients)),
+        window=Random(f"window of {case.seed}").choice(WINDOWS),
     )
 
 
