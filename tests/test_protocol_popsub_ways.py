@@ -393,6 +393,19 @@ def publication(number):
     return Publication(0, number, 7, said=Content("news", {}))
 
 
+def test_without_sweeps_an_issuer_forgets_what_it_gossiped_once_a_hand_over_is_done():
+    world, advertisement, subscriptions, first = gossiping([1, 3], CHAIN, fanout=1, digest_rounds=0, sweep=False)
+    said = []
+    for _ in range(9):
+        said.append(world.publish(0, advertisement))
+        world.wait(world.parameters.round)
+    world.wait(30 * world.parameters.round)
+    assert not any(isinstance(message, Sweep) for _, _, _, message in world.sent)
+    got = [sorted(world.got(number)) for number in subscriptions]
+    assert all({first} <= set(numbers) < {first, *said} and len(set(numbers)) == len(numbers) for numbers in got)
+    assert not any(kept.digest for kept in world.brokers[0].gossiping._issued.values())
+
+
 def test_a_sweep_asks_only_for_what_gossip_has_had_its_time_for():
     """A publication a round: the sweep when the first is six rounds old is of the first two, the next of the third."""
     world, advertisement, subscriptions, first = gossiping([1, 3], CHAIN, fanout=1, digest_rounds=0)

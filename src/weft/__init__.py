@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from weft.sim.bulk import evaluate
     from weft.sim.evaluation import Evaluation
     from weft.sim.hop import Journey, journey
+    from weft.sim.popsub_case import PopSubResult, simulate_popsub
     from weft.sim.trial import Trials, compare
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
@@ -34,6 +35,7 @@ __all__ = [
     "Instance",
     "Journey",
     "Overlay",
+    "PopSubResult",
     "Publications",
     "Repair",
     "Sampling",
@@ -57,6 +59,7 @@ __all__ = [
     "repair",
     "sample",
     "schedule",
+    "simulate_popsub",
     "topic_violations",
     "weave",
     "workload",
@@ -73,6 +76,7 @@ _HOMES = {
     "journey": "weft.sim.hop",
     "read": "weft.model.overlay",
     "Overlay": "weft.model.overlay",
+    "PopSubResult": "weft.sim.popsub_case",
     "Publications": "weft.model.publication",
     "Repair": "weft.overlays.repair",
     "Sampling": "weft.workloads.sample",
@@ -90,6 +94,7 @@ _HOMES = {
     "repair": "weft.overlays.repair",
     "sample": "weft.workloads.sample",
     "schedule": "weft.workloads.publication",
+    "simulate_popsub": "weft.sim.popsub_case",
     "topic_violations": "weft.overlays.verify",
     "weave": "weft.trees.weave",
     "workload": "weft.workloads.catalog",

@@ -39,6 +39,7 @@ class PopSubRun:
     phi: float  # 1 for the baseline, which has none
     seed: int
     power: Power = field(default_factory=Power)
+    sweep: bool = False  # of gossip: the paper's has none
 
     @property
     def batch(self) -> Hashable:

@@ -8,6 +8,9 @@ Nothing is lost, because the issuer keeps what it gives to gossip until it has a
 down the tree, and they had time to ask: when it switches a link back to the tree, when it withdraws the
 advertisement, and round by round what gossip has had its time for. What is younger is not announced: members would ask
 for what gossip is about to bring. Nothing comes twice, because brokers remember what they have seen.
+
+Without `sweep` it is as the paper has it: the issuer keeps a publication for the time that a hand-over takes, and what
+gossip does not bring is lost.
 """
 
 from collections.abc import Sequence
@@ -75,7 +78,7 @@ class Gossiping:
         """Announce to every subscriber what was gossiped until then and not announced before."""
         issued = self._issued.get(advertisement)
         digest = issued.announce(now, since) if issued else ()
-        if not digest:
+        if not digest or not self.parameters.sweep:
             return []
         message = Sweep(advertisement, self.node, digest)
         return [Send(link, message) for link, entry in sorted(self.table.entries_of(advertisement)) if entry.gossips]
@@ -178,9 +181,10 @@ class Gossiping:
         return [Send(peer, Retrieve(advertisement, lacking))]
 
     def answer(self, peer: int, advertisement: int, numbers: tuple[int, ...]) -> list[Effect]:
-        issued, member = self._issued.get(advertisement), self.groups.get(advertisement)
-        found = issued.find(numbers) if issued else member.find(numbers) if member else []
-        return [Send(peer, Retrieved(tuple(found)))] if found else []
+        keepers = self._issued.get(advertisement), self.groups.get(advertisement)
+        kept = {said.number: said for keeper in keepers if keeper for said in keeper.find(numbers)}
+        found = tuple(kept[number] for number in numbers if number in kept)
+        return [Send(peer, Retrieved(found))] if found else []
 
     def retrieved(self, publications: Sequence[Publication], now: float) -> list[Publication]:
         """The publications that are new here."""

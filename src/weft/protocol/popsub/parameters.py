@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
+from typing import Literal
 
 from weft.errors import WeftError
 
@@ -14,6 +15,7 @@ class Way(StrEnum):
     DIRECT = "direct"
     BATCH = "batch"
     GOSSIP = "gossip"
+    LPBCAST = "lpbcast"  # gossip in one group of all brokers, to compare with: in the simulation only
     ADAPTIVE = "adaptive"  # one of the three, chosen for each link and advertisement
 
 
@@ -25,10 +27,13 @@ class Parameters:
     evaluation: float = 2_000.0  # between evaluations of popularity
     tolerance: float = 0.1  # share of the capacity to fill that may be missed before it is planned again
     batch_timeout: float = 3_000.0
+    batch_by: Literal["entry", "link"] = "entry"  # whose publications a batch has: an advertisement's, or all of a link
     round: float = 10_000.0  # between two gossips of a member
     fanout: int = 2  # members that a gossip is sent to
     view: int = 10  # members that a member knows
+    history: int | None = None  # publications that a gossip pushes at most, and that its digest has; None: all
     digest_rounds: int = 5  # how long a member announces a publication
+    sweep: bool = True  # whether issuers ask who lacks what gossip had its time for: without, delivery is likely only
     sweep_rounds: int = 6  # how long a publication is left to gossip before its issuer asks who lacks it, at least 1
     reorder: float | None = None  # how long a publication out of order is held back; None delivers as they come
     congestion: float = 100.0  # a queue that takes longer than this to work off is overload: adaptive only
@@ -54,12 +59,13 @@ class Parameters:
 
     @property
     def sweep_time(self) -> float:
-        return self.sweep_rounds * self.round
+        """How long an issuer keeps what it gossips: until a sweep, or for the time that a hand-over takes."""
+        return self.sweep_rounds * self.round if self.sweep else self.answer_time
 
     @property
     def sweep_age(self) -> float:
-        """The age of what a sweep announces, so that there is one sweep a round at most."""
-        return self.sweep_time - self.round
+        """The age of what a sweep announces, so that there is one sweep a round at most; or of what is forgotten."""
+        return self.sweep_time - self.round if self.sweep else self.diameter
 
     @property
     def answer_time(self) -> float:
@@ -71,6 +77,7 @@ class Parameters:
         """How long the numbers of publications are remembered: longer than any copy can be under way.
 
         A member has a publication within a sweep and its answer, announces it for `digest_time` and pushes it within a
-        round; what is asked for then arrives within another answer.
+        round; what is asked for then arrives within another answer. Without sweeps it is as long, and late copies are
+        unlikely.
         """
-        return self.sweep_time + self.digest_time + self.round + 2.0 * self.answer_time
+        return self.sweep_rounds * self.round + self.digest_time + self.round + 2.0 * self.answer_time
