@@ -78,11 +78,11 @@ CLASSES = 50
 
 
 def own_brokers(size: Own) -> None:
-    """Seconds and memory of `weft popsub` by each way, with reading and matching."""
+    """Seconds, those that a core worked, and memory of `weft popsub` by each way, with reading and matching."""
     with TemporaryDirectory() as folder:
         files = written(Path(folder), size)
-        print("| way | publications | deliveries | forwards | out of the overlay | seconds | GB at most |")
-        print("|---|---:|---:|---:|---:|---:|---:|")
+        print("| way | publications | deliveries | forwards | out of the overlay | seconds | of a core | GB at most |")
+        print("|---|---:|---:|---:|---:|---:|---:|---:|")
         for way in Way:
             command = [sys.executable, "-m", "weft", "popsub", *files, "--unpopular", way.value, "--json"]
             before = time.perf_counter()
@@ -92,7 +92,11 @@ def own_brokers(size: Own) -> None:
                 _, _, usage = os.wait4(process.pid, 0)
             figures = (made[name] for name in ("deliveries", "forwards", "out_of_overlay"))
             cells = [f"{size.publications:,}", *(f"{figure:,}" for figure in figures)]
-            cells += [f"{time.perf_counter() - before:.0f}", f"{usage.ru_maxrss / 2**20:.2f}"]
+            cells += [
+                f"{time.perf_counter() - before:.0f}",
+                f"{usage.ru_utime + usage.ru_stime:.0f}",
+                f"{usage.ru_maxrss / 2**20:.2f}",
+            ]
             print(f"| {way} | {' | '.join(cells)} |", flush=True)
 
 

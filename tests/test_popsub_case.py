@@ -109,7 +109,10 @@ def test_the_simulation_decides_as_the_brokers_own_code_does(files, tmp_path: Pa
     """Advertisements overlap, so that a subscription heads for several; some are of high priority."""
     rows = popsub_checker.rows_of(files["advertisements"])
     ads = [{**row, "priority": "high" if row["id"] == "a5" else "normal"} for row in rows]
-    log = popsub_checker.rows_of(files["publications"])[:400]
+    log = [
+        {name: text if name in ("advertisement", "symbol") else popsub_checker.cell(text) for name, text in row.items()}
+        for row in popsub_checker.rows_of(files["publications"])[:400]
+    ]
     given = {**files, "advertisements": ads, "publications": log}
     fast = Capacity(60.0, additional=0.0)  # of planning
     ways = ["tree", "direct", "batch", "adaptive", "gossip"]

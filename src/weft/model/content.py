@@ -142,7 +142,7 @@ class Filter:
     def __init__(self, kind: str, *conjunctions: Conjunction) -> None:
         if len(conjunctions) > MOST_CONJUNCTIONS:
             raise WeftError(
-                f"A filter comes to {len(conjunctions)} conjunctions once `or` and `not` are worked out, and there are "
+                f"A filter comes to {len(conjunctions)} conjunctions once OR and NOT are worked out, and there are "
                 f"{MOST_CONJUNCTIONS} at most: divide it into several subscriptions."
             )
         object.__setattr__(self, "kind", kind)

@@ -112,7 +112,7 @@ class _Parser:
     def _denial(self, denied: bool) -> Conjunctions:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise WeftError(f"brackets and `not` go deeper than {DEEPEST}.")
+            raise WeftError(f"brackets and NOT go deeper than {DEEPEST}.")
         if self._next.kind == "keyword" and self._next.text == "not":
             self._take()
             found = self._denial(not denied)

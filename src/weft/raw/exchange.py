@@ -1,4 +1,4 @@
-"""Who advertises, subscribes and publishes, from files by the names of brokers: an exchange for PopSub's brokers.
+"""An exchange from files: who advertises, subscribes and publishes, by the names of brokers.
 
 advertisements, subscriptions   id, broker, class, filter; of advertisements, priority (high or normal) as well
 publications                    a log: time, advertisement, and a column an attribute, or `payload` with JSON

@@ -47,7 +47,7 @@ PANELS = {  # as in Figs. 3 and 4
     "queue": "Average queue, publications",
     "cost": "Cost: matchings and messages",
 }
-WIDTH = 3
+WIDTH = 2
 LISTED = 20  # links and advertisements on the page
 
 
@@ -136,7 +136,10 @@ def _label(way: Figures, ways: Sequence[Figures]) -> str:
 
 
 def _shown(way: Figures) -> dict[str, Any]:
-    return {name: value for name, value in way.items() if name not in ("unpopular", "seed")}
+    figures = {name: value for name, value in way.items() if name not in ("unpopular", "seed")}
+    return {
+        name: round(value) if isinstance(value, float) and value >= 10_000 else value for name, value in figures.items()
+    }
 
 
 def _panels(ways: Sequence[Figures]) -> str:

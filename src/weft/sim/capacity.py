@@ -41,7 +41,7 @@ def measured_capacity() -> Capacity:
 
 
 def read_capacity(path: Path) -> Capacity:
-    """The table of a file that `weft bench --capacity` wrote, or somebody by hand."""
+    """The table of a file that `weft bench` wrote, or somebody by hand."""
     if not path.is_file():
         raise WeftError(f"{path} does not exist.")
     try:
@@ -49,7 +49,7 @@ def read_capacity(path: Path) -> Capacity:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise WeftError(
             f"{path} is no table of capacity: {error}. It needs [capacity] with publications_per_second and "
-            "additional, and [batch] with sizes and speedup, as `weft bench --capacity` writes them."
+            "additional, and [batch] with sizes and speedup, as `weft bench` writes them."
         ) from error
 
 

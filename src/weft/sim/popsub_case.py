@@ -232,7 +232,7 @@ def simulate_popsub(
     phi             share of a broker's capacity for popular publications, or "auto": utilisation times the share of
                     gains farther from their mean than their deviation (section 4.2)
     headroom        share of the capacity that "auto" never fills
-    capacity        of a broker, or a file of `weft bench --capacity`; None: as measured on our own
+    capacity        of a broker, or a file of `weft bench`; None: as measured on our own
     high_priority   filter of publications that go by the tree whatever they gain, and take their capacity first
     batch_by        whose publications a batch has: an "entry", which is a link and an advertisement, or a "link"
     history         publications that a gossip pushes at most, and that its digest has; None: all
@@ -445,6 +445,7 @@ def automatic_phi(prepared: Prepared, base: Run, plan: Plan) -> float:
 def _figures(run: Run, way: Way, phi: float | None, seed: int) -> dict[str, Any]:
     made = asdict(run.outcome)
     without = {figure for figure, needed in NEEDED.items() if not made[needed]}
+    without |= set() if made["unpopular_gain"] else {"unpopular_gain"}  # gossip records none
     figures = {RENAMED.get(name, name): None if name in without else value for name, value in made.items()}
     return {"unpopular": way.value, "phi": phi, "seed": seed, **figures}
 

@@ -191,7 +191,7 @@ def _cells(exchange: Exchange, index: Index, kinds: Int32s, places: Int32s) -> t
 
 
 def _members(tree: Tree, issuers: Int64s, worth: Worth) -> tuple[Int64s, Int32s]:
-    """Who may be in the group of each advertisement: its audience, and its issuer."""
+    """The brokers that may be in the group of each advertisement: its audience, and its issuer."""
     count = len(issuers)
     of = np.concatenate([np.repeat(np.arange(count), np.diff(worth.audience_bounds)), np.arange(count)])
     keys = np.unique(of * len(tree.positions) + np.concatenate([worth.audience, tree.positions[issuers]]))

@@ -144,7 +144,7 @@ def worth_of(
 
 @jit
 def cells_of(offsets: Int64s, found: Int32s, places: Int32s) -> tuple[Int64s, Int32s, Int32s]:
-    """Of each publication the positions of brokers that want it, ascending, and how many subscriptions at each.
+    """Positions of the brokers that want each publication, ascending, and how many subscriptions each of them has.
 
     `found` are matching subscriptions, by ascending position of their brokers; `places` are those positions.
     """

@@ -48,7 +48,7 @@ class CapacityTable:
     repeats: int
 
     def text(self, command: str) -> str:
-        """The file that `weft popsub --capacity` reads."""
+        """The file that `weft popsub` reads."""
         speedup = ", ".join(f"{rate / self.rates[1]:.3f}" for rate in self.rates.values())
         versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
         return f"""# What a broker of ours can forward, measured; see docs/popsub.md.
