@@ -17,6 +17,7 @@ from weft.broker import replica, subscriptions
 from weft.broker.parameters import Parameters
 from weft.master import belief, bulletin, operating, traffic
 from weft.node import entry, issuing
+from weft.node import seen as seen_memory
 from weft.wire import frame as w
 from weft.wire.frame import Measured
 from weft.wire.mqtt import packet as p
@@ -71,6 +72,7 @@ def test_the_tables_have_the_numbers_of_the_code() -> None:
     assert f"{bulletin.WAYS:,} a node" in by_name["ways at the master"][1]
     assert by_name["ways at the master"][2].startswith(f"{bulletin.WAYS_BYTES // MIB} MiB")
     assert by_name["rates at the master"][1].startswith(f"{traffic.NAMES:,}")
+    assert f"at most {seen_memory.MOST:,}" in by_name["publications that may come again"][1]
     assert f"{OF_SESSION // MIB} MiB in all" in by_name["filters"][2]
     assert by_name["filters and sessions of a node"][2].startswith(f"{AT_NODE // MIB} MiB, {EACH} beside")
     assert by_name["filters and sessions at the master"][2].startswith(f"{AT_MASTER // MIB} MiB a node")

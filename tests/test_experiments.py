@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,35 @@ from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
 from weft.experiments.catalog import EXPERIMENTS, PAPERS, experiments_of
+from weft.experiments.engine import claim as claim_module
 from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
 from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
-from weft.experiments.engine.experiment import EACH, HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Plan, Point
+from weft.experiments.engine.experiment import (
+    CHANGE,
+    EACH,
+    HIGHEST,
+    LOWEST,
+    MEAN,
+    SLOPE,
+    Effort,
+    Experiment,
+    Metric,
+    Plan,
+    Point,
+    Reading,
+)
 from weft.experiments.engine.paper import ABOUT, Paper, papers, statements_of
-from weft.experiments.engine.results import Results, figures_of
+from weft.experiments.engine.results import Results, figures_by, figures_of
 from weft.experiments.papers.beaconvey import ALL_SYSTEMS, CRAWLS_OF
 from weft.experiments.papers.nsmf import SYSTEMS
 from weft.experiments.runs.input import CRAWL, SAMPLE, Input, Inputs, Scale, node_inputs
 from weft.experiments.runs.routing import RoutingRun, System, plan_at
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
+from weft.report.done import sections
 from weft.report.experiment import read_experiment, write_experiment
 from weft.sim.bulk import evaluate
 from weft.workloads.catalog import generate
@@ -64,7 +79,6 @@ STATED_NOWHERE = (
     "beaconvey-crawl-fig3",
     "swico-options",
     "degree-budget",
-    "optimality-gap",
 )
 
 
@@ -84,14 +98,48 @@ def test_claims_are_about_what_is_measured(name: str) -> None:
     claims = claims_of(experiment)
     given = dict.fromkeys(experiment.datasets, "there")
     plans = [experiment.plan(effort, folders) for effort in EFFORTS for folders in ({}, given)]
-    labels = {MEAN, EACH, LOWEST, HIGHEST, *(point.label for plan in plans for point in plan.points)}
+    labels = {
+        MEAN,
+        EACH,
+        LOWEST,
+        HIGHEST,
+        SLOPE,
+        CHANGE,
+        *(at for each in experiment.readings for at in each.points),
+        *(point.label for plan in plans for point in plan.points),
+    }
     assert claims or name in STATED_NOWHERE
     for claim in claims:
         assert claim.metric in experiment.reported
         assert claim.at in labels
-        assert set(claim.systems) <= set(experiment.systems)
+        assert {*claim.systems, claim.start or claim.systems[0]} <= set(experiment.systems)
         assert claim.section
-        assert claim.is_order or claim.trend or claim.low <= claim.high
+        assert claim.is_shape or claim.low <= claim.high
+        assert claim.lowest_with in (None, *experiment.reported)
+
+
+FIVE = ("beaconvey", "dc", "nsmf", "popsub", "vitis")
+
+
+@pytest.mark.parametrize("paper", [paper for paper in papers() if paper.key in FIVE], ids=lambda paper: paper.key)
+def test_every_section_says_how_many_sentences_are_judged_and_why_not_all(paper: Paper) -> None:
+    assert paper.believe
+    rows = {section: (int(stated), int(judged), why) for section, stated, judged, why in sections(paper)}
+    for section, (stated, judged, why) in rows.items():
+        assert judged == stated or (judged < stated and why != "-"), section
+    claims = [claim for each in EXPERIMENTS.values() if each.paper == paper.key for claim in claims_of(each)]
+    assert {claim.section for claim in claims} <= set(rows)
+    assert all(claim.words for claim in claims)
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.key)
+def test_the_readings_of_an_experiment_are_those_of_its_paper(paper: Paper) -> None:
+    """The order is the paper's: the one stands first which its words favour. PopSub's cross has its own."""
+    names = [reading.name for reading in paper.readings] or ["as printed"]
+    for experiment in EXPERIMENTS.values():
+        if experiment.paper == paper.key and any(claim.counted for claim in claims_of(experiment)):
+            ours = [reading.name for reading in experiment.readings]
+            assert ours == [name for name in names if name in ours]
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.key)
@@ -101,7 +149,7 @@ def test_a_paper_tells_of_no_unknown_experiment(paper: Paper) -> None:
     for headline in paper.headlines:
         experiment = EXPERIMENTS[headline.experiment]
         assert headline.metric in experiment.reported
-        assert headline.system in experiment.systems
+        assert {*headline.share} or {headline.system} <= set(experiment.systems)
         assert headline.sentence.format(ours=0.5, paper=0.5, data="a graph")
 
 
@@ -144,6 +192,8 @@ ALONG = {
     for at, value in zip("xyz", values, strict=True)
 }
 
+XYZ = [Point(at, "", float(x)) for x, at in enumerate("xyz", 1)]
+
 
 @pytest.mark.parametrize(
     ("stated", "verdict", "sentence"),
@@ -156,7 +206,7 @@ ALONG = {
     ],
 )
 def test_what_is_claimed_of_each_point_has_to_hold_at_all(stated: Claim, verdict: str, sentence: str) -> None:
-    found = compare(stated, ALONG, "xyz")
+    found = compare(stated, ALONG, XYZ)
     assert found.verdict == verdict
     assert found.sentence.startswith(sentence)
     assert found.claim == stated
@@ -167,9 +217,9 @@ def test_what_is_claimed_of_each_point_has_to_hold_at_all(stated: Claim, verdict
     [("x", 0.5, 0.5, "agrees"), ("z", 0.5, 0.5, "differs"), ("z", 1.5, 2.5, "agrees"), ("z", 3.0, 4.0, "differs")],
 )
 def test_a_gap_is_how_far_the_second_is_above_the_first(at: str, low: float, high: float, verdict: str) -> None:
-    stated = Claim("1", "path ratio", at, ("A", "B"), low, high)
+    stated = Claim("1", "path ratio", at, ("A", "B"), low, high, of="gap")
     assert not stated.is_order
-    found = compare(stated, ALONG, "xyz")
+    found = compare(stated, ALONG, XYZ)
     assert (found.verdict, found.ours) == (verdict, (0.5 if at == "x" else 2.0,))
 
 
@@ -196,12 +246,137 @@ def test_what_was_not_measured_is_not_compared() -> None:
     ],
 )
 def test_a_trend_agrees_when_most_pairs_go_its_way(trend: Trend, ours: tuple[float, ...], verdict: str) -> None:
-    labels = [f"V={x}" for x in range(len(ours))]
-    figures = {("path ratio", "A", label): value for label, value in zip(labels, ours, strict=True)}
-    figures["path ratio", "A", MEAN] = sum(ours) / len(ours)
+    points, figures = along(ours)
     stated = Claim("1", "path ratio", MEAN, ("A",), trend=trend)
-    found = compare(stated, figures, labels)
+    found = compare(stated, figures, points)
     assert (found.verdict, found.ours) == (verdict, (ours[0], ours[-1]))
+
+
+def along(ours: Sequence[float], system: str = "A") -> tuple[list[Point], dict[tuple[str, str, str], float]]:
+    points = [Point(f"V={x}", "", float(x)) for x in range(1, len(ours) + 1)]
+    return points, {("path ratio", system, point.label): value for point, value in zip(points, ours, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("given", "ours", "verdict", "sentence"),
+    [
+        ({"value": 1.04}, 1.06, "agrees", ""),
+        ({"value": 1.04}, 0.98, "differs", "On the other side of 1."),
+        ({"value": 1.004}, 0.99, "agrees", ""),  # the paper's is on no side
+        ({"value": 1.5}, 1.2, "right direction, other size", "20% lower than stated."),
+        ({"value": 1.0}, 1.2, "differs", "20% higher than stated."),  # "similar" has no direction
+        ({"above": 3.3}, 3.29, "right direction, other size", "0% lower than stated."),
+        ({"above": 3.3}, 3.31, "agrees", ""),
+        ({"above": 1.0}, 1.0, "differs", "Ours is at the bound, and not beyond it."),
+        ({"below": 0.12}, 0.121, "right direction, other size", "1% higher than stated."),
+        ({"range": [1.29, 1.62]}, 1.63, "right direction, other size", "1% higher than stated."),
+        ({"range": [1.29, 1.62], "tolerance": 0.1}, 1.63, "agrees", ""),
+        ({"range": [0.6, 0.75]}, 1.1, "differs", "47% higher than stated."),
+    ],
+)
+def test_the_side_of_no_difference_and_the_words_of_a_bound_are_judged(
+    given: dict[str, Any], ours: float, verdict: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (claim,) = stated(monkeypatch, system="Chord", at=MEAN, **given)
+    found = compare(claim, {("overhead ratio", "Chord", MEAN): ours}, [])
+    assert (found.verdict, found.sentence) == (verdict, sentence)
+
+
+def stated(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Claim]:
+    """The claims that a table of a toml makes."""
+    table = {"section": "1", "metric": "overhead ratio", "words": "it is", **given}
+    monkeypatch.setattr(
+        claim_module, "statements_of", lambda _: {"nsmf-fig2": {"cause": "our data", "claims": [table]}}
+    )
+    return claims_of(EXPERIMENTS["nsmf-fig2"])
+
+
+def test_a_sentence_on_several_systems_and_places_is_a_row_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = stated(monkeypatch, system=["Chord", "RandomSW"], at=["V=1000", MEAN], above=1.0, trivial=True)
+    assert [(claim.systems, claim.at) for claim in claims] == [
+        (("Chord",), "V=1000"),
+        (("Chord",), MEAN),
+        (("RandomSW",), "V=1000"),
+        (("RandomSW",), MEAN),
+    ]
+    assert {(claim.cause, claim.words, claim.scores) for claim in claims} == {("our data", "it is", False)}
+
+
+def test_a_share_is_what_the_best_part_has_in_the_whole_gain() -> None:
+    figures = {("m", system, "FB"): value for system, value in {"a": 0.5, "b": 0.6, "c": 0.2, "-": 0.8}.items()}
+    share = Claim("1", "m", "FB", ("a", "b", "c"), 0.78, 0.78, of="share", neutral=0.5)
+    assert compare(share, figures, []).ours == (pytest.approx(0.5 / 0.8),)
+    assert compare(share, figures, []).verdict == "right direction, other size"
+    assert compare(replace(share, start="-"), figures, []).ours == (pytest.approx(0.3 / 0.6),)
+
+
+def test_a_spread_and_a_gap_may_have_a_trend() -> None:
+    figures = {**along((1, 2, 3))[1], **along((2, 4, 7), "B")[1], **along((1.5, 1.5, 1.5), "C")[1]}
+    wider = Claim("1", "path ratio", MEAN, ("A", "B"), trend="up", of="gap")
+    assert compare(wider, figures, XYZ[:0] + along((1, 2, 3))[0]).ours == (1, 4)
+    spread = Claim("1", "path ratio", MEAN, ("A", "B", "C"), trend="down", of="spread")
+    found = compare(spread, figures, along((1, 2, 3))[0])
+    assert (found.verdict, found.ours) == ("differs", (1, 5.5))
+
+
+@pytest.mark.parametrize(
+    ("trend", "ours", "verdict"),
+    [
+        ("logarithmic", [math.log(x) for x in range(1, 9)], "agrees"),
+        ("logarithmic", [0.3 * x for x in range(1, 9)], "differs"),
+        ("logarithmic", [-math.log(x) for x in range(1, 9)], "differs"),
+        ("valley", (5, 3, 2, 4, 6), "agrees"),
+        ("valley", (1, 3, 2, 4, 6), "differs"),
+        ("valley", (5, 4, 3, 2, 1), "differs"),
+        ("peak", (1, 3, 4, 2, 1), "agrees"),
+        ("not up", (3, 2, 3, 2), "agrees"),
+        ("not up", (1, 2, 3, 4), "differs"),
+    ],
+)
+def test_shapes_of_growth_are_fitted(trend: Trend, ours: Sequence[float], verdict: str) -> None:
+    points, figures = along(ours)
+    assert compare(Claim("1", "path ratio", MEAN, ("A",), trend=trend), figures, points).verdict == verdict
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(2.0, "agrees"), (1.0, "differs")])
+def test_a_slope_is_the_exponent_of_a_power_law(power: float, verdict: str) -> None:
+    points, figures = along([7 * x**power for x in range(1, 6)])
+    found = compare(Claim("1", "path ratio", SLOPE, ("A",), 2.0, 2.0), figures, points)
+    assert (found.verdict, found.ours) == (verdict, (pytest.approx(power),))
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [((10, 12, 8), "agrees"), ((10, 12, 9.9), "right direction, other size"), ((10, 12, 11), "differs")],
+)
+def test_a_change_is_of_the_last_point_against_the_first(ours: tuple[float, ...], verdict: str) -> None:
+    points, figures = along(ours)
+    stated = Claim("1", "path ratio", CHANGE, ("A",), 0.81, 0.81, neutral=1.0)
+    assert compare(stated, figures, points).verdict == verdict
+
+
+@pytest.mark.parametrize(("other", "verdict"), [((4, 1, 2, 3), "agrees"), ((4, 3, 2, 1), "differs")])
+def test_two_figures_are_lowest_at_neighbours_at_least(other: tuple[float, ...], verdict: str) -> None:
+    points, figures = along((3, 1, 2, 4))
+    figures |= {("PN", "A", at): value for (_, _, at), value in zip(figures, other, strict=True)}
+    assert compare(Claim("1", "path ratio", MEAN, ("A",), lowest_with="PN"), figures, points).verdict == verdict
+
+
+def test_a_reading_has_its_own_rows_or_its_own_names() -> None:
+    experiment = replace(EXPERIMENTS["nsmf-fig2"], readings=(Reading("own links"), Reading("both ways")))
+    rows = [
+        {**row(system, "V=1", 1, overhead), "reading": reading}
+        for reading, chords in (("own links", 10.0), ("both ways", 30.0))
+        for system, overhead in (("GrSwico", 10.0), ("Chord", chords))
+    ]
+    results = Results(experiment, "quick", [Point("V=1", "", 1)], 1, "", rows)
+    by = {reading.name: figures_by(results, reading) for reading in experiment.readings}
+    assert {name: found["overhead ratio", "Chord", "V=1"] for name, found in by.items()} == {
+        "own links": 1.0,
+        "both ways": 3.0,
+    }
+    renamed = Reading("own links", systems={"Chord": "GrSwico"}, points={"anywhere": "V=1"})
+    assert figures_by(results, renamed)["overhead ratio", "Chord", "anywhere"] == 1.0
 
 
 def row(system: str, at: str, seed: int, overhead: float | None) -> dict[str, object]:
@@ -294,7 +469,7 @@ def test_a_tiny_experiment_runs_whole(spark: SparkSession, tmp_path: Path) -> No
     start = table.index(heads[0])
     claims = table[start + 2 : table.index("", start)]
     assert len(claims) == len(claims_of(results.experiment))
-    assert all(line.count(" | ") == 7 for line in claims)
+    assert all(line.count(" | ") == 8 for line in claims)
     assert sum("cannot be compared" in line for line in claims) == 3  # the paths at V=10000
     assert "</svg>" in (tmp_path / "out" / "figure.svg").read_text()
     assert read_experiment(results.experiment, tmp_path / "out") == results

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from multiprocessing import Pipe
 from pathlib import Path
 from threading import Timer
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,6 +94,14 @@ def test_a_process_that_ends_without_a_signal_is_told(monkeypatch: pytest.Monkey
     begin(processes, True, Stop())
     with pytest.raises(SurroundingsError, match="node-0 did not start: it ended"):
         processes.await_all(Stop())
+
+
+def test_how_a_process_has_ended_is_told() -> None:
+    said: list[str] = []
+    processes = Processes(0, said.append)
+    processes.running = {f"node-{-code}": SimpleNamespace(exitcode=code) for code in (0, -9)}  # type: ignore[misc]
+    processes.watch(Stop())
+    assert said == ["node-0 has ended with code 0.", "node-9 has ended by signal 9."]
 
 
 # Defects

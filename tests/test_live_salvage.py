@@ -109,7 +109,7 @@ def test_nothing_is_written_into_what_is_read_nor_over_what_is_there(tmp_path: P
     with pytest.raises(WeftError, match="which is only read"):
         salvage(tmp_path / "data", tmp_path / "data" / "out")
     (tmp_path / "out").mkdir()
-    with pytest.raises(WeftError, match="exists already"):
+    with pytest.raises(WeftError, match="exists already: give a folder that is not there yet"):
         salvage(tmp_path / "data", tmp_path / "out")
 
 

@@ -44,7 +44,9 @@ def many(parameters, count):
     return debts, [debts.add(publication(number), float(number)) for number in range(1, count + 1)]
 
 
-ACTIONS = st.tuples(st.sampled_from(["owe", "doubt", "doubted", "settle", "reopen", "forgive"]), st.integers(0, 9))
+ACTIONS = st.tuples(
+    st.sampled_from(["owe", "doubt", "doubted", "settle", "reopen", "forgive", "delay"]), st.integers(0, 9)
+)
 
 
 @given(st.lists(ACTIONS, max_size=30))
@@ -64,10 +66,15 @@ def test_what_is_kept_is_counted_whatever_becomes_of_it(actions):
             debts.reopen(7 + number % 2, 2)
         elif action == "forgive":
             debts.forgive(7 + number % 2)
+        elif action == "delay":
+            debts.delay(debt)
         kept = list(debts)
         open_ = [one for one in kept if debts.get(one.count) is one]
         owed = [one for one in kept if debts.kept(one.count) is one and one not in open_]
-        assert debts.open_bytes == sum(one.size() for one in open_)
+        late = [one for one in open_ if one.is_late]
+        assert debts.late == len(late)
+        assert not any(one.is_late for one in kept if one not in late)
+        assert debts.open_bytes == sum(one.size() for one in open_ if one not in late)
         assert debts.owed_bytes == sum(one.size() for one in kept) - debts.open_bytes
         assert (len(debts), debts.under_way) == (len(kept), len(open_))
         assert debts.owed == {node: count for node in nodes if (count := sum(node in one.owed for one in owed))}

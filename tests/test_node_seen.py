@@ -1,5 +1,6 @@
 """Publications that a node has had: each is the first once, for as long as it may come again."""
 
+import random
 from math import inf
 
 from weft.broker.publication import UNISSUED
@@ -75,3 +76,27 @@ def test_what_nobody_has_issued_is_left_for_a_time():
 def test_the_oldest_of_every_issuer():
     assert set(oldest_of([(1, 7, 5), (1, 7, 3), (2, 7, 9), (1, 8, 4)])) == {(1, 7, 3), (2, 7, 9), (1, 8, 4)}
     assert oldest_of([]) == ()
+
+
+def test_of_issuers_that_somebody_makes_up_no_more_is_remembered_than_there_may_be(monkeypatch):
+    """One that may send all of it again for ever is no other; issuers that are heard of are not forgotten."""
+    monkeypatch.setattr("weft.node.seen.MOST", 1000)
+    monkeypatch.setattr("weft.node.seen.FLOORS", 300)
+    seen, rest = Seen(60.0), random.Random(1)
+    for number in range(5000):
+        assert seen.take((rest.randrange(2**31), rest.randrange(2**64), 1), 0, 1.0)
+        if number % 20 == 0:
+            assert seen.take((1, 1, number), 0, 1.0)
+        assert len(seen._taken) <= 1000 // 9
+        assert len(seen._floors) <= 300
+    assert not seen.take((1, 1, 4980), 0, 1.0)
+    assert seen._size == sum(8 + len(taken.counts) for taken in seen._taken.values()) <= 1000
+    for number in range(3000):
+        assert seen.take((2, 2, number), 0, 1.0)
+    assert not seen.take((2, 2, 2999), 0, 1.0)
+    assert seen._size == sum(8 + len(taken.counts) for taken in seen._taken.values()) <= 1000
+    for at in (100.0, 200.0, 300.0):
+        seen.raise_floor((2, 2), 3000)
+        seen.prune(at)
+    assert (2, 2) not in seen._taken
+    assert seen._size == sum(8 + len(taken.counts) for taken in seen._taken.values())

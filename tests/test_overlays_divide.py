@@ -5,11 +5,14 @@ from hypothesis import strategies as st
 
 from greedy_reference import random_instance, random_instances
 from weft.errors import WeftError
-from weft.model.instance import instance_from_pairs
+from weft.model.csr import csr_from_pairs
+from weft.model.instance import Instance, instance_from_pairs
 from weft.model.latency import MatrixLatency
 from weft.overlays.catalog import design
 from weft.overlays.divide import BULK, bulk_nodes, most_subscribed
 from weft.overlays.partition import (
+    cost,
+    elbow,
     kmeans_partition,
     neighbour_size,
     partition_count,
@@ -144,6 +147,51 @@ def test_wrong_options_are_told(name, options, sentence):
     with pytest.raises(WeftError) as error:
         design(random_instance(1, 12, 5, 0.5), name, seed=1, **options)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("stars", [5, 12, 40])
+def test_the_least_time_side_by_side_is_at_the_root_of_nodes_over_stars(stars):
+    """Section VI: with star sets of one size p = sqrt(|V| / kappa); one after the other the minimum is elsewhere."""
+    nodes, counts = 10_000, range(1, 200)
+    lowest = min(counts, key=lambda count: cost("parallel", nodes, count, count * stars))
+    assert lowest == pytest.approx((nodes / stars) ** 0.5, abs=1)
+    assert min(counts, key=lambda count: cost("neighbours", nodes, count, count * stars)) == lowest
+    after = min(counts, key=lambda count: cost("time", nodes, count, count * stars))
+    assert after == pytest.approx((nodes**2 / (2 * stars**2)) ** (1 / 3), abs=1)
+
+
+@pytest.mark.parametrize("clusters", [2, 4, 8])
+def test_the_elbow_is_at_the_clusters_that_there_are(clusters):
+    """Nodes of a cluster share nine of their ten topics, and no topic with another cluster."""
+    rng = np.random.default_rng(clusters)
+    rows = [
+        np.append(cluster * 20 + np.arange(9), cluster * 20 + rng.integers(9, 20))
+        for cluster in range(clusters)
+        for _ in range(80)
+    ]
+    nodes = np.repeat(np.arange(len(rows)), 10)
+    interest = csr_from_pairs(nodes, np.concatenate(rows), len(rows), clusters * 20)
+    found = elbow(interest, 3)
+    assert clusters <= found <= 2 * clusters  # random centres may begin in one cluster
+    assert design(Instance(interest), "dc", seed=3, partition="kmeans", choose="elbow").meta["partitions"] >= 2
+
+
+@pytest.mark.parametrize("options", [{}, {"partition": "kmeans", "partitions": 3}])
+def test_an_elbow_is_of_clusters_whose_number_is_open(options):
+    with pytest.raises(WeftError, match="`choose`"):
+        design(generate("unif", nodes=30, topics=10, subscriptions=4, seed=1), "dc", choose="elbow", **options)
+
+
+@pytest.mark.parametrize("name", ["dc", "dcbc"])
+@pytest.mark.parametrize("choose", ["time", "parallel"])
+def test_the_time_chooses_as_many_partitions_as_cost_least_of_those_tried(name, choose):
+    instance = generate("unif", nodes=200, topics=30, subscriptions=8, seed=1)
+    made = design(instance, name, seed=1, choose=choose)
+    assert topic_violations(instance, made) == []
+    assert made.meta["parameters"]["choose"] == choose
+    if name == "dc":
+        sizes = {count: neighbour_size(instance.interest, 1, count, choose) for count in (1, 2, 4, 8, 16, 32)}
+        assert neighbour_size(instance.interest, 1, made.meta["partitions"], choose) <= min(sizes.values())
 
 
 def sites(nodes, count, seed):

@@ -12,7 +12,7 @@ from greedy_reference import Parts, random_instance, random_instances
 from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import MatrixLatency, place
-from weft.model.overlay import undirected
+from weft.model.overlay import overlay_from_links, undirected
 from weft.model.ring import phase_count
 from weft.overlays.catalog import design, options_of
 from weft.overlays.finger import Fingers, empty_phases, empty_table, fill, nearest, random_table
@@ -279,3 +279,22 @@ def test_fingers_that_contribute_nothing_go_to_the_nearest_node_of_their_phase()
 def test_a_closeness_below_zero_is_an_error(latencies, closeness):
     with pytest.raises(WeftError, match=r"`closeness` .* is out of range"):
         design(random_instance(1, 8, 4, 0.5), "swico-l", seed=1, latency=latencies, closeness=closeness)
+
+
+def test_a_ring_order_gives_all_topic_connectivity_or_none():
+    """BeaConvey's Fig. 1 is lost but for its words: GSwicoS' circle has a TcoSuppR of 100 %, another order 0 %.
+
+    A stand-in: eight nodes around a circle, each with the topic that it shares with its successor there.
+    """
+    circle = np.array([3, 6, 0, 5, 1, 7, 2, 4])
+    instance = instance_from_pairs(np.concatenate([circle, np.roll(circle, -1)]), np.tile(np.arange(8), 2))
+    found = design(instance, "swico-s", seed=1)
+    assert ring_support(instance, np.argsort(found.ring_ids)) == 1.0
+    assert ring_support(instance, circle) == 1.0
+    assert ring_support(instance, circle[[0, 2, 4, 7, 5, 1, 3, 6]]) == 0.0  # no two neighbours share a topic
+
+
+def ring_support(instance, order):
+    """TcoSuppR of a circle of nodes by itself."""
+    circle = overlay_from_links(len(order), order, np.roll(order, -1))
+    return quality(instance, circle)["tco_support_ratio"]

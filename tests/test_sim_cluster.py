@@ -570,7 +570,7 @@ def test_a_publisher_waits_while_too_much_of_qos_1_is_under_way():
 def test_a_publisher_that_has_to_wait_keeps_its_connection(version):
     """Requests for a sign of life lie behind its publications."""
     weather = Weather(silence=20.0)
-    world = Cluster(2, seed=1, network=Parameters(window=2), weather=weather)
+    world = Cluster(2, seed=1, network=Parameters(window=2, attempt=30.0), weather=weather)
     world.start()
     reader, writer = world.client("reader", 0), world.client("writer", 1, version, keep_alive=1)
     world.subscribe(reader, "t", 1)

@@ -12,9 +12,10 @@ from weft.errors import WeftError
 from weft.model.instance import instance_from_pairs
 from weft.model.latency import ConstantLatency, CoordinateLatency, MatrixLatency, place
 from weft.model.places import MOST, places_of
-from weft.protocol.router import Left, Publication, Published
+from weft.protocol.router import Left, Publication, Published, Subscribed, Unsubscribed
 from weft.protocol.vitis.message import Notification
 from weft.protocol.vitis.parameters import Parameters
+from weft.protocol.vitis.router import Vitis
 from weft.sim.record import Record
 from weft.sim.vitis import VitisNetwork, host_arrays, topic_identifiers
 from weft.sim.vitis_scenario import WINDOW, Scenario, after_failure, drawn, join_all, simulate, until_settled
@@ -48,7 +49,8 @@ class Twins:
         self.record = Trace()
         self.places = places_of([f"{node % 3}/{node % 5}" for node in range(instance.nodes)])
         self.network = VitisNetwork(instance, latency, parameters, seed, rates, self.places)
-        self.world, self.nodes = vitis_world(instance, latency, parameters, seed, self.record, rates)
+        believed = self.network.believed if parameters.measured else None
+        self.world, self.nodes = vitis_world(instance, latency, parameters, seed, self.record, rates, believed)
         self.rng = np.random.default_rng(seed)
 
     def join(self, node, contact):
@@ -60,6 +62,26 @@ class Twins:
         self.network.fail(nodes)
         for node in nodes:
             self.world.fail(node)
+
+    def leave(self, node):
+        """Let a node say goodbye when all messages of the round have arrived, and its goodbyes arrive in it too."""
+        self.network.leave(node)
+        self.world.schedule(self.world.now - 200.0, node, Left())
+
+    def come_back(self, node, contact):
+        """Let a node that has failed come back, as one that knows nothing."""
+        old = self.nodes[node].neighbourhood
+        about = {"rates": old.rates, "distance": old.distance, "rendezvous": old.rendezvous, "seed": old.seed}
+        self.nodes[node] = Vitis(node, old.interest, old.parameters, **about)
+        self.world.restart(node, self.nodes[node])
+        self.join(node, contact)
+
+    def wish(self, node, topic):
+        """Let a node subscribe, or take its subscription back."""
+        self.world.run(self.world.now)
+        is_subscribed = topic in self.nodes[node].neighbourhood.interest
+        (self.network.unsubscribe if is_subscribed else self.network.subscribe)(node, topic)
+        self.world.schedule(self.world.now, node, (Unsubscribed if is_subscribed else Subscribed)(topic))
 
     def step(self):
         self.network.step()
@@ -78,7 +100,7 @@ class Twins:
         self.world.schedule(start, issuer, Published(said))
         self.end_of_round()
         deliveries = [row for row in self.record.deliveries if row.publication == said]
-        subscribers = self.instance.subscribers[topic].tolist()
+        subscribers = self.network.subscribers[topic].tolist()
         expected = {v: int(reach.hops[v]) for v in subscribers if reach.hops[v] > 0}
         assert Counter(row.node for row in deliveries) == Counter(expected.keys())
         assert {row.node: row.hops for row in deliveries} == expected
@@ -113,14 +135,24 @@ class Twins:
             "ring": (vitis.table.successor, vitis.table.predecessor),
             "links": set(vitis.links),
             "lately": set(vitis.lately),
-            "gateways": [(found.gateway, found.hops) for _, found in sorted(vitis.proposals.items())],
+            "gateways": [
+                (
+                    found.gateway,
+                    found.hops,
+                    found.height,
+                    -1 if found.heir is None else found.heir,
+                    found.is_gateway(vitis.parameters.gateway_step),
+                )
+                for _, found in sorted(vitis.proposals.items())
+            ],
             "relays": {(t, child) for t in range(topics) for child in vitis.relays.children(t)},
             "friends": vitis.table.friends,
         }
 
     def of_kernels(self, v):
         network, nodes, topics = self.network, self.instance.nodes, self.instance.topics
-        gossip, own = network.gossip, slice(*self.instance.interest.indptr[v : v + 2])
+        profile = network.profile[v]
+        gossip, own = network.gossip, slice(*network.setting.indptr[profile : profile + 2])
         keys = network.relay_children[network.relay_children // (nodes * topics) == v] % (nodes * topics)
         lately = network.linked_lately[network.linked_lately // nodes == v] % nodes
         return {
@@ -168,6 +200,49 @@ def test_kernels_and_protocol_objects_come_to_the_same(seed, parameters, monkeyp
         twins.check_agreement()
         issuer = int(rng.choice(np.flatnonzero(twins.network.there)))
         missed = twins.publish(int(rng.integers(24)), issuer)
+    assert missed == set()
+
+
+@pytest.mark.parametrize(
+    ("seed", "parameters"),
+    [
+        (1, Parameters(table=6, view=5, shuffle=3, exponent=0.5, measured=True)),
+        (2, Parameters(table=5, small_world=1, view=4, shuffle=2, gateway_step=1, patience=3)),
+        (3, Parameters(table=6, view=5, shuffle=3, in_degree=4, gateway_step=2, exponent=0.5)),
+        (4, Parameters(table=8, view=6, shuffle=4, expiry=3, patience=2)),
+    ],
+)
+def test_kernels_and_protocol_objects_agree_while_everything_changes(seed, parameters):
+    """Nodes join, fail, leave and come back; subscriptions come and go, which peers hear of later."""
+    nodes, topics = 24, 9
+    instance = generate("random", nodes=nodes, topics=topics, subscriptions=3, seed=seed)
+    rng = np.random.default_rng(seed)
+    latency = place(MatrixLatency(rng.uniform(1, 40, (9, 9))), nodes, seed)
+    twins = Twins(instance, latency, parameters, seed, rates=rng.uniform(0.5, 2.0, topics))
+    out, failed = rng.permutation(nodes).tolist(), set()
+    for step in range(72):
+        living = np.flatnonzero(twins.network.there)
+        contact = int(rng.choice(living)) if len(living) else None
+        stays = set() if contact is None else {contact}
+        for _ in range(1 if contact is None else 3 if step < 9 else int(rng.integers(2))):
+            if out and step < 52:
+                node = out.pop(0)
+                (twins.come_back if node in failed else twins.join)(node, contact)
+                failed.discard(node)
+        gone = [node for node in rng.permutation(living).tolist() if node not in stays][: int(step in range(12, 50, 2))]
+        for node in gone:
+            if rng.random() < 0.5:
+                twins.fail([node])
+                failed.add(node)
+            else:
+                twins.leave(node)
+            out.append(node)
+        for _ in range(int(rng.integers(3)) if 10 < step < 52 else 0):
+            twins.wish(int(rng.choice([*{*range(nodes)} - failed])), int(rng.integers(topics)))
+        twins.step()
+        twins.check_agreement()
+        issuer = int(rng.choice(np.flatnonzero(twins.network.there)))
+        missed = twins.publish(int(rng.integers(topics)), issuer)
     assert missed == set()
 
 
@@ -497,7 +572,7 @@ def test_what_goes_from_place_to_place_is_counted_by_level():
     latency = place(geographic_latency(50, 1), 40, 1)
     places = places_of([f"{node % 2}/{node % 4}" for node in range(40)])
     figures = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places)
-    region, site = figures["across_by_level"]
+    region, site = figures["across_levels"]
     assert 0.4 < region["contents"] < 0.6 < site["contents"] < 0.85  # of 39 others 20 are elsewhere, and 30
     assert (site["contents"], site["notifications"]) == (figures["contents_across"], figures["notifications_across"])
     alone = simulate(instance, latency, Parameters(table=6), SMALL, 1, places=places_of(["one"] * 40))

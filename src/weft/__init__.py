@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weft.sim.hop import Journey, journey
     from weft.sim.popsub_case import PopSubResult, simulate_popsub
     from weft.sim.trial import Trials, compare
+    from weft.sim.vitis_run import VitisRun, simulate_vitis
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
     from weft.workloads.publication import publications, schedule
@@ -41,6 +42,7 @@ __all__ = [
     "Sampling",
     "Trees",
     "Trials",
+    "VitisRun",
     "WeftError",
     "compare",
     "design",
@@ -60,6 +62,7 @@ __all__ = [
     "sample",
     "schedule",
     "simulate_popsub",
+    "simulate_vitis",
     "topic_violations",
     "weave",
     "workload",
@@ -93,6 +96,8 @@ _HOMES = {
     "read_latency": "weft.model.latency",
     "repair": "weft.overlays.repair",
     "sample": "weft.workloads.sample",
+    "simulate_vitis": "weft.sim.vitis_run",
+    "VitisRun": "weft.sim.vitis_run",
     "schedule": "weft.workloads.publication",
     "simulate_popsub": "weft.sim.popsub_case",
     "topic_violations": "weft.overlays.verify",

@@ -48,6 +48,7 @@ from weft.cli import (
     tree,
     up,
     user,
+    vitis,
     warm,
     weave,
 )
@@ -79,6 +80,7 @@ for module in (
     evaluate,
     compare,
     popsub,
+    vitis,
     import_,
     place,
     export,

@@ -103,10 +103,10 @@ class _SeedsDone:
 def _print_tables(trials: "Trials", baseline: str | None) -> None:
     from weft.report.trial import lines, name, ratio_lines
 
-    _print_table(lines(trials))
+    print_table(lines(trials))
     if baseline is not None:
         say("")
-        _print_table(ratio_lines(trials, baseline))
+        print_table(ratio_lines(trials, baseline))
     say(
         "",
         "Means ± 95 % confidence. Messages carry a publication: all of them, and those to relays, a delivery; "
@@ -118,7 +118,8 @@ def _print_tables(trials: "Trials", baseline: str | None) -> None:
         say(f"Left out, since the router goes by a ring that the overlay does not have: {pairs}.")
 
 
-def _print_table(rows: list[list[str]]) -> None:
+def print_table(rows: list[list[str]]) -> None:
+    """Print rows of cells, the heading first, under each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))

@@ -52,12 +52,24 @@ def design(
         Literal["random", "kmeans", "region"] | None,
         typer.Option(metavar="random|kmeans|region", help="How dc divides the nodes; region goes by --latency."),
     ] = None,
+    choose: Annotated[
+        Literal["neighbours", "time", "parallel", "elbow"] | None,
+        typer.Option(
+            metavar="neighbours|time|parallel|elbow",
+            help="How many partitions dc and dcbc take: the fewest potential neighbours, the least time, the least "
+            "with partitions side by side, or by the elbow of --partition kmeans. Default: neighbours.",
+        ),
+    ] = None,
     bulk: Annotated[float | None, typer.Option(help="The share of nodes that are bulk in dcbc. Default: 0.2.")] = None,
     eta: Annotated[
         int | None, typer.Option(help="Of dcbc, in place of --bulk: subscriptions of a bulk node at least; 0 is gm.")
     ] = None,
     average_degree: Annotated[float | None, typer.Option(help="Where gm stops. Default: nowhere.")] = None,
     maximum_degree: Annotated[int | None, typer.Option(help="That gm keeps to. Default: none.")] = None,
+    diameter: Annotated[
+        int | None,
+        typer.Option(help="Of gm, dc, dcbc: hops that subscribers of a topic are apart at most. Default: any number."),
+    ] = None,
     seed: o.Seed = 1,
     engine: o.Engine = "local",
     master: o.Master = None,
@@ -83,8 +95,10 @@ def design(
         "arc": arc,
         "partitions": partitions,
         "partition": partition,
+        "choose": choose,
         "bulk": bulk,
         "eta": eta,
+        "diameter": diameter,
         "average_degree": average_degree,
         "maximum_degree": maximum_degree,
     }

@@ -213,7 +213,8 @@ class Processes:
                     left[name] = self.running[name]
                 else:
                     often = f", {RESTARTS + 1} times within a minute" if code == Exit.DEFECT else ""
-                    self._say(f"{name} has ended with code {code}{often}.")
+                    how = f"with code {code}" if code is None or code >= 0 else f"by signal {-code}"
+                    self._say(f"{name} has ended {how}{often}.")
             for pipe in wait(list(self._pipes), 0.0):  # of those that were started again
                 assert isinstance(pipe, Connection)
                 name, said = self._hear(pipe, stop)

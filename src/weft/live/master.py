@@ -36,6 +36,7 @@ from weft.live.clock import Clock
 from weft.live.collector import Collector
 from weft.live.defect import Defects, fatal
 from weft.live.disk import cut
+from weft.live.heap import Heap, trimmer
 from weft.live.http import METHODS, HttpCall
 from weft.live.link import Wire
 from weft.live.listener import Listener, Streams, nothing, raise_descriptor_limit, share_of
@@ -93,6 +94,7 @@ async def serve(settings: MasterSettings, engine: Engine, ready: Callable[[Addre
         listener, address = await listen(driver, settings.listen, driver.context(watch), log, share_of(descriptors, 1))
         watch.start()
         Collector().watch()
+        Heap(trimmer()).watch()
         renewal = asyncio.ensure_future(daily(driver.renew, log.write))
         if settings.authority is None and not is_loopback(settings.listen.host):
             log.write("unprotected", detail=f"{settings.listen}: whoever reaches it may join and change the network")

@@ -31,6 +31,7 @@ def network_metrics(node: Node) -> str:
         ("master_up", int(MASTER in node.atlas.up), "Whether the master is connected."),
         ("plan_version", node.atlas.version, "Version of the plan that this node has applied."),
         ("under_way", node.debts.under_way, "Publications of QoS 1 and 2 that not everybody has."),
+        ("late", node.debts.late, "Of these, those that publishers do not wait for: a node does not answer."),
         ("owed", sum(node.debts.owed.values()), "Publications that are kept for nodes which are down."),
     ):
         full = f"weft_network_{name}"

@@ -21,6 +21,7 @@ from weft.live.address import Address, listening
 from weft.live.clock import Clock
 from weft.live.collector import Collector
 from weft.live.driver import Driver
+from weft.live.heap import Heap, trimmer
 from weft.live.journal import open_journal
 from weft.live.listener import Listener, Streams, raise_descriptor_limit, rest_of, share_of
 from weft.live.log import Log
@@ -92,6 +93,7 @@ async def _serve(
         await driver.join(settings, addresses)
         await _first(stop.heard, driver.peering.joined, *driver.ends, patience=driver.patience)
     Collector().watch()
+    Heap(trimmer()).watch()
     if not any(end.is_set() for end in (stop.heard, *driver.ends)):
         ready(addresses)
     await _first(stop.heard, *driver.ends)

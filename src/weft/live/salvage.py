@@ -26,6 +26,8 @@ def salvage(folder: Path, out: Path) -> dict[str, Any]:
         raise WeftError(f"{folder} is no folder: give that of a node or a master.")
     if out.resolve().is_relative_to(folder.resolve()):
         raise WeftError(f"`out` {out} is in {folder}, which is only read: give another folder.", "out")
+    if out.exists():
+        raise WeftError(f"`out` {out} exists already: give a folder that is not there yet.", "out")
     with unused(folder) as shown:
         is_master = (folder / STORE).exists()
         if not is_master and not any(map(is_journal, shown.names())):

@@ -106,15 +106,20 @@ def _problems(network: Network, membership: Membership, now: float) -> list[str]
         for member in network.roster
         if network.traffic.counters.get(member.number, {}).get("disk_full")
     ]
+    late = [
+        f"A node has not acknowledged {count:,} publications of {member.name} in time: look at disks and logs."
+        for member in network.roster
+        if (count := network.traffic.counters.get(member.number, {}).get("late", 0))
+    ]
     clocks = [clock_sentence(network.roster[node].name, ahead) for node, ahead in sorted(membership.clocks.items())]
     parted = [f"No links join the subscribers of {name} at the moment." for name in network.parted()[:10]]
-    late = network.gathering.late(now, network.woven, network.changed_at)
+    unfetched = network.gathering.late(now, network.woven, network.changed_at)
     apart = [
         f"{_name(network, owner)} has not fetched for a minute what {_name(network, other)} has of {count} sessions: "
         "see the logs of both."
-        for (owner, other), count in sorted(late.items())
+        for (owner, other), count in sorted(unfetched.items())
     ]
-    return [*down, *full, *membership.broken, *membership.unreachable.values(), *clocks, *apart, *parted]
+    return [*down, *full, *late, *membership.broken, *membership.unreachable.values(), *clocks, *apart, *parted]
 
 
 def _since(member: Member) -> str:

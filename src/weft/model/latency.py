@@ -18,6 +18,7 @@ from weft.arrays import Floats, Int64s, Integers
 from weft.errors import WeftError
 from weft.model.address import local_path
 from weft.model.instance import Instance, Names
+from weft.model.king import JAVA, has_pairs, read_java, read_pairs
 from weft.model.latency_file import LONGEST, has_names, read_named_times, time_of
 from weft.model.overlay import Overlay
 
@@ -168,6 +169,8 @@ def require_latency_of(latency: Latency, nodes: int) -> None:
 def read_latency(path: str | Path) -> Latency:
     """Latencies by file name: CSV (.csv), a matrix as text, WonderProxy's (.ping.bin), OverSim's nodes (.xml).
 
+    And King's by what is in the file: p2psim's lines, `i,j microseconds`, or a Java int[][] of milliseconds.
+
     All of them may be gzipped (.gz). CSV has a row a pair, `a,b,ms`, or a matrix with the names above and beside it, or
     without names.
     """
@@ -198,7 +201,11 @@ def _latency_of(path: Path, data: bytes) -> Latency:
         return MatrixLatency(_wonderproxy(data), str(path))
     if kind.endswith(".xml"):
         return CoordinateLatency(_oversim(data), source=str(path))
+    if data.startswith(JAVA):
+        return MatrixLatency(read_java(data), str(path))
     lines = _lines(data)
+    if has_pairs(lines):
+        return MatrixLatency(read_pairs(lines), str(path))
     if kind.endswith(".csv") and has_names(lines):
         times, names = read_named_times(lines)
         return MatrixLatency(times, str(path), names)

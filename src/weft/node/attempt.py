@@ -18,6 +18,9 @@ Of QoS 1 the first attempt does not wait for the journal. Of QoS 2, from a sessi
 node has forgotten a publication with its power says it again, under the same identifier, and it would travel under
 another number, as another publication.
 
+Where an attempt does not end well in its time, somebody does not answer: publishers wait for that publication no
+longer, and it is tried again, with others of that kind a few at a time, within the bounds of what is owed.
+
 Publishers wait while too much is under way, and so does what nodes that are back are owed: never more is begun than
 there is room for, or a node that comes back could fill this one's memory.
 """
@@ -46,6 +49,7 @@ from weft.wire.frame import Message
 
 TICK = 0.25  # seconds between looks at what is due
 SLICE = 100  # publications that are begun at a time, of those that a node is owed
+LATE = 100  # attempts under way at a time of what is late
 ATTEMPTS = 256  # of one publication that one run of a node has to itself
 MOST_ATTEMPTS = 0xFFFF
 ROOM = "window"  # the reason for which publishers wait
@@ -177,14 +181,38 @@ class Attempts:
             self._ticks.at(now + TICK)
 
     def _look(self, now: float) -> None:
-        for debt in self._debts.due(now):
+        due = self._debts.due(now)
+        for debt in due:
             if debt.is_under_way:
                 assert debt.publication.origin is not None
                 self._custody.forget((*debt.publication.origin, debt.attempt))
                 debt.is_under_way = False
-            self._attempt(debt, now)
+                self._delay(debt, now)
+        room = LATE - self._debts.late_under_way()
+        for debt in due:
+            if debt.is_late and room <= 0:
+                debt.due = now + self._parameters.retry
+            elif self._debts.get(debt.count) is debt:
+                room -= debt.is_late
+                self._attempt(debt, now)
+        self._go_on(now)
         if self._debts.under_way:
             self._tick(now)
+
+    def _delay(self, debt: Debt, now: float) -> None:
+        """Let publishers wait no longer for what has had its time, nor for what it is part of."""
+        for one in (debt, debt.parent):
+            if one is not None and one.since + self._parameters.attempt <= now:
+                self._debts.delay(one)
+        while (oldest := self._debts.excess()) is not None:
+            self._debts.drop(oldest)
+            self._finish_parent(oldest, now)
+
+    def _go_on(self, now: float) -> None:
+        """Let in again who has waited, if there is room."""
+        if self._debts.has_room():
+            self._holds.release(ROOM)
+            self._pay_all(now)
 
     # An attempt
 
@@ -280,14 +308,13 @@ class Attempts:
         if again:
             wait = self._parameters.retry * 2 ** max(0, min(debt.attempt - debt.first - 1, 10))
             debt.due = now + min(wait, self._parameters.most_retry)
+            self._delay(debt, now)
             self._tick(now)
         elif absent:
             self._owe(debt, absent, now)
         else:
             self._finish(debt, now)
-        if self._debts.has_room():
-            self._holds.release(ROOM)
-            self._pay_all(now)
+        self._go_on(now)
 
     def _owe(self, debt: Debt, absent: set[int], now: float) -> None:
         """Nodes that are down are to have it; what it is part of waits for them too."""

@@ -2,6 +2,8 @@
 
     under way   an attempt travels; when it ends well, it is settled or owed
     resting     an attempt has failed, and the next is due at a time, or when tables change
+    late        one of these two for longer than an attempt has: somebody does not answer, and publishers do not wait
+                for it any more, or one node with a full disk, or that means no good, would stop those of all nodes
     owed        everybody has it but nodes that are down, which it is sent to when they are back
     doubted     everybody has it that this node knew of, which may not have been all (lease.py): it is sent again
 
@@ -34,6 +36,7 @@ class Debt:
     parent: "Debt | None" = None  # of such a debt
     is_sound: bool = False  # the attempt was made with a lease
     is_over: bool = False  # but for those of groups
+    is_late: bool = False  # publishers do not wait for it
     answers: list[Callable[[], None]] = field(default_factory=list)  # tell a publisher who waits (acknowledge = tree)
 
     def size(self) -> int:
@@ -47,8 +50,9 @@ class Debts:
         self._owed: dict[int, Debt] = {}  # by count: to nodes that are down
         self._doubted: dict[int, Debt] = {}  # by count, in order
         self._by_node: dict[int, dict[int, None]] = {}  # node -> counts
-        self.open_bytes = 0
-        self.owed_bytes = 0
+        self._late: dict[int, Debt] = {}  # of the open ones, those that have been for too long
+        self.open_bytes = 0  # without those
+        self.owed_bytes = 0  # with those
         self.dropped = 0  # that were owed for too long, or were too many
         self._settled: list[int] = []
 
@@ -74,10 +78,12 @@ class Debts:
         return min(next(iter(self._open), count), next(iter(self._doubted), count))
 
     def is_full(self) -> bool:
-        return len(self._open) >= self._parameters.window or self.open_bytes >= self._parameters.window_bytes
+        count = len(self._open) - len(self._late)
+        return count >= self._parameters.window or self.open_bytes >= self._parameters.window_bytes
 
     def has_room(self) -> bool:
-        return len(self._open) <= self._parameters.window // 2 and self.open_bytes <= self._parameters.window_bytes // 2
+        count = len(self._open) - len(self._late)
+        return count <= self._parameters.window // 2 and self.open_bytes <= self._parameters.window_bytes // 2
 
     def add(self, publication: Publication, now: float, group: str = "") -> Debt:
         assert publication.origin is not None
@@ -99,8 +105,7 @@ class Debts:
         return [debt for debt in open_ if debt.publication.publisher == publisher and not debt.group]
 
     def settle(self, debt: Debt) -> None:
-        if self._open.pop(debt.count, None) is not None:
-            self.open_bytes -= debt.size()
+        self._end(debt)
         if self._doubted.pop(debt.count, None) is not None:
             self.owed_bytes -= debt.size()
         if self._owed.pop(debt.count, None) is not None:
@@ -117,8 +122,7 @@ class Debts:
 
     def owe(self, debt: Debt, nodes: Iterable[int], now: float) -> None:
         """Everybody has it but these, which are down."""
-        self._open.pop(debt.count)
-        self.open_bytes -= debt.size()
+        self._end(debt)
         debt.owed, debt.targets, debt.due, debt.is_under_way = set(nodes), set(), None, False
         self._owed[debt.count] = debt
         self.owed_bytes += debt.size()
@@ -129,8 +133,7 @@ class Debts:
 
     def doubt(self, debt: Debt, now: float) -> None:
         """Everybody has it as far as is known; there may be others."""
-        self._open.pop(debt.count)
-        self.open_bytes -= debt.size()
+        self._end(debt)
         debt.due, debt.is_under_way = None, False
         is_late = debt.count < next(reversed(self._doubted), 0)
         self._doubted[debt.count] = debt
@@ -177,6 +180,39 @@ class Debts:
             if not debt.owed:
                 self.settle(debt)
 
+    @property
+    def late(self) -> int:
+        return len(self._late)
+
+    def delay(self, debt: Debt) -> None:
+        """Let publishers wait for it no longer."""
+        if debt.count in self._open and not debt.is_late:
+            debt.is_late = True
+            self._late[debt.count] = debt
+            self.open_bytes -= debt.size()
+            self.owed_bytes += debt.size()
+
+    def late_under_way(self) -> int:
+        return sum(debt.is_under_way for debt in self._late.values())
+
+    def excess(self) -> Debt | None:
+        """The one that goes first, where there is too much of these and of what is owed."""
+        return next(iter(self._late.values()), None) if self._is_too_much() else None
+
+    def _end(self, debt: Debt) -> None:
+        """Close a debt that is open."""
+        if self._open.pop(debt.count, None) is None:
+            return
+        if self._late.pop(debt.count, None) is not None:
+            debt.is_late = False
+            self.owed_bytes -= debt.size()
+        else:
+            self.open_bytes -= debt.size()
+
+    def _is_too_much(self) -> bool:
+        messages = len(self._owed) + len(self._doubted) + len(self._late)
+        return messages > self._parameters.owed_messages or self.owed_bytes > self._parameters.owed_bytes
+
     def take_settled(self) -> list[int]:
         settled, self._settled = self._settled, []
         return settled
@@ -190,12 +226,9 @@ class Debts:
 
     def _bound(self, now: float) -> None:
         """Nothing is kept for ever: the oldest goes first."""
-        limits = self._parameters
         while kept := self._owed or self._doubted:
             debt = next(iter(kept.values()))
-            messages = len(self._owed) + len(self._doubted)
-            too_much = messages > limits.owed_messages or self.owed_bytes > limits.owed_bytes
-            if not too_much and debt.since + limits.owed_age > now:
+            if not self._is_too_much() and debt.since + self._parameters.owed_age > now:
                 return
             self.drop(debt)
 

@@ -58,6 +58,7 @@ class Measurements:
             *self._traffic.counters(),
             *((name, getattr(self._broker, name)) for name in OF_BROKER),
             ("under_way", self._debts.under_way),
+            ("late", self._debts.late),
             ("owed", sum(self._debts.owed.values())),
             ("owed_dropped", self._debts.dropped),
         )

@@ -64,10 +64,13 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     arc             swico-sl, swico-even: divide the design into arcs of so many nodes; 0: do not
     partitions      dc, dcbc: how many
     partition       dc: how nodes are divided, "random", "kmeans" or "region", which goes by latency
+    choose          dc, dcbc: what the number of partitions minimises, "neighbours" (Algorithm 5), "time" or
+                    "parallel", the time of partitions side by side; dc by K-means also "elbow"
     bulk            dcbc: the share of nodes that are bulk
     eta             dcbc: how many subscriptions a node of the bulk has at least, in place of a share
     average_degree  gm: where it stops
     maximum_degree  gm: that it keeps to
+    diameter        gm, dc, dcbc: how many hops subscribers of a topic may be apart, from 2
     children        tree: of a node
     """
     builder = _builder_of(name)

@@ -27,9 +27,13 @@ from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.model.priority import priority
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import links_across, links_with_bulk
 from weft.overlays.partition import (
+    Choose,
+    Goal,
     Partitioning,
+    elbow,
     kmeans_partition,
     neighbour_size,
     partition_count,
@@ -54,13 +58,16 @@ def dc(
     seed: int,
     partitions: int | None = None,
     partition: Partitioning = "random",
+    choose: Choose = "neighbours",
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
-    count = number_of_partitions(partitions, instance.nodes, partial(neighbour_size, interest, seed))
+    count = _partitions_of_dc(interest, seed, partitions, partition, choose)
     member = _divided(instance, partition, latency, count, seed)
     shared = shared_topics(interest, member)
     links, stars = [], []
@@ -75,7 +82,7 @@ def dc(
     )
     across = {"links_across": len(links[-1].sources), "seconds_across": time.perf_counter() - start}
     figures = dc_figures(np.bincount(member), np.array([len(each) for each in stars]))
-    return _overlay_of(instance.nodes, links, **figures, **across)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures, **across), diameter)
 
 
 def dcbc(
@@ -83,24 +90,40 @@ def dcbc(
     *,
     seed: int,
     partitions: int | None = None,
+    choose: Goal = "neighbours",
     bulk: float = BULK,
     eta: int | None = None,
     tie: Tie = "random",
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     interest = instance.interest
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     heavy = bulk_nodes(interest, bulk, eta, seed)
     light = np.setdiff1d(np.arange(instance.nodes), heavy, assume_unique=True)
-    size = partial(neighbour_size, interest.take(light), seed)
+    size = partial(neighbour_size, interest.take(light), seed, goal=choose)
     count = number_of_partitions(partitions, len(light), size) if len(light) else 0
     links = [inner_links(heavy, interest.take(heavy), stream(seed, 0), preference)]
     clones = clones_of(interest.take(heavy))
     for index, places in enumerate(_nodes_by_partition(random_partition(len(light), count, seed))):
         nodes = light[places]
         links.append(links_with_clones(nodes, interest.take(nodes), heavy, clones, stream(seed, index + 1), preference))
-    return _overlay_of(instance.nodes, links, **dcbc_figures(instance.nodes, len(heavy), count))
+    figures = dcbc_figures(instance.nodes, len(heavy), count)
+    return within_diameter(instance, _overlay_of(instance.nodes, links, **figures), diameter)
+
+
+def _partitions_of_dc(interest: Csr, seed: int, partitions: int | None, partition: Partitioning, choose: Choose) -> int:
+    if choose != "elbow":
+        return number_of_partitions(partitions, interest.rows, partial(neighbour_size, interest, seed, goal=choose))
+    if partition != "kmeans":
+        raise WeftError("`choose` elbow is of clusters: give `partition` kmeans with it.", "choose", "partition")
+    if partitions is not None:
+        raise WeftError(
+            "`choose` says how the number of partitions is found: leave out `partitions`.", "choose", "partitions"
+        )
+    return elbow(interest, seed)
 
 
 def number_of_partitions(given: int | None, nodes: int, size: Callable[[int], float]) -> int:

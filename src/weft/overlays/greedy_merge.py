@@ -20,6 +20,7 @@ from weft.kernels.greedy.constraint import Constraint, any_link, degree_at_most
 from weft.model.instance import LIMIT, Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
+from weft.overlays.diameter import require_diameter, within_diameter
 from weft.overlays.lazy_greedy import lazy_greedy
 from weft.overlays.preference import CLOSENESS, Preference, Tie, closeness_of
 
@@ -33,13 +34,15 @@ def gm(
     closeness: float = CLOSENESS,
     average_degree: float | None = None,
     maximum_degree: int | None = None,
+    diameter: int | None = None,
 ) -> Overlay:
+    require_diameter(diameter)
     rng = np.random.default_rng(seed)
     most = LIMIT if average_degree is None else _links_of_degree(average_degree, instance.nodes)
     limit = _degree_limit(maximum_degree, instance.nodes)
     preference = Preference(tie, closeness=closeness_of(instance, latency, closeness))
     chosen = lazy_greedy(instance, limit, rng, preference=preference, most=most)
-    return overlay_from_links(instance.nodes, chosen.owners, chosen.others)
+    return within_diameter(instance, overlay_from_links(instance.nodes, chosen.owners, chosen.others), diameter)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,11 @@ together; it is here to compare with. It goes by Hamming distance between intere
 Euclidean distance of their 0/1 vectors, so that a centre is a mean. Regions put nodes together that are near each
 other, by landmarks that are far apart, so that only links among stars go far.
 
-The number of partitions minimises the potential-neighbour size |V| / p + sum of |star sets|: the nodes that a star node
-may be linked with. Every p is tried on a random division, which costs one greedy set cover a partition.
+The number of partitions minimises the potential-neighbour size |V| / p + p * kappa, with kappa the average star set,
+which is how many nodes a star node may be linked with. Or it minimises the time: |V|^2 / p + (p * kappa)^2 for
+partitions one after the other, and (|V| / p)^2 + (p * kappa)^2 for partitions side by side, which would be lowest at
+sqrt(|V| / kappa) if kappa were known. Every p is tried on a random division, which costs one greedy set cover a
+partition. Clusters of K-means may be as many as where the curve of what is left inside them bends (the elbow method).
 """
 
 from collections.abc import Callable
@@ -22,8 +25,11 @@ from weft.model.latency import Latency
 from weft.overlays.star import star_nodes
 
 Partitioning = Literal["random", "kmeans", "region"]
+Goal = Literal["neighbours", "time", "parallel"]  # that the number of partitions minimises
+Choose = Literal["neighbours", "time", "parallel", "elbow"]
 
 ROUNDS = 20  # of K-means, at most
+MOST_CLUSTERS = 64  # that the elbow method tries
 
 RANDOM, KMEANS, REGION = 1, 2, 3  # streams of their own
 
@@ -87,7 +93,33 @@ def partition_count(nodes: int, neighbour_size: Callable[[int], float]) -> int:
     return left
 
 
-def neighbour_size(interest: Csr, seed: int, count: int) -> float:
-    """Potential-neighbour size (estimatePNSize, Algorithm 5)."""
+def neighbour_size(interest: Csr, seed: int, count: int, goal: Goal = "neighbours") -> float:
+    """Potential-neighbour size (estimatePNSize, Algorithm 5), or another figure to be minimised."""
     member = random_partition(interest.rows, count, seed)
-    return interest.rows / count + len(star_nodes(interest, member))
+    return cost(goal, interest.rows, count, len(star_nodes(interest, member)))
+
+
+def cost(goal: Goal, nodes: int, count: int, stars: int) -> float:
+    """What so many partitions cost, whose star sets have so many nodes together."""
+    if goal == "time":
+        return nodes**2 / count + stars**2
+    return (nodes / count) ** 2 + stars**2 if goal == "parallel" else nodes / count + stars
+
+
+def elbow(interest: Csr, seed: int) -> int:
+    """The number of clusters at which the curve of their inner distances is farthest below its chord."""
+    most = min(interest.rows, MOST_CLUSTERS)
+    counts = [count for count in (2**step for step in range(most.bit_length())) if count <= most]
+    inside = np.array([_inside(interest, kmeans_partition(interest, count, seed)) for count in counts])
+    if inside[0] == inside[-1]:
+        return 1
+    along = (np.array(counts) - 1) / max(counts[-1] - 1, 1)
+    left = (inside - inside[-1]) / (inside[0] - inside[-1])
+    return int(counts[np.argmax(1 - along - left)])
+
+
+def _inside(interest: Csr, member: Int32s) -> float:
+    """The squared distances of all nodes to the centres of their clusters."""
+    vectors = interest.matrix(np.float64)
+    centres = _means(vectors, member.astype(np.int64), int(member.max()) + 1)
+    return float(len(interest) - (np.bincount(member) * (centres**2).sum(axis=1)).sum())

@@ -24,6 +24,7 @@ from weft.pipeline.progress import SILENCE, Progress, spark_tasks
 from weft.pipeline.task import map_in_tasks
 
 ARCS = ("swico-sl", "swico-even")
+UNDIVIDED = ("partition", "latency", "closeness", "diameter")
 DIVIDED: Mapping[str, Callable[..., Any]] = {"dc": divide.dc, "dcbc": divide.dcbc}
 
 
@@ -57,13 +58,18 @@ def design(
         folder = kept or scratch.absolute() / "arrays"
         made = design_divided(spark, instance, folder, seed=seed, progress=progress, **how)
         return made.with_meta(algorithm=name, parameters=chosen, seed=seed)
-    if name in DIVIDED and latency is None and chosen.pop("partition", "random") == "random":
-        own = {option: value for option, value in chosen.items() if option not in ("latency", "closeness")}
+    if name in DIVIDED and _may_divide(chosen):
+        own = {option: value for option, value in chosen.items() if option not in UNDIVIDED}
         DIVIDED[name](spark, instance, target, seed=seed, progress=progress, **own)
-    else:
-        with progress.step(f"Designing {name}", spark_tasks(spark)):
-            _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
+        return read_overlay(target).with_meta(parameters=chosen)
+    with progress.step(f"Designing {name}", spark_tasks(spark)):
+        _design_in_a_task(spark, instance.absolute(), target, name, seed, latency, draw_hosts, options)
     return read_overlay(target)
+
+
+def _may_divide(chosen: Mapping[str, Any]) -> bool:
+    """Whether DC or DCBC can be divided among tasks: some options need all of the instance in one."""
+    return not chosen["latency"] and not chosen["diameter"] and chosen.get("partition", "random") == "random"
 
 
 def is_in_arcs(instance: Path, name: str, options: Mapping[str, Any]) -> bool:

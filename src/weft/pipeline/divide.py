@@ -34,7 +34,7 @@ from weft.overlays.divide import (
     star_set,
     stream,
 )
-from weft.overlays.partition import random_partition
+from weft.overlays.partition import Goal, cost, random_partition
 from weft.overlays.preference import Preference, Tie
 from weft.overlays.star import cover_by_group
 from weft.pipeline.member import NOBODY, Members, column, members, members_of_partition, together
@@ -61,6 +61,7 @@ def dc(
     *,
     seed: int,
     partitions: int | None = None,
+    choose: Goal = "neighbours",
     tie: Tie = "random",
     progress: Progress = SILENCE,
 ) -> Meta:
@@ -69,7 +70,7 @@ def dc(
     def divide(interest: DataFrame, nodes: int, scratch: Path) -> Divided:
         everyone = np.arange(nodes)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            count = number_of_partitions(partitions, nodes, _neighbour_size(interest, everyone, seed))
+            count = number_of_partitions(partitions, nodes, _neighbour_size(interest, everyone, seed, choose))
         member = random_partition(nodes, count, seed)
         with progress.step(f"Conquering {count} partitions", spark_tasks(spark)):
             divided = by_partition(interest, everyone, member)
@@ -81,8 +82,7 @@ def dc(
         sizes = np.bincount(member, minlength=count)
         return Divided(links, dc_figures(sizes, np.bincount(member[stars.nodes], minlength=count)))
 
-    parameters = {"partitions": partitions, "partition": "random", "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dc", seed=seed)
 
 
 def dcbc(
@@ -92,6 +92,7 @@ def dcbc(
     *,
     seed: int,
     partitions: int | None = None,
+    choose: Goal = "neighbours",
     bulk: float = BULK,
     eta: int | None = None,
     tie: Tie = "random",
@@ -104,7 +105,7 @@ def dcbc(
             heavy = _members_of(interest, _bulk_nodes(interest, nodes, bulk, eta, seed))
             light = np.setdiff1d(np.arange(nodes), heavy.nodes, assume_unique=True)
         with progress.step("Choosing the number of partitions", spark_tasks(spark)):
-            size = _neighbour_size(interest, light, seed)
+            size = _neighbour_size(interest, light, seed, choose)
             count = number_of_partitions(partitions, len(light), size) if len(light) else 0
         with progress.step("Linking the bulk"):
             links = inner_links(heavy.nodes, heavy.interest, stream(seed, 0), preference)
@@ -113,12 +114,11 @@ def dcbc(
             write_table(_conquered(divided, max(count, 1), _conqueror(seed, 1, heavy, preference)), scratch)
         return Divided(links, dcbc_figures(nodes, len(heavy.nodes), count))
 
-    parameters = {"partitions": partitions, "bulk": bulk, "eta": eta, "tie": tie}
-    return _write(spark, instance, out, divide, algorithm="dcbc", parameters=parameters, seed=seed)
+    return _write(spark, instance, out, divide, algorithm="dcbc", seed=seed)
 
 
-def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[int], float]:
-    """estimatePNSize of the nodes, for a number of partitions."""
+def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int, goal: Goal) -> Callable[[int], float]:
+    """estimatePNSize of the nodes, or another figure to be minimised, for a number of partitions."""
 
     def stars(table: pa.Table) -> pa.Table:
         own, shared = members_of_partition(table)
@@ -127,7 +127,7 @@ def _neighbour_size(interest: DataFrame, nodes: Int64s, seed: int) -> Callable[[
     def size(count: int) -> float:
         divided = by_partition(interest, nodes, random_partition(len(nodes), count, seed))
         found = apply_in_tasks(divided.groupBy("partition"), stars, "stars BIGINT").agg(F.sum("stars")).first()
-        return len(nodes) / count + (found[0] or 0 if found else 0)
+        return cost(goal, len(nodes), count, found[0] or 0 if found else 0)
 
     return size
 

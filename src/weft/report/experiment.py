@@ -15,7 +15,7 @@ from weft.errors import WeftError
 from weft.experiments.engine.claim import Comparison, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.experiment import Experiment, Point
-from weft.experiments.engine.results import Figures, Results, Row, figures_of
+from weft.experiments.engine.results import Results, Row, figures_by
 from weft.model.storage import new_folder, write_columns
 from weft.report.markdown import experiment_page
 from weft.report.panel import draw_panels
@@ -27,14 +27,15 @@ _TYPES = {"x": pa.float64(), "topics": pa.int64(), "like": pa.string(), "folder"
 
 
 def write_experiment(results: Results, folder: Path, *, force: bool = False) -> list[Comparison]:
-    figures = figures_of(results)
-    comparisons = comparisons_of(results, figures)
+    """The comparisons by the first reading."""
+    figures = figures_by(results, results.experiment.readings[0])
+    by_reading = comparisons_of(results)
     with new_folder(folder, force=force) as partial:
         write_columns(partial / "results.parquet", _columns(results.rows))
         (partial / META).write_text(json.dumps(_meta(results), indent=2) + "\n")
-        (partial / "table.md").write_text(experiment_page(results, figures, comparisons))
+        (partial / "table.md").write_text(experiment_page(results, figures, by_reading))
         (partial / "figure.svg").write_text(draw_panels(results, figures))
-    return comparisons
+    return next(iter(by_reading.values()))
 
 
 def read_experiment(experiment: Experiment, folder: Path) -> Results:
@@ -50,9 +51,14 @@ def read_experiment(experiment: Experiment, folder: Path) -> Results:
         ) from error
 
 
-def comparisons_of(results: Results, figures: Figures) -> list[Comparison]:
-    axis = [point.label for point in results.points]
-    return [compare(claim, figures, axis) for claim in claims_of(results.experiment)]
+def comparisons_of(results: Results) -> dict[str, list[Comparison]]:
+    """Every claim by every reading, the first reading first."""
+    claims = claims_of(results.experiment)
+    return {
+        reading.name: [compare(claim, figures, results.points) for claim in claims]
+        for reading in results.experiment.readings
+        for figures in (figures_by(results, reading),)
+    }
 
 
 def _meta(results: Results) -> dict[str, object]:

@@ -6,17 +6,22 @@ from html import escape
 from pathlib import Path
 from typing import get_args
 
-from weft.experiments.engine.claim import Comparison, Verdict, remarks
+from weft.experiments.engine.claim import Verdict, remarks
 from weft.experiments.engine.paper import Paper
 from weft.model.storage import new_path
-from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, sentence_of, tally
+from weft.report.done import TALLY, Done, in_words, provenance, read_chapters, scores, sentence_of
 from weft.report.example import example_pictures
-from weft.report.markdown import HEADING, cells, settings
+from weft.report.markdown import judged, settings
 from weft.report.page import download, figure, table, write_page
 from weft.report.panel import draw_panel
-from weft.report.summary import reproduction_page
+from weft.report.summary import HOW, reproduction_page
 
-PLURAL: Mapping[Verdict, str] = {"agrees": "agree", "differs": "differ", "cannot be compared": "cannot be compared"}
+PLURAL: Mapping[Verdict, str] = {
+    "agrees": "agree",
+    "right direction, other size": "have the right direction, but another size",
+    "differs": "differ",
+    "cannot be compared": "cannot be compared",
+}
 SHORT = 12  # tables of so many rows are open from the start
 
 
@@ -38,7 +43,10 @@ def _navigation(chapters: Mapping[Paper, Sequence[Done]]) -> str:
 
 
 def _summary(chapters: Mapping[Paper, Sequence[Done]], done: Mapping[str, Done]) -> str:
-    rows = [(f'<a href="#{paper.key}">{escape(paper.name)}</a>', *_tally(parts)) for paper, parts in chapters.items()]
+    rows = [row for paper, parts in chapters.items() for row in _scores(paper, parts)]
+    believed = "".join(
+        f"<li><b>{escape(paper.name)}</b>: {escape(paper.believe)}</li>" for paper in chapters if paper.believe
+    )
     headlines = "".join(
         f'<li>{escape(sentence)} <a href="#{headline.experiment}">{headline.experiment}</a></li>'
         for paper in chapters
@@ -46,21 +54,25 @@ def _summary(chapters: Mapping[Paper, Sequence[Done]], done: Mapping[str, Done])
         if (sentence := sentence_of(headline, done)) is not None
     )
     return f"""<section id="summary">
-<p>{in_words(done.values())} A number agrees within a tenth of the paper's, an order of systems when ours is the same,
-a trend when three quarters of all pairs of points follow it. Where one differs, the experiment says by how much and,
-as far as we know, why.</p>
-<ul>{headlines}</ul>
+<ul>{believed}</ul>
+<p>{in_words(chapters)}</p>
 {table((*TALLY, ""), rows)}
+<p>{HOW}</p>
+<ul>{headlines}</ul>
 <h2>What it is about</h2>
 {example_pictures()}
 <p class="soft">{escape(provenance(done.values()))}</p>
 </section>"""
 
 
-def _tally(parts: Sequence[Done]) -> tuple[str, ...]:
+def _scores(paper: Paper, parts: Sequence[Done]) -> Iterator[tuple[str, ...]]:
+    """A row a reading, with a bar of the verdicts by the first."""
     verdicts = sum((each.verdicts for each in parts), Counter[Verdict]())
     shares = "".join(f'<i style="flex: {verdicts[verdict]}"></i>' for verdict in get_args(Verdict))
-    return (*tally(parts), f'<div class="bar">{shares}</div>')
+    bars = [f'<div class="bar">{shares}</div>']
+    for name, *others in scores(paper, parts):
+        link = f'<a href="#{paper.key}">{escape(name)}</a>'
+        yield (link, *map(escape, others), bars.pop() if bars else "")
 
 
 def _chapter(paper: Paper, parts: Sequence[Done]) -> str:
@@ -104,13 +116,17 @@ def _stated(done: Done) -> str:
         _coloured(f"{counts[verdict]} {PLURAL[verdict]}", verdict) for verdict in get_args(Verdict) if counts[verdict]
     )
     opened = " open" if len(done.comparisons) <= SHORT else ""
-    rows = table(HEADING, map(_row, done.comparisons))
+    heading, found = judged(done.by_reading)
+    rows = table(heading, map(_row, found))
     return f"<details{opened}><summary>The paper and ours: {verdicts}</summary>{rows}</details>"
 
 
-def _row(comparison: Comparison) -> list[str]:
-    *others, verdict = cells(comparison)
-    return [*map(escape, others), _coloured(verdict, comparison.verdict)]
+def _row(row: Sequence[str]) -> list[str]:
+    """A claim; verdicts have their colour."""
+    return [
+        next((_coloured(cell, each) for each in get_args(Verdict) if cell.startswith(each)), escape(cell))
+        for cell in row
+    ]
 
 
 def _coloured(text: str, verdict: Verdict) -> str:

@@ -1,11 +1,18 @@
 """The reproduction as a page of Markdown: what came out as a whole, then all that the papers state, beside ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
-from weft.experiments.engine.claim import remarks
+from weft.experiments.engine.claim import Cause, remarks
 from weft.experiments.engine.paper import Paper
-from weft.report.done import TALLY, Done, in_words, provenance, sentence_of, tally
-from weft.report.markdown import HEADING, cells, matrix, settings, table
+from weft.report.done import TALLY, Done, causes, in_words, provenance, scores, sections, sentence_of
+from weft.report.markdown import claims_table, matrix, settings, table
+
+HOW = """A number agrees within a tenth of the paper's and on its side of "no difference"; bounds are as the words have
+them; an order agrees when ours is the same, a trend when three quarters of all pairs of points follow it. The score is
+of one reading for all of a paper, the one that its words favour first. Rows that another row repeats and rows that any
+system fulfils are marked and not counted. What does not agree has its cause: our data, our reading, the paper against
+itself, or unknown."""
 
 
 def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
@@ -14,22 +21,41 @@ def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
     parts = [
         "# Weft beside the papers",
         provenance(done.values()),
-        in_words(done.values()),
+        "\n".join(f"- **{paper.name}**: {paper.believe}" for paper in chapters if paper.believe),
+        in_words(chapters),
+        table(TALLY, [row for paper, parts in chapters.items() for row in scores(paper, parts)]),
+        HOW,
+        table(("what does not agree, by cause", *get_args(Cause)), map(_causes, chapters.items())),
         "\n".join(f"- {sentence}" for sentence in headlines if sentence),
-        table(TALLY, [(paper.name, *tally(parts)) for paper, parts in chapters.items()]),
     ]
     for paper, experiments in chapters.items():
-        parts += [f"## {paper.name}", paper.about]
+        parts += [f"## {paper.name}", paper.about, *_readings(paper), *_sections(paper)]
         for each in experiments:
-            parts += _experiment(each)
-    return "\n\n".join(parts) + "\n"
+            parts += _experiment(paper, each)
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _experiment(done: Done) -> Iterator[str]:
+def _causes(chapter: tuple[Paper, Sequence[Done]]) -> tuple[str, ...]:
+    found = causes(*chapter)
+    return (chapter[0].name, *(f"{found[cause]}" if found[cause] else "-" for cause in get_args(Cause)))
+
+
+def _readings(paper: Paper) -> Iterator[str]:
+    if paper.readings:
+        yield table(("reading", "the paper's words"), [(each.name, each.words) for each in paper.readings])
+
+
+def _sections(paper: Paper) -> Iterator[str]:
+    if paper.sections:
+        heading = ("section", "sentences that state something", "judged", "why not the others")
+        yield table(heading, sections(paper))
+
+
+def _experiment(paper: Paper, done: Done) -> Iterator[str]:
     yield f"### {done.results.experiment.title}"
     yield f"`weft experiment {done.name} --{done.results.effort}`. {settings(done.results)}"
     if done.comparisons:
-        yield table(HEADING, map(cells, done.comparisons))
+        yield claims_table(_shown(paper, done))
     else:
         for metric in dict.fromkeys(panel.metric for panel in done.results.experiment.panels):
             yield f"{metric}:"
@@ -37,3 +63,8 @@ def _experiment(done: Done) -> Iterator[str]:
     yield from remarks(done.results.experiment, done.comparisons)
     if done.results.errors:
         yield f"{len(done.results.errors)} of {len(done.results.rows)} runs failed."
+
+
+def _shown(paper: Paper, done: Done) -> Mapping[str, Sequence]:  # type: ignore[type-arg]
+    hidden = {reading.name for reading in paper.readings if not reading.shown}
+    return {name: found for name, found in done.by_reading.items() if name not in hidden}

@@ -39,6 +39,14 @@ class Tally:
         self.notified += float(notified.sum())
         np.add.at(self.wanted, nodes, 1)
 
+    def add(self, other: "Tally") -> None:
+        """Add the counts of another, but for what goes between places, which both may share."""
+        for name in ("expected", "deliveries", "notifications", "relay_notifications", "hops", "time", "notified"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.longest = max(self.longest, other.longest)
+        self.wanted += other.wanted
+        self.relayed += other.relayed
+
     @property
     def hit_ratio(self) -> float:
         """1 where there was nothing to deliver."""
@@ -74,7 +82,7 @@ def _across(places: Places, between: Int64s) -> dict[str, Any]:
     shares = [(_share(contents, each), _share(notifications, each)) for each in apart]
     figures: dict[str, Any] = {"contents_across": shares[-1][0], "notifications_across": shares[-1][1]}
     if places.levels > 1:
-        figures["across_by_level"] = [
+        figures["across_levels"] = [
             {"level": level, "contents": content, "notifications": notification}
             for level, (content, notification) in enumerate(shares, 1)
         ]

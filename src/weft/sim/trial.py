@@ -133,7 +133,7 @@ class Trials(Table):
             {
                 "overlay": system[0],
                 "router": system[1],
-                **{figure: _interval(self.mean(system, figure)) for figure in FIGURES},
+                **{figure: interval(self.mean(system, figure)) for figure in FIGURES},
                 **({} if other is None else {"ratios": self._ratios(system, other)}),
             }
             for system in self.systems
@@ -141,17 +141,22 @@ class Trials(Table):
 
     def _ratios(self, system: System, baseline: System) -> dict[str, dict[str, float | None]]:
         ratios = {figure: self.ratio(system, baseline, figure) for figure in self.known_figures}
-        return {figure: _interval(Mean(nan, None) if ratio is None else ratio) for figure, ratio in ratios.items()}
+        return {figure: interval(Mean(nan, None) if ratio is None else ratio) for figure, ratio in ratios.items()}
 
     def _values(self, system: System, figure: str) -> Floats:
         """Values of the figure, by seed."""
         return np.array([getattr(row, figure) for row in self.rows if (row.overlay, row.router) == system], np.float64)
 
 
-def _interval(mean: Mean) -> dict[str, float | None]:
+def interval(mean: Mean) -> dict[str, float | None]:
     """Mean, low and high; nothing where they are not known."""
     known = {"mean": mean.value, "low": mean.low, "high": mean.high}
     return {name: None if np.isnan(value) else value for name, value in known.items()}
+
+
+def mean_over(values: Sequence[float | None]) -> Mean:
+    """The mean of values that all have to be known."""
+    return mean_of(np.array([nan if value is None else value for value in values], np.float64))
 
 
 def mean_of(values: Floats) -> Mean:

@@ -18,15 +18,17 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csgraph
 
 from weft.arrays import Floats, Int64s
 from weft.errors import WeftError
+from weft.kernels.vitis.dissemination import Reach
 from weft.kernels.vitis.state import NOBODY
-from weft.model.instance import Instance
+from weft.model.instance import Instance, instance_from_pairs
 from weft.model.latency import Latency
 from weft.model.overlay import overlay_from_links
 from weft.model.places import Places
-from weft.overlays.quality import tcc_counts, topic_subgraph
+from weft.overlays.quality import topic_subgraph
 from weft.protocol.vitis.parameters import Parameters
 from weft.sim.tally import Tally
 from weft.sim.vitis import VitisNetwork
@@ -76,13 +78,13 @@ def simulate(
             network.step()
             upkeep.append(network.upkeep / int(network.there.sum()))
             for topic, issuer in drawn(network, now, rng, rates):
-                _publish(network, topic, issuer, tally)
+                publish(network, topic, issuer, tally)
     return {
         **tally.figures(),
         **asdict(healing),  # after the last has joined
         "rounds": network.round,
         "upkeep_messages": float(np.mean(upkeep)) if upkeep else 0.0,  # of a node in a round
-        **_overlay_figures(network, rates),
+        **overlay_figures(network, rates),
     }
 
 
@@ -114,7 +116,7 @@ def _heal(network: VitisNetwork, scenario: Scenario, rng: np.random.Generator) -
     for _ in until_settled(network, scenario):
         tally = Tally(network.instance.nodes)
         for topic, issuer in drawn(network, scenario.per_round, rng):
-            _publish(network, topic, issuer, tally)
+            publish(network, topic, issuer, tally)
         ratios.append(tally.hit_ratio)
     missed = np.flatnonzero(np.array(ratios) < 1.0)
     rounds = int(missed[-1]) + 1 if len(missed) else 0
@@ -155,7 +157,7 @@ def drawn(
 
     With rates, topics are drawn by these, and each one's issuer uniformly among the subscribers that are there.
     """
-    interest = network.instance.interest
+    interest = network.interest
     if rates is None:
         able = np.flatnonzero(network.there & (interest.counts > 0))
         for issuer in rng.choice(able, size=count).tolist() if len(able) else []:
@@ -167,14 +169,14 @@ def drawn(
     if not weights.sum():
         return
     for topic in rng.choice(len(weights), size=count, p=weights / weights.sum()).tolist():
-        subscribers = network.instance.subscribers[topic]
+        subscribers = network.subscribers[topic]
         yield topic, int(rng.choice(subscribers[network.there[subscribers]]))
 
 
-def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> None:
+def publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> Reach:
     """Publish, and count what comes of it."""
     reach = network.publish(topic, issuer, tally.between)
-    subscribers = network.instance.subscribers[topic]
+    subscribers = network.subscribers[topic]
     expected = subscribers[network.there[subscribers] & (subscribers != issuer)]
     got = expected[reach.hops[expected] != NOBODY]
     relayed = reach.hops > 0
@@ -184,24 +186,38 @@ def _publish(network: VitisNetwork, topic: int, issuer: int, tally: Tally) -> No
     tally.relay_notifications += int(reach.notifications.sum() - reach.notifications[subscribers].sum())
     tally.deliver(got, reach.hops[got], reach.time[got], reach.notified[got])
     tally.relayed[relayed] += 1
+    return reach
 
 
-def _overlay_figures(network: VitisNetwork, rates: Floats | None) -> dict[str, Any]:
-    instance, table = network.instance, network.gossip.table
-    sources, places = np.nonzero(table != NOBODY)
-    overlay = overlay_from_links(instance.nodes, sources, table[sources, places])
-    clusters = tcc_counts(instance, topic_subgraph(instance, overlay))
+def overlay_figures(network: VitisNetwork, rates: Floats | None) -> dict[str, Any]:
+    clusters, _ = clusters_of(network)
     wanted = max(int(np.count_nonzero(clusters)), 1)  # topics
     degrees = np.diff(network.link_starts)[network.there]
     by_rate = None if rates is None else float((clusters * rates).sum()) / max(float(rates[clusters > 0].sum()), 1e-300)
     return {
         "clusters": int(clusters.sum()) / wanted,  # of a topic
         **({} if by_rate is None else {"clusters_by_rate": by_rate}),  # of a topic, as often as it is published on
-        "cluster_size": instance.subscriptions / max(int(clusters.sum()), 1),  # nodes
+        "cluster_size": len(network.pairs()[0]) / max(int(clusters.sum()), 1),  # nodes
         "gateways": len(network.gateway_pairs()) / wanted,
-        "degree": float(degrees.mean()),
-        "maximum_degree": int(degrees.max()),
+        "degree": float(degrees.mean()) if len(degrees) else 0.0,
+        "maximum_degree": int(degrees.max(initial=0)),
     }
+
+
+def clusters_of(network: VitisNetwork) -> tuple[Int64s, Int64s]:
+    """How many clusters every topic has, and the sizes of all, topic by topic, of the nodes that are there."""
+    table, instance = network.gossip.table, network.instance
+    node, at = network.pairs()
+    topics = network.setting.topics[at]
+    present = instance_from_pairs(node, topics, node_count=instance.nodes, topic_count=instance.topics)
+    sources, places = np.nonzero(table != NOBODY)
+    overlay = overlay_from_links(instance.nodes, sources, table[sources, places])
+    graph = topic_subgraph(present, overlay)
+    _, cluster = csgraph.connected_components(graph, directed=False)
+    sizes = np.bincount(cluster)
+    first = np.unique(cluster, return_index=True)[1]
+    counts = np.bincount(present.subscribers.row_of_each()[first], minlength=instance.topics)
+    return counts.astype(np.int64), sizes.astype(np.int64)
 
 
 def _shares(total: int, parts: int) -> list[int]:

@@ -1,5 +1,8 @@
 """A Vitis network of protocol objects in a world, message by message."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from weft.arrays import Floats
@@ -19,6 +22,7 @@ def vitis_world(
     seed: int,
     tracer: Tracer,
     rates: Floats | None = None,
+    distance: Callable[[int, int], float] | None = None,  # of two nodes, as the first believes; without, it knows
 ) -> tuple[World, list[Vitis]]:
     """The world and its nodes, none of which has joined."""
     every_rate = [1.0] * instance.topics if rates is None else rates.tolist()
@@ -30,7 +34,7 @@ def vitis_world(
             instance.interest[node].tolist(),
             parameters,
             rates=every_rate,
-            distance=trips[node].__getitem__,
+            distance=trips[node].__getitem__ if distance is None else partial(distance, node),
             rendezvous=identifiers.__getitem__,
             seed=seed,
         )

@@ -2,7 +2,8 @@
 And crawls, graphs of millions that are generated, once, and sampled as the papers sampled theirs, on Spark.
 
 BeaConvey's own graphs (Facebook with 3 million users, Twitter with 41.7 million) are not to be had; SNAP's ego networks
-are of the same sites, gathered around a few users each. Nor are the King latencies that Vitis and PopSub used.
+are of the same sites, gathered around a few users each. Nor do we have the King latencies that Vitis and PopSub used;
+who repeats this may, so that they are taken before PlanetLab's where they are.
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,15 @@ class Graph:
     kind: Kind
     nodes: int
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        return (self.file,)
+
 
 @dataclass(frozen=True)
 class Latencies:
     name: str
-    file: str
+    files: tuple[str, ...]  # what it may be called; the first of them is asked for
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,18 @@ DATASETS = {
     "wiki-vote": Graph("wiki-Vote", "wiki-Vote.txt.gz", "follows", 7_115),
 }
 LATENCIES = {
-    "planetlab": Latencies("PlanetLab, 490 hosts", "planetlab-490.txt.gz"),
-    "wonderproxy": Latencies("WonderProxy, 222 hosts", "wonderproxy-222.ping.bin"),
-    "oversim": Latencies("OverSim, 15,000 hosts in a plane", "oversim-nodes_2d_15000.xml.gz"),
+    "king": Latencies("King", ("king.matrix.gz", "king.txt.gz", "king.gz", "KingMatrix.data.gz")),
+    "planetlab": Latencies("PlanetLab, 490 hosts", ("planetlab-490.txt.gz",)),
+    "wonderproxy": Latencies("WonderProxy, 222 hosts", ("wonderproxy-222.ping.bin",)),
+    "oversim": Latencies("OverSim, 15,000 hosts in a plane", ("oversim-nodes_2d_15000.xml.gz",)),
 }
-USUAL_LATENCIES = ("planetlab", "wonderproxy")  # the first that is there
+USUAL_LATENCIES = ("king", "planetlab", "wonderproxy")  # the first that is there
 GENERATED_HOSTS = 490  # as many as PlanetLab's, where no file of latencies is there
 
 
 def find(data: Path, dataset: Graph | Latencies) -> Path | None:
     """The data set's file in the folder, or in a folder there."""
-    names = (dataset.file, dataset.file.removesuffix(".gz"))
+    names = dict.fromkeys(name for file in dataset.files for name in (file, file.removesuffix(".gz")))
     places = (path for name in names for path in (data / name, *sorted(data.glob(f"*/{name}"))))
     return next((path for path in places if path.is_file()), None)
 

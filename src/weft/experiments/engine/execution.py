@@ -45,7 +45,7 @@ def files_in(data: Path, experiments: Iterable[Experiment]) -> dict[str, Path]:
     wanted = list(dict.fromkeys(key for experiment in experiments for key in experiment.datasets))
     found = {key: path for key in wanted if (path := find(data, known[key])) is not None}
     if wanted and not found:
-        names = " or ".join(known[key].file for key in wanted)
+        names = " or ".join(known[key].files[0] for key in wanted)
         raise WeftError(f"`data` {data} has no {names}: docs/experiments.md says where they are from.", "data")
     return found
 

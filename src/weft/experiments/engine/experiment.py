@@ -2,16 +2,21 @@
 
 Figures are means over the seeds. A metric may be relative: each run is then divided by the run of the baseline at the
 same point with the same seed, that is, on the same input.
+
+Where a paper's words allow several readings, an experiment has them all. A claim is then judged once by each, on the
+figures that are the reading's: of its own runs, or of its own systems, metrics or points.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from weft.experiments.engine.dataset import CrawlSample
 
 MEAN = "mean"  # over all points, where an experiment has an axis of numbers
 EACH = "each"  # of them
+SLOPE = "slope"  # exponent of a power law along the axis
+CHANGE = "last / first"  # along the axis
 
 Effort = Literal["quick", "full"]
 LOWEST, HIGHEST = "lowest", "highest"  # figure of all points, where a paper says "up to"
@@ -56,6 +61,13 @@ class Metric:
     column: str  # a figure of the runs
     relative: bool = False
     to: str | None = None  # the system that it is relative to; none: the baseline
+    difference: bool = False  # from another system
+    unit: float | None = None  # the figure that means "no difference", where neither of these says it
+
+    @property
+    def neutral(self) -> float | None:
+        """The figure that means "no difference"."""
+        return 1.0 if self.relative else 0.0 if self.difference else self.unit
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,19 @@ class Panel:
     metric: str
     systems: tuple[str, ...]
     logarithmic: bool = False  # the axis of the figures
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One of the readings of a paper, by what it calls what claims are about; what is not renamed is common to all."""
+
+    name: str
+    systems: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, str] = field(default_factory=dict)
+
+
+AS_PRINTED = Reading("as printed")
 
 
 @dataclass(frozen=True)
@@ -83,6 +108,7 @@ class Experiment:
     datasets: tuple[str, ...] = ()
     logarithmic_axis: bool = False
     note: str = ""
+    readings: tuple[Reading, ...] = (AS_PRINTED,)  # the one that the paper's words favour first
 
     @property
     def reported(self) -> tuple[str, ...]:

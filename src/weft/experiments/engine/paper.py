@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,36 @@ ABOUT = "paper"  # the part of a file that is about the paper as a whole
 
 @dataclass(frozen=True)
 class Headline:
-    """A sentence with our figure in it, as {ours}, the paper's, as {paper}, and what data it is of, as {data}."""
+    """A sentence with our figure in it, as {ours}, the paper's, as {paper}, and what data it is of, as {data}.
+
+    The figure is that of a system, or the share that the first of two has in what the second gains.
+    """
 
     experiment: str
     metric: str
-    system: str
     at: str
     sentence: str
+    system: str = ""
+    share: tuple[str, ...] = ()
     paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """A reading of the paper, and the words for and against it, which were written down before the run."""
+
+    name: str
+    words: str
+    shown: bool = True  # beside each claim; every reading is in the score
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section, with the number of its sentences that say what grows, falls, stays or is larger, and by how much."""
+
+    section: str
+    sentences: int
+    why: str = ""  # some are not judged
 
 
 @dataclass(frozen=True)
@@ -29,6 +51,9 @@ class Paper:
     name: str
     about: str
     headlines: tuple[Headline, ...]
+    believe: str = ""  # in a sentence
+    readings: tuple[Words, ...] = field(default=())  # that stands first which the words favour
+    sections: tuple[Section, ...] = field(default=())
 
 
 @cache
@@ -43,5 +68,16 @@ def papers() -> list[Paper]:
 
 def _paper(key: str) -> Paper:
     about = statements_of(key)[ABOUT]
-    headlines = tuple(Headline(**headline) for headline in about.get("headlines", []))
-    return Paper(key, about["name"], about["about"].strip(), headlines)
+    return Paper(
+        key,
+        about["name"],
+        about["about"].strip(),
+        tuple(_headline(each) for each in about.get("headlines", [])),
+        " ".join(about.get("believe", "").split()),
+        tuple(Words(**each) for each in about.get("readings", [])),
+        tuple(Section(**each) for each in about.get("sections", [])),
+    )
+
+
+def _headline(given: Mapping[str, Any]) -> Headline:
+    return Headline(**{**given, "share": tuple(given.get("share", ()))})

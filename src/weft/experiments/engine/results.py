@@ -6,7 +6,7 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-from weft.experiments.engine.experiment import HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Point
+from weft.experiments.engine.experiment import HIGHEST, LOWEST, MEAN, Effort, Experiment, Metric, Point, Reading
 
 Row = dict[str, Any]
 Figures = Mapping[tuple[str, str, str], float]  # by metric, system, and label of a point, MEAN, LOWEST or HIGHEST
@@ -26,9 +26,42 @@ class Results:
         return [row["error"] for row in self.rows if row["error"] is not None]
 
 
-def figures_of(results: Results) -> Figures:
-    """Means over the seeds. Where a run failed, what depends on it is missing."""
-    rows = {(row["system"], row["at"], row["seed"]): row for row in results.rows if row["error"] is None}
+def figures_by(results: Results, reading: Reading) -> Figures:
+    """The figures of a reading, by what claims call them."""
+    figures = figures_of(results, reading.name)
+    if not (reading.metrics or reading.systems or reading.points):
+        return figures
+    keys = {
+        (metric, system, at)
+        for known in figures
+        for metric in _names(known[0], reading.metrics)
+        for system in _names(known[1], reading.systems)
+        for at in _names(known[2], reading.points)
+    }
+    return {key: figures[read] for key in keys if (read := _read(key, reading)) in figures}
+
+
+def _names(ours: str, renamed: Mapping[str, str]) -> list[str]:
+    """What claims may call this."""
+    return [ours, *(theirs for theirs, name in renamed.items() if name == ours)]
+
+
+def _read(key: tuple[str, str, str], reading: Reading) -> tuple[str, str, str]:
+    metric, system, at = key
+    return reading.metrics.get(metric, metric), reading.systems.get(system, system), reading.points.get(at, at)
+
+
+def figures_of(results: Results, reading: str | None = None) -> Figures:
+    """Means over the seeds. Where a run failed, what depends on it is missing.
+
+    Where rows are of several readings, those of the one that is named, or of the first.
+    """
+    wanted = results.experiment.readings[0].name if reading is None else reading
+    rows = {
+        (row["system"], row["at"], row["seed"]): row
+        for row in results.rows
+        if row["error"] is None and row.get("reading", wanted) == wanted
+    }
     figures: dict[tuple[str, str, str], float] = {}
     for metric, system in product(results.experiment.reported, results.experiment.systems):
         how = results.experiment.metrics[metric]

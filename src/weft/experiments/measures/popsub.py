@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.experiments.engine.dataset import GENERATED_HOSTS
+from weft.experiments.measures.hosts import measured_hosts
 from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.model.instance import Instance, read_instance
-from weft.model.latency import Latency, place, read_latency
+from weft.model.latency import Latency, place
 from weft.overlays.broker_tree import Neighbourhood, broker_tree
 from weft.protocol.popsub.parameters import Parameters
 from weft.sim.capacity import Capacity, measured_capacity
@@ -69,7 +70,7 @@ def _stage(given: Input, seed: int) -> tuple[Stage, float]:
 @lru_cache(maxsize=1)
 def _hosts(path: str | None) -> Latency:
     """Latencies between hosts; of sets with fewer hosts several brokers are on one."""
-    latency = geographic_latency(GENERATED_HOSTS, seed=0) if path is None else read_latency(path)
+    latency = geographic_latency(GENERATED_HOSTS, seed=0) if path is None else measured_hosts(path)
     return latency if latency.nodes >= GENERATED_HOSTS else place(latency, GENERATED_HOSTS, seed=0)
 
 

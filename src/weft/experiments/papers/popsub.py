@@ -2,17 +2,22 @@
 
 The paper leaves open what most of its numbers depend on. The choices run its first setting and its overloaded one by
 other readings: what brokers can forward, on both kinds of trees; how wide subscriptions are, what additional links
-cost, and what batches gain. All of them tell gains by the three readings of who records them.
+cost, and what batches gain; and the cross runs tree, capacity, cost of links and width in all combinations. All of them
+tell gains by the three readings of who records them.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from weft.experiments.engine.dataset import DATASETS, LATENCIES, USUAL_LATENCIES, usual_hosts, usual_latencies
-from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point
+from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel, Plan, Point, Reading
 from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.protocol.popsub.parameters import Way
+
+if TYPE_CHECKING:
+    from weft.workloads.popsub import Wanted
 
 BASELINE = "baseline"
 SYSTEMS = {
@@ -23,15 +28,28 @@ SYSTEMS = {
     "adaptive": Way.ADAPTIVE,
 }
 RELATIVE = (
+    "gain of issuers' messages",
+    "gain of all messages",
     "gain / baseline's",
     "gain of issuers' messages / baseline's",
     "gain of all messages / baseline's",
     "pure forwards / baseline's",
 )
+RECORDINGS = {
+    "issuers, every message": "gain of issuers' messages",
+    "all brokers, every message": "gain of all messages",
+    "issuers, once a link": "gain ratio",
+}
+READINGS = tuple(
+    Reading(name, metrics={"gain ratio": gain, "gain / baseline's": f"{gain.removesuffix(' ratio')} / baseline's"})
+    for name, gain in RECORDINGS.items()
+)
 SYSTEMS_OF_PAPER = tuple(system for system in SYSTEMS if system != "adaptive")
 UNPOPULAR = tuple(system for system in SYSTEMS if system != BASELINE)
 METRICS = {
     "gain ratio": Metric("gain_ratio"),
+    "gain of issuers' messages": Metric("issuer_gain_ratio"),
+    "gain of all messages": Metric("message_gain_ratio"),
     "gain / baseline's": Metric("gain_ratio", relative=True),
     "gain of issuers' messages / baseline's": Metric("issuer_gain_ratio", relative=True),
     "gain of all messages / baseline's": Metric("message_gain_ratio", relative=True),
@@ -44,8 +62,9 @@ METRICS = {
     "unpopular PDL / Direct Delivery's": Metric("unpopular_latency", relative=True, to="Direct Delivery"),
     "unpopular PDL, 90th percentile": Metric("unpopular_latency_90"),
     "90th percentile / Direct Delivery's": Metric("unpopular_latency_90", relative=True, to="Direct Delivery"),
-    "popular PDL / unpopular": Metric("popular_to_unpopular"),
-    "load of the busiest": Metric("load"),
+    "popular PDL / unpopular": Metric("popular_to_unpopular", unit=1.0),
+    "load of the busiest": Metric("load", unit=1.0),
+    "missed deliveries": Metric("missed"),
     "queue": Metric("queue"),
     "queue / baseline's": Metric("queue", relative=True),
     "queue in messages": Metric("message_queue"),
@@ -127,6 +146,7 @@ def _figure(
         extra_metrics=(*RELATIVE, *extra),
         datasets=("twitter", *USUAL_LATENCIES),
         logarithmic_axis=name == "fig3-phi",
+        readings=READINGS,
     )
 
 
@@ -223,7 +243,7 @@ FIGURES = (
         "subscriptions",
         SUBSCRIPTIONS,
         (_gain("h"), _pure("i"), _unpopular("j"), _direct("k"), _of_gossip("k", "gossip groups")),
-        ("popular PDL",),
+        ("popular PDL", "unpopular deliveries"),
     ),
     _figure(
         "fig3-skew",
@@ -338,4 +358,54 @@ CHOICES = (
     _choice("reading", "what subscriptions want, links cost and batches gain", "reading", _by_reading(Input())),
     _choice("reading-overloaded", "the same, overloaded", "reading", _by_reading(OVERLOADED), QUEUES),
 )
-EXPERIMENTS = (*FIGURES, *CHOICES)
+
+# The same choices all at once, in the first setting of Fig. 3 and in that of Fig. 4.
+
+SHARES = (0.1, 0.25, 0.5, 0.7, 1.0)
+LINKS: Mapping[str, float | None] = {"a unit a link": 1.0, "writing only": None}
+WIDTHS: "tuple[Wanted, ...]" = ("third", "half", "all")
+CELL = "the setting"  # the point that claims are about, which every reading has elsewhere
+
+
+@dataclass(frozen=True)
+class Cell:
+    tree: str
+    share: float
+    link: str
+    wanted: "Wanted"
+
+    @property
+    def label(self) -> str:
+        return f"{self.tree}, {self.share:g}, {self.link}, {self.wanted}"
+
+    def run(self, given: Input, way: Way, folders: Mapping[str, str], seed: int) -> PopSubRun:
+        power = Power(share=self.share, additional=LINKS[self.link])
+        read = replace(given, nearest=TREES[self.tree][0], wanted=self.wanted)
+        return PopSubRun(_on(read, folders), way, 1.0 if way is Way.TREE else PHI_USED, seed, power)
+
+
+CELLS = [Cell(*choices) for choices in product(TREES, SHARES, LINKS, WIDTHS)]
+
+
+def _cross(name: str, title: str, given: Input, *extra: str) -> Experiment:
+    def plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+        seeds = 1 if effort == "quick" else SEEDS[effort]
+        runs = {
+            (system, cell.label, seed): cell.run(given, SYSTEMS[system], folders, seed)
+            for cell, seed, system in product(CELLS, range(1, seeds + 1), SYSTEMS_OF_PAPER)
+        }
+        return Plan([Point(cell.label, cell.label) for cell in CELLS], seeds, runs, _settings(folders))
+
+    whole = _choice(name, title, "tree, share of the capacity, cost of further links, what is wanted", plan, extra)
+    readings = (
+        Reading(f"{cell.label}; {recording.name}", metrics=recording.metrics, points={CELL: cell.label})
+        for cell, recording in product(CELLS, READINGS)
+    )
+    return replace(whole, extra_metrics=(*whole.extra_metrics, "missed deliveries"), readings=tuple(readings))
+
+
+CROSSES = (
+    _cross("cross", "tree, capacity, cost of links and width, all at once", Input()),
+    _cross("cross-overloaded", "the same, overloaded", OVERLOADED, *QUEUES, "popular PDL / baseline's"),
+)
+EXPERIMENTS = (*FIGURES, *CHOICES, *CROSSES)

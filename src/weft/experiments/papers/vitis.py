@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from weft.experiments.engine.dataset import USUAL_LATENCIES, usual_hosts
-from weft.experiments.engine.experiment import Effort, Experiment, Panel, Plan, Point
+from weft.experiments.engine.experiment import Effort, Experiment, Panel, Plan, Point, Reading
 from weft.experiments.runs.vitis import (
     METRICS,
     SEEDS,
@@ -29,6 +29,15 @@ PATTERNS = ("random", "low", "high")
 PAPER_EXPONENT, EXPONENT = 1.0, LOCALITY  # n: the paper's, and ours
 HOW = {"": 0.0, ", locality": EXPONENT, f", n = {PAPER_EXPONENT:g}": PAPER_EXPONENT}
 
+# Readings: claims are of n = 1, "hereafter" (section 4.1), by formula (1) as printed. All others are ours.
+
+OURS = {
+    **{f"{pattern}, n = {PAPER_EXPONENT:g}": f"{pattern}, locality" for pattern in PATTERNS},
+    f"n = {PAPER_EXPONENT:g}": "locality",
+    f"n = {PAPER_EXPONENT:g}, churn": "locality, churn",
+}
+READINGS = (Reading("formula (1), n = 1"), Reading(f"formula (1), n = {EXPONENT:g}", OURS))
+
 # Fig. 3: the exponent, and what it may stand for.
 
 FLOOR = 100.0  # milliseconds: "a typical round-trip delay is around 100ms"
@@ -40,7 +49,9 @@ FORMS: Mapping[str, dict[str, Any]] = {
     "exponent 1 / n": {"inverse": True},
     "exponent 1 / n, d from 100 ms": {"inverse": True, "floor": FLOOR},
 }
+OTHER_FORMS = ("sum, d from 100 ms", "exponent 1 / n", "exponent 1 / n, d from 100 ms")
 HOMES = "formula (1), homes"
+FIG3_READINGS = (READINGS[0], *(Reading(name, {"formula (1)": name}) for name in (*OTHER_FORMS, HOMES)))
 FIG3_SYSTEMS = (*FORMS, HOMES)
 FIG3_EXPONENTS = (0.5, 1.0, 2.0, 3.0)  # "sampling from the range 0.5 to 3.0"
 
@@ -74,6 +85,7 @@ FIG3 = Experiment(
     note=f"`d from {FLOOR:g} ms` takes shorter round trips for {FLOOR:g} ms. `sum` adds (1 / d)^n to the similarity "
     "instead of multiplying: it is what the paper's explanation describes. `1 / n` stands for n in formula (1). "
     "`homes` has other latencies: 0.7 of the measured, and access lines of 40 ms on the mean.",
+    readings=FIG3_READINGS,
 )
 
 # Figs. 4 and 5: size and pattern.
@@ -107,6 +119,7 @@ def _size_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: str
         extra_metrics=extra,
         datasets=USUAL_LATENCIES,
         note=f"Locality is with n = {EXPONENT:g}, our default; n = {PAPER_EXPONENT:g} is the paper's.",
+        readings=READINGS,
     )
 
 
@@ -121,6 +134,8 @@ FIG4 = _size_figure(
     "hops",
     "hit ratio",
     "rounds to settle",
+    "clusters a topic",
+    "cluster size",
 )
 FIG5 = _size_figure(
     5,
@@ -177,6 +192,7 @@ def _churn_figure(number: int, title: str, panels: tuple[Panel, ...], *extra: st
         note="Twitter is a sample by the closure method, which removes nodes that follow nobody or that nobody "
         f"follows, so that fewer than 1,000 remain. Locality is with n = {EXPONENT:g}, our default; "
         f"n = {PAPER_EXPONENT:g} is the paper's.",
+        readings=READINGS,
     )
 
 
@@ -300,6 +316,80 @@ CAUSE = Experiment(
     datasets=(*USUAL_LATENCIES, "oversim"),
 )
 
+# Traffic across ISPs, the paper's aim, and rates that differ, which formula (1) has and no figure of the paper.
+
+NEAR_PLACES = (5.0, 15.0, 40.0)  # milliseconds
+ISP_SYSTEMS = {"plain": 0.0, "locality": EXPONENT, "n = 1": PAPER_EXPONENT}
+
+
+def _isp_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    hosts, seeds = usual_hosts(folders), SEEDS[effort]
+    points = [
+        Point(f"{near:g} ms", f"500 nodes; hosts within {near:g} ms of one of them are a place", near)
+        for near in NEAR_PLACES
+    ]
+    runs = {
+        (system, f"{near:g} ms", seed): VitisRun(
+            Surroundings("random", 500, hosts=hosts, near=near), 1000, Parameters(exponent=n), seed
+        )
+        for (system, n), near, seed in product(ISP_SYSTEMS.items(), NEAR_PLACES, range(1, seeds + 1))
+    }
+    return Plan(points, seeds, runs, settings(folders, 1000))
+
+
+ISP = Experiment(
+    name="vitis-isp",
+    title="Vitis, section 3.2: traffic across ISPs, and clusters, 500 nodes, random",
+    paper="vitis",
+    axis="nearness of a place, ms",
+    systems=tuple(ISP_SYSTEMS),
+    metrics=METRICS,
+    plan=_isp_plan,
+    panels=(
+        Panel("contents that go from place to place", "contents across places", tuple(ISP_SYSTEMS)),
+        Panel("clusters of a topic", "clusters a topic", tuple(ISP_SYSTEMS)),
+        Panel("nodes of a cluster", "cluster size", tuple(ISP_SYSTEMS)),
+    ),
+    extra_metrics=("notifications across places", "time ratio", "relay ratio"),
+    datasets=USUAL_LATENCIES,
+    readings=(Reading(READINGS[0].name), Reading(READINGS[1].name, {"n = 1": "locality"})),
+    note="No measurement names ISPs: a place is hosts that are near one of them, behind whatever access line.",
+)
+
+SKEWS = (0.0, 1.0, 2.0)
+RATE_SYSTEMS = {"rates unknown": False, "rates known": True}
+
+
+def _rates_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
+    hosts, seeds = usual_hosts(folders), SEEDS[effort]
+    points = [Point(f"s={skew:g}", f"500 nodes; rates by a Zipf law of exponent {skew:g}", skew) for skew in SKEWS]
+    runs = {
+        (system, f"s={skew:g}", seed): VitisRun(
+            Surroundings("random", 500, hosts=hosts, skew=skew), 1000, Parameters(), seed, weigh_rates=known
+        )
+        for (system, known), skew, seed in product(RATE_SYSTEMS.items(), SKEWS, range(1, seeds + 1))
+    }
+    return Plan(points, seeds, runs, settings(folders, 1000))
+
+
+RATES = Experiment(
+    name="vitis-rates",
+    title="Vitis, section 3.2: topics with more publications, 500 nodes, random",
+    paper="vitis",
+    axis="Zipf exponent of the rates",
+    systems=tuple(RATE_SYSTEMS),
+    metrics=METRICS,
+    plan=_rates_plan,
+    panels=(
+        Panel("clusters of a publication's topic", "clusters a publication", tuple(RATE_SYSTEMS)),
+        Panel("delivery time, ms", "delivery time", tuple(RATE_SYSTEMS)),
+    ),
+    extra_metrics=("relay share", "clusters a topic"),
+    datasets=USUAL_LATENCIES,
+    note="Topics are published on by their rates either way; known rates weigh in formula (1), without locality.",
+    readings=READINGS[:1],
+)
+
 # Failure of many nodes at once.
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4)
@@ -380,4 +470,4 @@ SWEEP = Experiment(
     note=f"Links and relay paths stay in use for the hops and {MEMORY} rounds more.",
 )
 
-EXPERIMENTS = (FIG3, FIG4, FIG5, FIG6, FIG7, SWEEP, TRADE, CAUSE, FAILURE)
+EXPERIMENTS = (FIG3, FIG4, FIG5, FIG6, FIG7, ISP, RATES, SWEEP, TRADE, CAUSE, FAILURE)

@@ -9,7 +9,6 @@ from weft.experiments.engine.experiment import Effort, Experiment, Metric, Panel
 from weft.experiments.papers.vitis import EXPONENT, PATTERNS
 from weft.experiments.runs.budget import BudgetRun
 from weft.experiments.runs.designed import DesignedRun
-from weft.experiments.runs.gap import OPTIMUM, GapRun
 from weft.experiments.runs.input import SITES, Input, Inputs, Scale, social_input, social_inputs
 from weft.experiments.runs.routing import METRICS, Routed, System, ratio_panels, routing_plan
 from weft.experiments.runs.vitis import SEEDS, TWITTER, Surroundings, VitisRun, settings
@@ -223,38 +222,6 @@ BUDGET = Experiment(
     datasets=tuple(SITES.values()),
 )
 
-# How near the greedy is to the fewest links of any topic-connected overlay, where integer programming finds them.
-
-GAP_NODES: Mapping[Effort, tuple[int, ...]] = {"quick": (8, 10, 12, 14), "full": (8, 10, 12, 14, 16, 20)}
-BUILDERS = {"GM": "gm", "DC, 2 partitions": "dc", "DCBC, 2 partitions": "dcbc", OPTIMUM: OPTIMUM}
-
-
-def _gap_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
-    seeds = 10 if effort == "quick" else 100
-    runs = {
-        (name, f"V={nodes}", seed): GapRun(overlay, nodes, seed)
-        for nodes, seed, (name, overlay) in product(GAP_NODES[effort], range(1, seeds + 1), BUILDERS.items())
-    }
-    points = [
-        Point(f"V={nodes}", f"Unif, {nodes} nodes and topics, 5 subscriptions", nodes) for nodes in GAP_NODES[effort]
-    ]
-    return Plan(points, seeds, runs)
-
-
-GAP = Experiment(
-    name="optimality-gap",
-    title="Links of the greedy against the fewest of any topic-connected overlay",
-    paper="weft",
-    axis="nodes",
-    systems=tuple(BUILDERS),
-    metrics={"links / fewest": Metric("links", relative=True), "links": Metric("links")},
-    plan=_gap_plan,
-    panels=(Panel("links / fewest", "links / fewest", tuple(BUILDERS)),),
-    extra_metrics=("links",),
-    baseline=OPTIMUM,
-    note="The fewest are found by integer programming.",
-)
-
 # Locality in the designed overlay: SWICO with links, and Weave with trees, by latency; beside Vitis on the same input.
 
 PUBLICATIONS: Mapping[Effort, int] = {"quick": 300, "full": 1000}
@@ -319,4 +286,4 @@ LOCALITY = Experiment(
     f"a Vitis node {Parameters().table} links.",
 )
 
-EXPERIMENTS = (*WEAVE, OPTIONS, BUDGET, GAP, LOCALITY)
+EXPERIMENTS = (*WEAVE, OPTIONS, BUDGET, LOCALITY)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Part = Literal["all", "inner", "outer"]
 
+ELBOW = "elbow"  # K-means, in as many clusters as the elbow method finds
 JOINS: "dict[str, Method]" = {"nm": "naive", "sm": "star"}
-PRINTED = "printed gm"
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class ConnectedRun:
     """The seed is that of instance and overlay."""
 
     input: Drawn | Input
-    overlay: str  # a name of weft.overlays.catalog, or of JOINS, or PRINTED
+    overlay: str  # a name of weft.overlays.catalog, or of JOINS
     seed: int
     partitions: int | None = None  # of DC, or overlays to join; none: the number of Algorithm 5
-    partition: str | None = None  # how DC divides
+    partition: str | None = None  # how DC divides, or ELBOW
     part: Part = "all"  # of DC: to divide and conquer is the inner, to combine the outer one
 
     @property
@@ -41,7 +41,7 @@ class ConnectedRun:
 
     @property
     def cost(self) -> float:
-        share = {"gm": 0.4, "nm": 0.4, PRINTED: 1.0}.get(self.overlay, 0.05)
+        share = {"gm": 1.0, "nm": 1.0}.get(self.overlay, 0.1)
         return 0.05 + share * 6e-7 * self.input.nodes**2
 
     def measure(self) -> dict[str, Any]:

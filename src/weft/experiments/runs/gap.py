@@ -11,7 +11,7 @@ OPTIMUM = "optimum"  # by integer programming
 class GapRun:
     """The instance is Unif, with as many topics as nodes and five subscriptions a node."""
 
-    overlay: str  # a name of weft.overlays.catalog, or OPTIMUM
+    overlay: str  # a name of weft.overlays.catalog, of connected.JOINS, or OPTIMUM
     nodes: int
     seed: int
 

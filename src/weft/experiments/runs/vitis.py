@@ -18,14 +18,18 @@ NEAR = (0.5, 5.0)  # milliseconds of access delay
 
 METRICS = {
     "delivery time": Metric("delivery_time"),
-    "time ratio": Metric("time_ratio"),
+    "time ratio": Metric("time_ratio", unit=1.0),
     "relay share": Metric("relay_share"),
-    "relay ratio": Metric("relay_ratio"),
+    "relay ratio": Metric("relay_ratio", unit=1.0),
     "relays a delivery": Metric("relays_per_delivery"),
     "relays a delivery ratio": Metric("relays_per_delivery_ratio"),
     "relay traffic": Metric("relay_traffic"),
     "hit ratio": Metric("hit_ratio"),
     "clusters a topic": Metric("clusters"),
+    "cluster size": Metric("cluster_size"),
+    "clusters a publication": Metric("clusters_by_rate"),
+    "contents across places": Metric("contents_across"),
+    "notifications across places": Metric("notifications_across"),
     "gateways a topic": Metric("gateways"),
     "degree": Metric("degree"),
     "highest degree": Metric("maximum_degree"),
@@ -55,6 +59,8 @@ class Surroundings:
     hosts: str | None = None  # file of latencies; generated without
     access: tuple[float, float] = NEAR  # milliseconds
     homes: bool = False  # not on the hosts, but behind access lines: see weft.workloads.access
+    near: float | None = None  # milliseconds between hosts of one place, an ISP; none: no places
+    skew: float | None = None  # of a Zipf law of publication rates over topics; none: all are equal
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class VitisRun:
     parameters: Parameters
     seed: int
     churn: bool = False
+    weigh_rates: bool = True  # whether nodes know the rates, for formula (1)
 
     @property
     def plain(self) -> Parameters:
@@ -74,7 +81,7 @@ class VitisRun:
 
     @property
     def batch(self) -> Hashable:
-        return self.surroundings, self.publications, self.seed, self.churn, self.plain
+        return self.surroundings, self.publications, self.seed, self.churn, self.weigh_rates, self.plain
 
     @property
     def cost(self) -> float:

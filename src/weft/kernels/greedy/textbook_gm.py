@@ -1,10 +1,13 @@
-"""GM as the DC paper prints it (Algorithm 1), compiled, to compare with.
+"""GM and greedyConnect as the DC paper prints them (Algorithms 1 and 2), compiled, to compare with.
 
 Every pair of nodes is in the bucket of its contribution from the start. When a link is taken, every pair whose
 contribution it reduces goes down one bucket at once: for each topic, all pairs between the two parts that it joins.
 
 The buckets lie one after the other in one array of pairs, in which every pair knows its place. A pair goes down by
 changing places with the first of its bucket, which the bucket then begins behind: constant time, as in the paper.
+
+Nodes of one group have an overlay already that connects every topic among them: a pair of theirs is no candidate. GM is
+the case of every node being a group by itself.
 """
 
 import numpy as np
@@ -14,7 +17,7 @@ from weft.kernels.jit import jit
 
 
 @jit
-def textbook_gm(start: Int64s, subscribers: Int32s, nodes: int) -> Int32s:
+def textbook_gm(start: Int64s, subscribers: Int32s, nodes: int, group: Int32s) -> Int32s:
     """The links, each as v * nodes + w; topic t has the subscribers from start[t] to start[t + 1]. nodes < 46,341."""
     topics = len(start) - 1
     part = np.full((topics, nodes), -1, np.int32)  # the node that names the part of a subscriber
@@ -24,8 +27,14 @@ def textbook_gm(start: Int64s, subscribers: Int32s, nodes: int) -> Int32s:
         for i in range(start[topic], start[topic + 1]):
             v = subscribers[i]
             part[topic, v] = after[topic, v] = v
-            for w in subscribers[i + 1 : start[topic + 1]]:
-                value[v * nodes + w] += 1
+        for i in range(start[topic], start[topic + 1]):
+            v = subscribers[i]
+            for j in range(i + 1, start[topic + 1]):
+                w = subscribers[j]
+                if group[v] != group[w]:
+                    value[v * nodes + w] += 1
+                elif part[topic, v] != part[topic, w]:
+                    unite(part[topic], after[topic], v, w)
     pair, place, first = sorted_pairs(value, nodes)
     links = np.empty(len(subscribers), np.int32)
     count = 0

@@ -28,7 +28,9 @@ class Overlay(NamedTuple):
     starts: Int64s  # links
     peers: Int32s
     lately: Int64s  # node * nodes + peer, ascending: links, and those that were until lately
-    gateway: Int32s  # of every subscription
+    known: Int32s  # the profile of each of these peers, as the node knows it
+    profile: Int32s  # of every node
+    is_gateway: Bools  # of every topic of every profile
     identifiers: Int64s  # of topics
     children: Int64s  # (relay * topics + topic) * nodes + child, ascending
     place: Int32s  # of nodes: a number each
@@ -70,10 +72,10 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int, between:
             arrive(setting, reach, v, sender, now)
             if sender != NOBODY:
                 between[CONTENTS, overlay.place[sender], overlay.place[v]] += 1
-        own = subscription(setting, v, topic)
+        own = subscription(setting, overlay.profile[v], topic)
         children = rows(overlay.children, v * len(overlay.identifiers) + topic, nodes)
         up = NOBODY
-        if not risen[v] and (way == UP or (is_first and rises(overlay, v, own, len(children)))):
+        if not risen[v] and (way == UP or (is_first and rises(overlay, own, len(children)))):
             risen[v] = True
             up = next_hop(setting, overlay.starts, overlay.peers, v, overlay.identifiers[topic])
             if up == sender and way == DOWN:
@@ -82,7 +84,7 @@ def spread(setting: Setting, overlay: Overlay, topic: int, issuer: int, between:
             heappush(agenda, (now + distance(setting, v, up) / 2, sequence, up, v, UP))
             sequence += 1
         if is_first:
-            for w in audience(setting, rows(overlay.lately, v, nodes), own, children, topic):
+            for w in audience(setting, overlay, v, own, children, topic):
                 if w != sender and w != up:
                     kind = DOWN if is_in(children, w) else CLUSTER
                     heappush(agenda, (now + distance(setting, v, w) / 2, sequence, w, v, kind))
@@ -100,9 +102,9 @@ def arrive(setting: Setting, reach: Reach, v: int, sender: int, now: float) -> N
 
 
 @jit
-def rises(overlay: Overlay, v: int, own: int, children: int) -> bool:
+def rises(overlay: Overlay, own: int, children: int) -> bool:
     """Whether a node sends notifications up of itself: as a relay, as a gateway, or without interest of its own."""
-    return bool(children > 0 or own == NOBODY or overlay.gateway[own] == v)
+    return bool(children > 0 or own == NOBODY or overlay.is_gateway[own])
 
 
 @jit
@@ -113,23 +115,25 @@ def rows(keys: Int64s, row: int, columns: int) -> Int64s:
 
 
 @jit
-def subscription(setting: Setting, v: int, topic: int) -> int:
-    """The number of the node's subscription, or NOBODY."""
-    row = setting.topics[setting.indptr[v] : setting.indptr[v + 1]]
+def subscription(setting: Setting, profile: int, topic: int) -> int:
+    """Where the topic stands in the profile, or NOBODY."""
+    row = setting.topics[setting.indptr[profile] : setting.indptr[profile + 1]]
     at = np.searchsorted(row, topic)
-    return setting.indptr[v] + at if at < len(row) and row[at] == topic else NOBODY
+    return setting.indptr[profile] + at if at < len(row) and row[at] == topic else NOBODY
 
 
 @jit
-def audience(setting: Setting, links: Int64s, own: int, children: Int64s, topic: int) -> Int64s:
+def audience(setting: Setting, overlay: Overlay, v: int, own: int, children: Int64s, topic: int) -> Int64s:
     """Nodes that a node notifies, besides its next hop to the rendezvous node."""
     if own == NOBODY:
         return children
-    found = np.empty(len(links), np.int64)
+    first = np.int64(v) * len(overlay.there)
+    low, high = np.searchsorted(overlay.lately, first), np.searchsorted(overlay.lately, first + len(overlay.there))
+    found = np.empty(high - low, np.int64)
     count = 0
-    for w in links:
-        if subscription(setting, w, topic) != NOBODY:
-            found[count] = w
+    for at in range(low, high):
+        if subscription(setting, overlay.known[at], topic) != NOBODY:
+            found[count] = overlay.lately[at] - first
             count += 1
     return union(found[:count], children)
 

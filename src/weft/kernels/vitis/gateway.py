@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.arrays import Bools, Int32s, Int64s
 from weft.kernels.jit import jit
-from weft.kernels.vitis.state import NOBODY, Incoming, Proposals, Setting, apart
+from weft.kernels.vitis.state import NOBODY, Incoming, Proposals, Setting, apart, profile_at
 
 
 @jit
@@ -39,6 +39,8 @@ def elect(
     setting: Setting,
     identifiers: Int64s,
     most_hops: int,
+    step: int,
+    when: int,
     there: Bools,
     starts: Int64s,
     peers: Int32s,
@@ -46,29 +48,44 @@ def elect(
     before: Proposals,
     now: Proposals,
 ) -> None:
-    """The proposals of a round, where there are none yet, from those of the round before that came over links."""
+    """The proposals of a round, where there are none yet, from those of the round before that came over links.
+
+    `step` is 0 where the first gateways have no others behind them.
+    """
     mark = np.full(len(there), NOBODY, np.int32)
-    own = np.full(len(identifiers), NOBODY, np.int64)  # the node's subscription to every topic
+    own = np.full(len(identifiers), NOBODY, np.int64)  # where the topics of the node's profile stand
     for v in range(len(there)):
         if there[v]:
-            for i in range(setting.indptr[v], setting.indptr[v + 1]):
+            profile = profile_at(setting, when, v)
+            low, high = setting.indptr[profile], setting.indptr[profile + 1]
+            for i in range(low, high):
                 now.gateway[i] = v
                 own[setting.topics[i]] = i
             for w in peers[starts[v] : starts[v + 1]]:
                 mark[w] = v
-            for w in came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]:
+            heard = came.beating[came.heartbeats[v] : came.heartbeats[v + 1]]
+            for w in heard:
                 if mark[w] == v:
-                    adopt(setting, identifiers, most_hops, own, w, before, now)
-            for i in range(setting.indptr[v], setting.indptr[v + 1]):
+                    adopt(setting, identifiers, most_hops, own, profile_at(setting, when - 1, w), before, now)
+            if step > 0:
+                for w in heard:
+                    if mark[w] == v:
+                        inherit(setting, own, v, profile_at(setting, when - 1, w), w, before, now)
+            for i in range(low, high):
+                is_first = now.gateway[i] == v
+                is_on_path = is_first or now.is_gateway[i]
+                now.is_gateway[i] = is_first or (step > 0 and is_on_path and now.hops[i] % step == 0)
+                if not is_on_path:
+                    now.heir[i] = NOBODY
                 own[setting.topics[i]] = NOBODY
 
 
 @jit
 def adopt(
-    setting: Setting, identifiers: Int64s, most_hops: int, own: Int64s, w: int, before: Proposals, now: Proposals
+    setting: Setting, identifiers: Int64s, most_hops: int, own: Int64s, profile: int, before: Proposals, now: Proposals
 ) -> None:
-    """The proposals of w, where they are better than those of the node with these subscriptions."""
-    for j in range(setting.indptr[w], setting.indptr[w + 1]):
+    """The proposals of a neighbour, where they are better than those of the node whose topics stand there."""
+    for j in range(setting.indptr[profile], setting.indptr[profile + 1]):
         i = own[setting.topics[j]]
         if i == NOBODY:
             continue
@@ -78,6 +95,24 @@ def adopt(
                 now.hops[i] = min(now.hops[i], far)
             elif is_nearer(setting, identifiers[setting.topics[j]], proposed, now.gateway[i]):
                 now.gateway[i], now.hops[i] = proposed, far
+
+
+@jit
+def inherit(setting: Setting, own: Int64s, v: int, profile: int, w: int, before: Proposals, now: Proposals) -> None:
+    """Take w, a hop further from the gateway, for v's heir if it leads farthest; be w's heir, a hop nearer.
+
+    `is_gateway` says for now whether v is on the path of heirs.
+    """
+    for j in range(setting.indptr[profile], setting.indptr[profile + 1]):
+        i = own[setting.topics[j]]
+        if i == NOBODY or before.gateway[j] != now.gateway[i]:
+            continue
+        if before.hops[j] == now.hops[i] + 1:
+            height = before.height[j] + 1
+            if height > now.height[i] or (height == now.height[i] and w < now.heir[i]):
+                now.height[i], now.heir[i] = height, w
+        elif before.hops[j] == now.hops[i] - 1 and before.heir[j] == v:
+            now.is_gateway[i] = True
 
 
 @jit

@@ -13,11 +13,13 @@ from weft.kernels.vitis.sampling import keep_view, known_view
 from weft.kernels.vitis.state import (
     LAST,
     NOBODY,
+    Departed,
     Gossip,
     Incoming,
     Popularity,
     Setting,
     clear,
+    drop,
     key,
     nothing_found,
     priority,
@@ -36,6 +38,7 @@ def next_round(
     before: Gossip,
     came: Incoming,
     popularity: Popularity,
+    departed: Departed,
     now: Gossip,
 ) -> None:
     """What the nodes that are there hold in the round; those that were there before have answered."""
@@ -44,9 +47,11 @@ def next_round(
     for v in range(len(there)):
         if there[v]:
             count = known_view(setting, when - 1, v, there_before, before, came, found)
+            count = drop(found, count, v, departed.just)
             keep_view(setting, when, v, found, count, now)
             clear(found, count)
             count = candidates(setting, v, there_before, before, came, now, found)
+            count = drop(found, count, v, departed.lately)
             choose_table(setting, when, v, found, count, rate, before, popularity, now)
             clear(found, count)
             choose_partners(setting, when, v, now)

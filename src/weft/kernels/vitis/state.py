@@ -10,29 +10,36 @@ import numpy as np
 from weft.arrays import Bools, Floats, Int32s, Int64s
 from weft.kernels.jit import jit
 from weft.kernels.random import GOLDEN, mix, stream
+from weft.kernels.vitis.relay import is_in
 
 NOBODY = -1
 LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Setting(NamedTuple):
-    """What does not change."""
+    """What does not change, but for the profiles: a node has another from the round on in which its interest changes.
+
+    A profile is a set of topics; what a node knows of a peer is the profile that the peer had when it said so.
+    """
 
     seed: int
     ring: int  # how many identifiers there are
     ring_ids: Int64s
     units: Floats  # [node, small-world link]: what their distances depend on
-    indptr: Int64s  # node -> its topics
+    indptr: Int64s  # profile -> its topics
     topics: Int32s
+    profiles: Int32s  # [round, modulo the length; node]
     rates: Floats  # of topics
-    interest_rate: Floats  # of nodes: the sum over their topics
+    interest_rate: Floats  # of profiles: the sum over their topics
     trips: Floats  # [host, host], milliseconds
     host: Int32s  # of nodes
     access: Floats  # milliseconds that a node adds to each round trip
     exponent: float
     is_sum: bool  # of similarity and closeness, not their product
     floor: float  # milliseconds
-    worth: Floats  # [node, peer]: all utilities, or nothing where there are too many
+    coordinates: Floats  # [node, axis], by which nodes estimate round trips; nothing where they know them
+    met: Int32s  # [node, peer]: the round from which on the node has had the peer for a link; 0: not yet
+    worth: Floats  # [node, peer]: all utilities, or nothing where there are too many, or they change
     shuffle: int
     patience: int
 
@@ -78,11 +85,21 @@ class Found(NamedTuple):
     group: Int32s  # of what a view is made of: see weft.kernels.vitis.sampling
 
 
+class Departed(NamedTuple):
+    """Nodes that have left, as keys node * nodes + leaver, ascending."""
+
+    just: Int64s  # the node got the leaver's goodbye in the round before
+    lately: Int64s  # it got it a few rounds ago, and nothing from the leaver since
+
+
 class Proposals(NamedTuple):
-    """What is proposed for every subscription: the gateway, and how far that is."""
+    """What is proposed for every topic of every profile: see weft.protocol.vitis.gateway."""
 
     gateway: Int32s
     hops: Int32s
+    height: Int32s
+    heir: Int32s
+    is_gateway: Bools
 
 
 @jit
@@ -164,6 +181,53 @@ def add(found: Found, count: int, node: int, age: int) -> int:
     found.place[node] = count
     found.node[count], found.age[count] = node, age
     return count + 1
+
+
+@jit
+def drop(found: Found, count: int, v: int, keys: Int64s) -> int:
+    """Take out those that stand with v among these keys; returns how many are left."""
+    if len(keys) == 0:
+        return count
+    nodes = len(found.place)
+    at = 0
+    while at < count:
+        if not is_in(keys, np.int64(v) * nodes + found.node[at]):
+            at += 1
+            continue
+        count -= 1
+        found.place[found.node[at]] = NOBODY
+        if at < count:
+            found.node[at], found.age[at], found.group[at] = found.node[count], found.age[count], found.group[count]
+            found.place[found.node[at]] = at
+    return count
+
+
+@jit
+def profile_at(setting: Setting, when: int, node: int) -> int:
+    """The profile that a node had in a round not long ago."""
+    return int(setting.profiles[when % len(setting.profiles), node])
+
+
+@jit
+def is_strange(setting: Setting, when: int, v: int, w: int) -> bool:
+    """Whether a node has to estimate the round trip to a peer, which it has never had for a link."""
+    return bool(len(setting.met) > 0 and not 0 < setting.met[v, w] < when)
+
+
+@jit
+def meet(setting: Setting, when: int, starts: Int64s, peers: Int32s) -> None:
+    """Note the links of a round."""
+    for v in range(len(starts) - 1):
+        for w in peers[starts[v] : starts[v + 1]]:
+            if setting.met[v, w] == 0:
+                setting.met[v, w] = when
+
+
+@jit
+def estimate(setting: Setting, v: int, w: int) -> float:
+    """The round trip that coordinates let expect: the distance on the plane, and what both ends add."""
+    one, other = setting.coordinates[v], setting.coordinates[w]
+    return float(np.hypot(one[0] - other[0], one[1] - other[1]) + one[2] + other[2])
 
 
 @jit

@@ -16,6 +16,9 @@ from weft.kernels.vitis.state import (
     apart,
     clockwise,
     distance,
+    estimate,
+    is_strange,
+    profile_at,
 )
 
 
@@ -53,38 +56,39 @@ def add_fresh(setting: Setting, found: Found, count: int, v: int, peers: Int32s,
 
 
 @jit
-def utilities(setting: Setting, v: int, peers: Int32s, rate: Floats) -> Floats:
-    """Utility by formula (1), for every peer; `rate` is all zeros, here and after."""
+def utilities(setting: Setting, when: int, v: int, own: int, peers: Int32s, profiles: Int32s, rate: Floats) -> Floats:
+    """Utility by formula (1), for every peer; `own` is the node's profile, `rate` is all zeros, here and after."""
     worth = np.empty(len(peers))
     if len(setting.worth) > 0:
         for at in range(len(peers)):
             worth[at] = setting.worth[v, peers[at]]
         return worth
-    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+    for i in range(setting.indptr[own], setting.indptr[own + 1]):
         rate[setting.topics[i]] = setting.rates[setting.topics[i]]
     for at in range(len(peers)):
-        w = peers[at]
+        w, p = peers[at], profiles[at]
         common = 0.0
-        for i in range(setting.indptr[w], setting.indptr[w + 1]):
+        for i in range(setting.indptr[p], setting.indptr[p + 1]):
             common += rate[setting.topics[i]]
-        similarity = common / (setting.interest_rate[v] + setting.interest_rate[w] - common) if common > 0.0 else 0.0
+        similarity = common / (setting.interest_rate[own] + setting.interest_rate[p] - common) if common > 0.0 else 0.0
         closeness = 1.0
         if setting.exponent > 0.0:
-            closeness = (1.0 / max(distance(setting, v, w), setting.floor)) ** setting.exponent
+            far = estimate(setting, v, w) if is_strange(setting, when, v, w) else distance(setting, v, w)
+            closeness = (1.0 / max(far, setting.floor)) ** setting.exponent
         worth[at] = similarity + closeness if setting.is_sum else similarity * closeness
-    for i in range(setting.indptr[v], setting.indptr[v + 1]):
+    for i in range(setting.indptr[own], setting.indptr[own + 1]):
         rate[setting.topics[i]] = 0.0
     return worth
 
 
 @jit
 def all_utilities(setting: Setting) -> Floats:
-    """What every node is worth to every other."""
+    """What every node is worth to every other by its first profile, if it knows all round trips."""
     nodes = len(setting.ring_ids)
     peers, rate = np.arange(nodes).astype(np.int32), np.zeros(len(setting.rates))
     worth = np.empty((nodes, nodes))
     for v in range(nodes):
-        worth[v] = utilities(setting, v, peers, rate)
+        worth[v] = utilities(setting, 0, v, v, peers, peers, rate)
     return worth
 
 
@@ -134,7 +138,10 @@ def choose_table(
         target = small_world_target(setting, v, unit, span)
         size = put(v, nearest(setting, peers, target, taken), found, taken, now, size)
     now.first_friend[v] = size
-    worth = utilities(setting, v, peers, rate)
+    profiles = np.empty(count, np.int32)
+    for at in range(count):
+        profiles[at] = profile_at(setting, when - found.age[at], peers[at])
+    worth = utilities(setting, when, v, profile_at(setting, when, v), peers, profiles, rate)
     if len(popularity.full) > 0:
         leave_alone(v, when, found, worth, before, popularity)
     best = 0

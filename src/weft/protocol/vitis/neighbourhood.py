@@ -24,7 +24,7 @@ from weft.protocol.router import Effect, Gossip, Send
 from weft.protocol.vitis.chance import EXCHANGE, first, key, small_world_units
 from weft.protocol.vitis.chance import ring_id as ring_id_of
 from weft.protocol.vitis.descriptor import Descriptor, freshest
-from weft.protocol.vitis.gateway import Proposal, elected
+from weft.protocol.vitis.gateway import Proposal, elected, inherited
 from weft.protocol.vitis.message import Exchange, ExchangeAnswer, Heartbeat, Leave, RelayRequest, Shuffle, ShuffleAnswer
 from weft.protocol.vitis.parameters import Parameters
 from weft.protocol.vitis.popularity import Popularity
@@ -75,7 +75,7 @@ class Neighbourhood:
         return Descriptor(self.node, self.ring_id, interest, is_full=self.popularity.is_full)
 
     def is_gateway(self, topic: int) -> bool:
-        return topic in self.proposals and self.proposals[topic].gateway == self.node
+        return topic in self.proposals and self.proposals[topic].is_gateway(self.parameters.gateway_step)
 
     def next_hop(self, topic: int) -> int | None:
         """The link towards the rendezvous node; None where this node is it."""
@@ -183,12 +183,13 @@ class Neighbourhood:
         self.lately = {peer: known[peer] for peer in self._linked}
 
     def _elected(self, topic: int) -> Proposal:
-        heard = (
-            heartbeat.proposals[topic]
+        heard = {
+            peer: heartbeat.proposals[topic]
             for peer, heartbeat in self._heartbeats.items()
             if peer in self.links and topic in heartbeat.proposals
-        )
-        return elected(self._own_proposal(), heard, self.rendezvous(topic), self.parameters.gateway_hops)
+        }
+        own = elected(self._own_proposal(), heard.values(), self.rendezvous(topic), self.parameters.gateway_hops)
+        return own if self.parameters.gateway_step is None else inherited(self.node, own, heard)
 
     def _own_proposal(self) -> Proposal:
         return Proposal(self.node, self.ring_id, 0)

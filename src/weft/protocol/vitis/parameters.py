@@ -21,12 +21,14 @@ class Parameters:
     shuffle: int = 8  # of them exchanged in a round, from 1 to view
     period: float = 1000.0  # milliseconds of a round, above 0
     patience: int = 5  # rounds without a sign of life after which a node counts as failed, from 2
-    gateway_hops: int = 5  # between a node and its gateway at most, from 0
+    gateway_hops: int = 5  # between a node and its first gateway at most, from 0
+    gateway_step: int | None = None  # a further gateway for every so many hops from the first, from 1; None: no other
     expiry: int = 8  # rounds that an unrenewed relay path or link stays in use, from 1: see docs/vitis.md
     memory: int = 60  # rounds that a publication is remembered, from 1
     exponent: float = 0.0  # n in formula (1), from 0: 0 is without locality, LOCALITY with it
     utility: Form = "product"
     floor: float = 1.0  # milliseconds; a shorter round trip counts as so long; above 0
+    measured: bool = False  # nodes measure round trips of their links and estimate others, and do not know all
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
@@ -35,8 +37,9 @@ class Parameters:
         for name in ("period", "floor"):
             if not 0 < getattr(self, name) < inf:
                 raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give a positive time.")
-        if self.in_degree is not None and self.in_degree < 1:
-            raise WeftError(f"Vitis' parameter in_degree is {self.in_degree}: give a number from 1, or None.")
+        for name in ("in_degree", "gateway_step"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise WeftError(f"Vitis' parameter {name} is {getattr(self, name)}: give a number from 1, or None.")
         if self.small_world > self.table - 3:
             raise WeftError(
                 f"{self.small_world} small-world links leave no friend in a table of {self.table}: "
