@@ -1,7 +1,7 @@
 """PopSub's experiments: what they run, on what."""
 
-from dataclasses from types import SimpleNamespace
-import replace
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
