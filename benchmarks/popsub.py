@@ -43,9 +43,8 @@ def main() -> None:
     parser.add_argument("--own", action="store_true", help="files of 100,000 subscriptions and 1,000,000 publications")
     parser.add_argument("--toy", action="store_true", help="whether it works")
     given = parser.parse_args()
-    if given.own or given.toy:
-        own_brokers(OWN_TOY if given.toy else OWN)
     if given.own:
+        own_brokers(OWN_TOY if given.toy else OWN)
         return
     latency = geographic_latency(490, seed=0)
     if given.data is not None:
