@@ -13,7 +13,7 @@ from master_world import MasterWorld
 from weft.access.guard import Access, Guard
 from weft.access.rights import read_rights
 from weft.broker import effect as e
-from weft.broker import replica, subscriptions
+from weft.broker import replica, sessions, subscriptions
 from weft.broker.parameters import Parameters
 from weft.master import belief, bulletin, operating, traffic
 from weft.node import entry, issuing
@@ -364,6 +364,7 @@ def said(network: Network, names: int, qos: int = 0) -> None:
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever clients do, the master is told of no more than it takes."""
     monkeypatch.setattr(subscriptions, "AT_NODE", 100 * KIB)
+    monkeypatch.setattr(sessions, "FOR_CLIENTS", 20 * KIB)
     place = Place(linked=True)
     held = place.broker._subscriptions
 
@@ -371,16 +372,19 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
         kept = [one for session in place.broker._sessions for one in session.subscriptions if session.persistent]
         return weight_of_all([*held.held, *kept, *(session.client for session in place.broker._sessions)])
 
-    refused = 0
-    for at in range(300):
+    refused = full = 0
+    for at in range(500):
         number = place.connect(f"c{at:04}" + "x" * 200, properties=KEPT if at % 2 else {})
         place.say(number, p.Subscribe(1, (p.Request(f"t/{at}/" + "x" * 200, 1), p.Request("all", 1))))
         refused += not place.is_open(number)
-        assert held.weight == weight() <= 100 * KIB
+        assert held.weight == weight() <= 120 * KIB
+        is_refused = bool(place.sent) and place.sent[-1][-2] == Reason.QUOTA_EXCEEDED
+        full = full or is_refused * held.weight
         if at % 3 == 0:
             place.vanish(number)
-    assert 100 < refused < 250
-    for at in range(300):
+    assert 200 < refused < 400
+    assert 98 * KIB < full < 102 * KIB, "filters are refused before clients are"
+    for at in range(500):
         number = place.connect(f"c{at:04}" + "x" * 200)
         place.say(number, p.Disconnect())
     for number in list(place.broker._connections):

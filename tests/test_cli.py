@@ -264,6 +264,42 @@ def test_systems_are_compared_in_a_table_a_figure_and_files(run: Run, tmp_path: 
     assert "pie on random" in (tmp_path / "c" / "figure.svg").read_text()
 
 
+def test_vitis_is_simulated_with_names_places_and_a_schedule(run: Run, tmp_path: Path) -> None:
+    rows = [("berlin", "jazz"), ("paris", "jazz"), ("oslo", "news"), ("berlin", "news"), ("rome", "jazz")]
+    (tmp_path / "s.csv").write_text("broker,topic\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    names = ["berlin", "oslo", "paris", "rome"]
+    (tmp_path / "ms.csv").write_text("\n".join(f"{a},{b},20" for a in names for b in names if a < b))
+    (tmp_path / "p.csv").write_text("broker,place\n" + "".join(f"{name},{name[0]}\n" for name in names))
+    (tmp_path / "c.csv").write_text("time,node,event,topic\n3,rome,fail,\n9,rome,join,\n12,paris,unsubscribe,jazz\n")
+    run("ingest", "s.csv", "--as", "subscriptions", "--out", "i")
+    options = ("--latency", "ms.csv", "--places", "p.csv", "--churn", "c.csv", "--publications", 60)
+    told = run("vitis", "i", *options, "--round-trips", "measured", "--check", 3, "--out", "v", "--json")
+    assert told.code == 0, told.err
+    found = told.json
+    assert (found["hit_ratio"], found["lost_unexplained"], found["changes"]) == (1, 0, 3)
+    assert found["contents_across"] == 1  # everybody is in a place of its own
+    assert found["busiest_node"] in names
+    assert json.loads((tmp_path / "v" / "summary.json").read_text()) == found
+    assert (tmp_path / "v" / "figure.svg").exists()
+    swept = run("vitis", "i", "--exponent", "0,1", "--table", "6,8", "--seeds", 2, "--publications", 20, "--json").json
+    assert [(row["exponent"], row["table"], row["seed"]) for row in swept["runs"]] == [
+        (exponent, table, seed) for exponent in (0, 1) for table in (6, 8) for seed in (1, 2)
+    ]
+    assert swept["means"][0]["hit_ratio"]["mean"] == 1
+    known = run("evaluate", "i", "--router", "vitis", "--publications", 30, "--json").json
+    assert (known["router"], known["overlay"], known["deliveries"]) == ("vitis", "gossip", known["expected_deliveries"])
+    for wrong, words in [
+        (("--exponent", "a"), "--exponent is 'a': give a number, or several with commas between them."),
+        (("--churn", "c.csv", "--node-rate", 1), "leave --node-rate and --subscription-rate out"),
+        (("--publications", "none.csv"), "neither a number nor a file that exists"),
+        (("--seeds", 0), "--seeds 0 is out of range"),
+        (("--table", 2), "table is 2"),
+    ]:
+        assert words in run("vitis", "i", *wrong).err
+    (tmp_path / "c.csv").write_text("time,node,event,topic\n3,rome,fail,\n9,rome,fail,\n")
+    assert "c.csv: Row 2: fail of node rome, which is not there" in run("vitis", "i", "--churn", "c.csv").err
+
+
 def test_names_go_in_and_come_out(run: Run, tmp_path: Path) -> None:
     rows = [("berlin", "jazz"), ("paris", "jazz"), ("oslo", "news"), ("berlin", "news"), ("rome", "jazz")]
     (tmp_path / "s.csv").write_text("client,topic\n" + "".join(f"{a},{b}\n" for a, b in rows))
@@ -557,6 +593,7 @@ OUTPUTS = {
     "weave": ["weave", "i", "chord", "--rates", "p.parquet", "--latency", "h.txt", "--out"],
     "traffic": ["traffic", "i", "p.parquet", "--out"],
     "compare": ["compare", "i", "--seeds", "1", "--out"],
+    "vitis": ["vitis", "i", "--publications", "20", "--out"],
     "evaluate": [
         "evaluate",
         "i",

@@ -3,11 +3,14 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from weft.pipeline.progress import Poll
 from weft.pipeline.sweep import Figures, Outcome, sweep
+from weft.sim.vitis_task import VitisTask, figures_of
+from weft.workloads.catalog import generate
 
 
 def outcomes_of(spark: SparkSession, work: Callable[[int], Figures], batches: list[list[int]]) -> list[list[Outcome]]:
@@ -75,3 +78,15 @@ def test_progress_tells_how_much_of_the_cost_is_done(spark: SparkSession) -> Non
     told = [watcher.poll() for _ in under_way]
     assert told[0] in [(1.0, 4.0), (3.0, 4.0)]
     assert told[1] == (4.0, 4.0)
+
+
+def test_a_sweep_of_vitis_is_the_same_on_spark_and_in_process(spark: SparkSession, tmp_path: Path) -> None:
+    generate("random", nodes=25, topics=12, subscriptions=4, seed=1).write(tmp_path / "i")
+    tasks = [
+        VitisTask(str(tmp_path / "i"), seed, publications="30", options={"table": table, "gateway_step": 1})
+        for table in (6, 9)
+        for seed in (1, 2)
+    ]
+    there = dict(sweep(spark, figures_of, [[task] for task in tasks], [1.0] * len(tasks)))
+    assert [there[number][0].error for number in range(4)] == [None] * 4
+    assert [there[number][0].figures for number in range(4)] == [figures_of(task) for task in tasks]

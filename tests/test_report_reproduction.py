@@ -12,6 +12,7 @@ from weft.experiments.engine.experiment import MEAN, Point
 from weft.experiments.engine.paper import Headline, Paper, Words, papers
 from weft.experiments.engine.results import Results
 from weft.report.done import Done, causes, in_words, provenance, read_chapters, scores, sentence_of
+from weft.report.markdown import table
 from weft.report.summary import reproduction_page
 
 NSMF = Paper("nsmf", "NSMF", "About it.", ())
@@ -98,6 +99,8 @@ def test_it_is_told_with_what_it_was_made() -> None:
 def test_the_page_has_every_statement() -> None:
     page = reproduction_page({replace(NSMF, believe="Believe it."): [done()]})
     assert "- **NSMF**: Believe it." in page
+    assert "Not run since the code was last changed: `beaconvey-fig3`, " in page
+    assert "`nsmf-fig2`," not in page
     for verdict in (
         "| agrees | - |",
         "| right direction, other size: 50% higher than stated. | unknown |",
@@ -117,6 +120,10 @@ def test_what_nobody_stated_is_told_with_its_figures() -> None:
     page = reproduction_page({Paper("vitis", "Vitis", "About it.", ()): [ours]})
     assert "time ratio:\n\n| system | usual |\n| --- | --- |\n| n = 1 | 0.810 |" in page
     assert "The latencies decide what n = 1 does" in page
+
+
+def test_a_bar_within_a_cell_ends_no_cell() -> None:
+    assert table(("law",), [("O(|V| log |V|)",)]).splitlines()[-1] == "| O(\\|V\\| log \\|V\\|) |"
 
 
 def test_a_folder_without_experiments_is_told(tmp_path: Path) -> None:

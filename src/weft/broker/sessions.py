@@ -18,6 +18,7 @@ from weft.broker.session import LATE, Session
 from weft.broker.subscriptions import Subscriptions
 from weft.broker.will import Wills
 from weft.wire.mqtt.packet import Version
+from weft.wire.weight import FOR_CLIENTS
 
 
 class Sessions:
@@ -64,7 +65,7 @@ class Sessions:
 
     def may_come(self, client: str) -> bool:
         """Whether a client may have a session, kept or not: the master of a network is told of all."""
-        return client in self._by_client or self._subscriptions.may_weigh(client)
+        return client in self._by_client or self._subscriptions.may_weigh(client, FOR_CLIENTS)
 
     def create(self, client: str, version: Version, expiry: int) -> Session:
         session = self._by_client[client] = Session(client, next(self._serials), version, expiry)

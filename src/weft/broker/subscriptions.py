@@ -109,9 +109,9 @@ class Subscriptions:
         """Whether a session may hold one more filter, by the bytes of all of them."""
         return session.filter_bytes + len(filter_.encode()) <= OF_SESSION and self.may_weigh(filter_)
 
-    def may_weigh(self, text: str) -> bool:
+    def may_weigh(self, text: str, besides: int = 0) -> bool:
         """Whether the master may be told of one more filter, which a kept session has too, or of one more session."""
-        return not self._linked or self.weight + 2 * weight_of(text) <= AT_NODE
+        return not self._linked or self.weight + 2 * weight_of(text) <= AT_NODE + besides
 
     def weigh(self, text: str, change: int) -> None:
         """The master is told of more, or less."""

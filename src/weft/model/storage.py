@@ -38,6 +38,7 @@ OWN = frozenset(  # what such a folder may have in it, of whichever kind it is
         *("instance", "overlay", "bridges.parquet", "clients.parquet", "filters.parquet"),  # fleet
         *("plan.json", "flows.parquet", "changes.md"),  # export
         *("results.parquet", "table.md", "trials.csv", "summary.json", "summary.csv", "figure.svg"),  # experiment
+        *("rounds.csv", "nodes.csv"),  # Vitis
     )
 )
 EXPORTED = (".conf", ".json5")  # a file a broker

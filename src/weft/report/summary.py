@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
+from weft.experiments.catalog import EXPERIMENTS
 from weft.experiments.engine.claim import Cause, remarks
 from weft.experiments.engine.paper import Paper
 from weft.report.done import TALLY, Done, causes, in_words, provenance, scores, sections, sentence_of
@@ -21,6 +22,7 @@ def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
     parts = [
         "# Weft beside the papers",
         provenance(done.values()),
+        _not_run(done),
         "\n".join(f"- **{paper.name}**: {paper.believe}" for paper in chapters if paper.believe),
         in_words(chapters),
         table(TALLY, [row for paper, parts in chapters.items() for row in scores(paper, parts)]),
@@ -33,6 +35,12 @@ def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
         for each in experiments:
             parts += _experiment(paper, each)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _not_run(done: Mapping[str, Done]) -> str:
+    """The experiments of the catalog that the page has not."""
+    missing = ", ".join(f"`{name}`" for name in EXPERIMENTS if name not in done)
+    return f"Not run since the code was last changed: {missing}." if missing else ""
 
 
 def _causes(chapter: tuple[Paper, Sequence[Done]]) -> tuple[str, ...]:

@@ -49,5 +49,7 @@ def _draw_rounds(rounds: VitisRounds) -> Figure:
         axes.set_title(title, color=INK, fontsize="medium", loc="left")
         axes.grid(True)
         axes.margins(y=0.15)
+        if column == "relays_per_delivery":
+            axes.set_ylim(bottom=0)
     places[-1].set_xlabel("seconds; shaded: not settled since the last change")
     return picture

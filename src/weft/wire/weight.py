@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 EACH = 100  # bytes of a filter or session, beside its text
 AT_NODE = 128 * 2**20
+FOR_CLIENTS = 32 * 2**20  # besides, for sessions alone: filters of some must not keep others from connecting
 AT_MASTER = 192 * 2**20
 OF_SESSION = 4 * 2**20  # bytes of the filters of one session
 

@@ -55,7 +55,7 @@ TIME = (
 READINGS = (
     Reading("as printed"),
     Reading(
-        "ours",
+        "lazy greedy",
         metrics={"time / GM": "our time / our GM", "time / DC": "our time / our DC", "time": "our time"},
     ),
 )
