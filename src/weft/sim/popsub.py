@@ -339,15 +339,15 @@ def _outcome(made: Ledger, load: float, seconds: float, expected: int) -> Outcom
         matchings=int(totals[ledger.MATCHED]),
         cost=int(totals[ledger.MATCHED] + messages),
         cost_by_gain=float(made.costs[0]),
-        popular_latency=ledger.PER_BIN * percentile(made.latencies[0], 0.99),
-        unpopular_latency=ledger.PER_BIN * percentile(made.latencies[1], 0.99),
-        unpopular_latency_90=ledger.PER_BIN * percentile(made.latencies[1], 0.90),
+        popular_latency=ledger.PER_BIN * _percentile(made.latencies[0], 0.99),
+        unpopular_latency=ledger.PER_BIN * _percentile(made.latencies[1], 0.99),
+        unpopular_latency_90=ledger.PER_BIN * _percentile(made.latencies[1], 0.90),
         load=load,
         queue=_ratio(totals[ledger.QUEUE_LENGTHS], totals[ledger.QUEUED]),
         queued=int(totals[ledger.QUEUED]),
         message_queue=_ratio(totals[ledger.MESSAGE_QUEUE_LENGTHS], totals[ledger.QUEUED_MESSAGES]),
         queued_messages=int(totals[ledger.QUEUED_MESSAGES]),
-        direct_forwards=percentile(made.directs, 0.99),
+        direct_forwards=_percentile(made.directs, 0.99),
         gossip_false_positives=_ratio(totals[ledger.FALSE_POSITIVES], received),
         matches_per_gossip=_ratio(totals[ledger.MATCHED_PUBLICATIONS], totals[ledger.GOSSIPS]),
         groups=int(totals[ledger.GROUPS]),
@@ -363,6 +363,6 @@ def _ratio(part: Any, whole: Any) -> float:
     return float(part / whole) if whole else 0.0
 
 
-def percentile(histogram: Int64s, share: float) -> float:
+def _percentile(histogram: Int64s, share: float) -> float:
     """The bin that the share of all falls in or below; 0 of nothing."""
     return float(np.searchsorted(np.cumsum(histogram), share * histogram.sum()))

@@ -335,7 +335,7 @@ def prepare(case: Case, seed: int) -> Prepared:
 
 
 @lru_cache(maxsize=1)
-def prepared_once(case: Case, seed: int) -> Prepared:
+def _prepared_once(case: Case, seed: int) -> Prepared:
     """The same, kept for the next run of the same case: a case of files only."""
     return prepare(case, seed)
 
@@ -369,7 +369,7 @@ def by_ways(
     phi = plan.phi
     if phi == "auto":
         base = _simulated(prepared, Way.TREE, 1.0, plan, seed, arrivals)
-        phi = automatic_phi(prepared, base, plan)
+        phi = _automatic_phi(prepared, base, plan)
     for way in ways:
         is_tree = way is Way.TREE
         run = (
@@ -395,7 +395,7 @@ def by_messages(prepared: Prepared, ways: Sequence[Way], plan: Plan, seed: int) 
                 f"Brokers do not have this `{option}` yet, only their simulation has: leave it out.", option
             )
     if phi == "auto":
-        phi = automatic_phi(prepared, _simulated(prepared, Way.TREE, 1.0, plan, seed, False), plan)
+        phi = _automatic_phi(prepared, _simulated(prepared, Way.TREE, 1.0, plan, seed, False), plan)
     expected, tree = prepared.stage.expected_deliveries, prepared.tree.tree
     found = []
     for way in ways:
@@ -421,7 +421,7 @@ def _parameters(prepared: Prepared, phi: float, plan: Plan) -> Parameters:
     )
 
 
-def automatic_phi(prepared: Prepared, base: Run, plan: Plan) -> float:
+def _automatic_phi(prepared: Prepared, base: Run, plan: Plan) -> float:
     """Section 4.2: the utilisation of brokers that publish, times the share of their publications with unusual gains.
 
     Unusual is what is farther from the mean than the standard deviation: 0.32 of a normal distribution, for which the
@@ -466,7 +466,7 @@ class Sweep:
 
 def figures_of_sweep(sweep: Sweep) -> dict[str, Any]:
     """The figures of all its runs, as JSON has them: the work of a task, wherever it is done."""
-    prepared = prepared_once(sweep.case, sweep.seed)
+    prepared = _prepared_once(sweep.case, sweep.seed)
     ways = []
     for number, plan in enumerate(sweep.plans):
         wanted = [way for way in sweep.ways if number == 0 or way is not Way.TREE]  # the tree knows no phi

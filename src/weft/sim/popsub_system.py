@@ -41,10 +41,10 @@ CONTROL_BYTES = len(encode(Retrieve(0, (0,))))  # of a message without publicati
 
 
 def popsub_systems() -> dict[str, System]:
-    return {name: System(WORDS[way], partial(measure, way), OVERLAYS) for name, way in WAYS.items()}
+    return {name: System(WORDS[way], partial(_measure, way), OVERLAYS) for name, way in WAYS.items()}
 
 
-def measure(way: Way, task: Task) -> Measured:
+def _measure(way: Way, task: Task) -> Measured:
     instance, said, overlay = task.instance, task.publications, task.overlay
     assert overlay is not None
     tree = _tree_of(overlay, task)

@@ -72,7 +72,7 @@ class Worth:
 
 
 def stage_of(tree: BrokerTree, exchange: Exchange) -> Stage:
-    links = tree_of(tree)
+    links = _tree_of(tree)
     order = np.argsort(links.positions[exchange.subscribers], kind="stable")
     wanted = [exchange.wanted[number] for number in order.tolist()]
     places = links.positions[exchange.subscribers[order]].astype(np.int32)
@@ -120,7 +120,7 @@ def stage_of(tree: BrokerTree, exchange: Exchange) -> Stage:
     )
 
 
-def tree_of(tree: BrokerTree) -> Tree:
+def _tree_of(tree: BrokerTree) -> Tree:
     if tree.brokers > BROKERS:
         raise WeftError(f"There are {tree.brokers:,} brokers, and the simulation of PopSub takes {BROKERS:,} at most.")
     ends = np.array(list(tree.links()), np.int64).reshape(-1, 2)

@@ -92,7 +92,7 @@ def prepared(subscriptions: int) -> Broker:
     broker = Broker(0, [ISSUER, NEXT], Way.BATCH, Parameters(diameter=0.0, capacity=1.0))
     for kind in range(CLASSES):
         broker.handle(Received(ISSUER, Advertise(Advertisement(kind, Filter(f"class {kind}", {})))), 0.0)
-    for number, wanted in enumerate(drawn_filters(np.random.default_rng(1), subscriptions)):
+    for number, wanted in enumerate(_drawn_filters(np.random.default_rng(1), subscriptions)):
         subscription = Subscription(number, wanted)
         local = number < subscriptions // OWN
         broker.handle(Subscribed(subscription) if local else Received(NEXT, Subscribe(subscription, NEXT, 1)), 0.0)
@@ -101,7 +101,7 @@ def prepared(subscriptions: int) -> Broker:
     return broker
 
 
-def drawn_filters(rng: np.random.Generator, count: int) -> list[Filter]:
+def _drawn_filters(rng: np.random.Generator, count: int) -> list[Filter]:
     """Filters of a class with a range in each attribute, whose ends are uniform."""
     ends = np.sort(rng.uniform(0.0, EXTENT, (count, 2, 2)), axis=2).tolist()
     kinds = rng.integers(CLASSES, size=count).tolist()
@@ -110,7 +110,7 @@ def drawn_filters(rng: np.random.Generator, count: int) -> list[Filter]:
     ]
 
 
-def drawn_contents(rng: np.random.Generator, count: int) -> list[Content]:
+def _drawn_contents(rng: np.random.Generator, count: int) -> list[Content]:
     values = rng.uniform(0.0, EXTENT, (count, 2)).tolist()
     kinds = rng.integers(CLASSES, size=count).tolist()
     return [Content(f"class {kind}", {"x": x, "y": y}) for kind, (x, y) in zip(kinds, values, strict=True)]
@@ -118,7 +118,7 @@ def drawn_contents(rng: np.random.Generator, count: int) -> list[Content]:
 
 def frames(size: int, count: int, seed: int) -> list[bytes]:
     """Messages with so many publications, in batches of a size; a batch has one advertisement, that is one class."""
-    contents = sorted(drawn_contents(np.random.default_rng(seed), count), key=lambda content: content.kind)
+    contents = sorted(_drawn_contents(np.random.default_rng(seed), count), key=lambda content: content.kind)
     said = [
         Publication(ISSUER, (seed * max(SIZES) + size) * count + number, int(content.kind.split()[1]), said=content)
         for number, content in enumerate(contents)
