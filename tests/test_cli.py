@@ -608,6 +608,7 @@ OUTPUTS = {
     ],
     "join": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--union", "u", "--out"],
     "union": ["join", "chord", "chord", "--instance", "i", "--instance", "i", "--out", "u", "--union"],
+    "churn": ["churn", "i", "chord", "--router", "pie", "--latency", "h.txt", "--out"],
     "repair": ["repair", "chord", "--was", "i", "--instance", "i", "--out"],
     "import": ["import", "e.txt", "--from", "csv", "--brokers", "h.txt", "--out"],
     "place": ["place", "i", "--brokers", "h.txt", "--out"],

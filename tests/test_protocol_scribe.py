@@ -46,9 +46,9 @@ def test_iscribe_asks_the_root_and_is_grafted_from_there():
     root, five = node(IScribe, 13), node(IScribe, 5)
     assert node(IScribe, 8).handle(Subscribed(0), 0.0) == [Send(12, Request(0, 8))]
     assert node(IScribe, 12).handle(Received(8, Request(0, 8)), 0.0) == [Send(13, Request(0, 8))]
-    assert root.handle(Received(12, Request(0, 8)), 0.0) == [Send(5, Graft(0, 8))]
-    assert five.handle(Received(13, Graft(0, 8)), 0.0) == [Send(7, Graft(0, 8))]
-    assert node(IScribe, 8).handle(Received(7, Graft(0, 8)), 0.0) == []
+    assert root.handle(Received(12, Request(0, 8)), 0.0) == [Send(5, Graft(0, 8, 1, 13))]
+    assert five.handle(Received(13, Graft(0, 8, 1, 13)), 0.0) == [Send(7, Graft(0, 8, 2, 5))]
+    assert node(IScribe, 8).handle(Received(7, Graft(0, 8, 3, 7)), 0.0) == []
     assert root.children == {0: {5}}
     assert five.children == {0: {7}}
 
@@ -56,7 +56,7 @@ def test_iscribe_asks_the_root_and_is_grafted_from_there():
 def test_the_root_of_iscribe_subscribes_by_itself():
     root = node(IScribe, 13)
     assert root.handle(Subscribed(0), 0.0) == []
-    assert root.children == {}
+    assert root.children == {0: set()}
 
 
 @pytest.mark.parametrize("router", [Scribe, IScribe])

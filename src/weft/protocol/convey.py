@@ -19,12 +19,18 @@ drops it, for nobody is in the range then. Hence:
 - what they leave out, between low and X0 and in the gap before a corrected pivot, has no subscriber: nobody is missed;
 - each hop brings a message closer to `low`, and each division makes its range smaller, so it all ends.
 An overlay needs but one thing for this: every node has its successor among its fingers.
+
+Losses. A message that a link could not carry is sent again, over the fingers that the node has by then, until it is
+carried. A link may report a message that has arrived, so that it comes twice; and where nodes come and go, two messages
+may answer for the same part of the ring. So a node remembers what it has done with the publications of late: it divides
+the same range once, and its clients get a publication once. What comes twice costs its own hops, and no more.
 """
 
 from dataclasses import dataclass, replace
 
 from weft.model.ring import contains, width
 from weft.protocol.finger import FingerTable
+from weft.protocol.recall import Recall
 from weft.protocol.router import (
     Deliver,
     Effect,
@@ -38,6 +44,9 @@ from weft.protocol.router import (
     Send,
     Undelivered,
 )
+
+MEMORY = 60_000.0  # milliseconds for which a publication is remembered; longer than any travels
+DELIVERED, DIVIDED = 1, 2  # steps that are taken once: with a publication, with a range of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,15 @@ class Po(Router):
         self.node = node
         self.fingers = fingers
         self.membership = membership
+        self._recall = Recall(MEMORY)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         match event:
             case Published(publication):
+                self._recall.is_first(DELIVERED, publication.identity, now)
                 return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id))
             case Received(_, Ranged() as message) if message.low == self.fingers.ring_id:
-                return [*self._deliver(message), *self._spread(message)]
+                return self._divide(message, now)
             case Received(_, Ranged() as message):
                 return self._send(message)
             case Undelivered(peer, Ranged() as message):
@@ -73,9 +84,15 @@ class Po(Router):
     def check_invariants(self) -> None:
         self.fingers.check_invariants()
 
-    def _deliver(self, message: Ranged) -> list[Effect]:
-        interested = self.membership.subscribes(self.node, message.publication.topic)
-        return [Deliver(message.publication, message.hops)] if interested else []
+    def _divide(self, message: Ranged, now: float) -> list[Effect]:
+        """Deliver, and answer for the range; nothing where this node has done so before."""
+        identity = message.publication.identity
+        if not self._recall.is_first(DIVIDED, (identity, message.low, message.high), now):
+            return []
+        wanted = self.membership.subscribes(self.node, message.publication.topic)
+        first = wanted and self._recall.is_first(DELIVERED, identity, now)
+        delivered: list[Effect] = [Deliver(message.publication, message.hops)] if first else []
+        return delivered + self._spread(message)
 
     def _spread(self, message: Ranged) -> list[Effect]:
         hops = self._next_hops(message)
