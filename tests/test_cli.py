@@ -663,6 +663,7 @@ OUTPUTS = {
     "traffic": ["traffic", "i", "p.parquet", "--out"],
     "compare": ["compare", "i", "--seeds", "1", "--out"],
     "vitis": ["vitis", "i", "--publications", "20", "--out"],
+    "popsub": ["popsub", "i", "--links", "h.txt", "--out"],
     "evaluate": [
         "evaluate",
         "i",

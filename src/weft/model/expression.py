@@ -77,7 +77,7 @@ def parse_filter(kind: str, text: str) -> Filter:
         return Filter(kind, *(_Parser(text).whole() if text.strip() else [{}]))
     except WeftError as error:
         shown = text if len(text) <= 200 else text[:200] + "..."
-        raise WeftError(f"The filter {shown!r} is not understood: {error}") from error
+        raise WeftError(f"The filter {shown!r} is not understood: {error}", *error.options) from error
 
 
 class _Parser:

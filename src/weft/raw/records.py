@@ -125,7 +125,7 @@ def records_of(given: Given, name: str) -> Records:
         return Records(name, pa.Table.from_pandas(given, preserve_index=False), False)
     if isinstance(given, Sequence) and all(isinstance(row, Mapping) for row in given):
         return Records(name, pa.Table.from_pylist(list(given)), False)
-    raise WeftError(f"`{name}` is neither a file, a table nor rows: give one of them.", name)
+    raise WeftError(f"`{name}` is {type(given).__name__}, and has to be a file, a table or rows.", name)
 
 
 def json_columns(records: Records, documents: Sequence[str | None]) -> dict[str, Column]:
