@@ -1,4 +1,4 @@
-"""The commands for overlays that change: `weft repair`."""
+"""The commands for overlays that change: `weft repair` and `weft churn`."""
 
 import csv
 from pathlib import Path
@@ -62,3 +62,36 @@ def test_overlays_are_joined_from_python_as_by_the_command(sites: Run) -> None:
     assert weft.topic_violations(both, overlay) == []
     with pytest.raises(weft.WeftError, match="2 overlays need 2 instances"):
         weft.join([weft.design(east, "gm"), weft.design(named, "gm")], [east])
+
+
+def test_churn_is_simulated_by_rate_or_by_a_schedule(sites: Run, tmp_path: Path) -> None:
+    sites("design", "was", "--overlay", "swico-even", "--out", "o")
+    lines = ["time,node,event,topic", "60,paris,fail,", "600,paris,join,", "900,rome,subscribe,news"]
+    (tmp_path / "c.csv").write_text("\n".join(lines) + "\n")
+    common = ("churn", "was", "o", "--router", "pie", "--rate", 600)
+    told = sites(*common, "--schedule", "c.csv", "--hours", 1, "--out", "d", "--json")
+    assert told.code == 0, told.err
+    assert (told.json["changes"], told.json["unexplained"], told.json["doubled"]) == (3, 0, 0)
+    assert told.json["delivered"] == told.json["expected"] > 0
+    with (tmp_path / "d" / "churn.csv").open() as file:
+        assert [int(row["changes"]) for row in csv.DictReader(file)] == [3]
+    assert "late, % of what was expected" in (tmp_path / "d" / "figure.svg").read_text()
+    shown = sites(*common, "--hours", 1, "--node-rate", 0.5, "--seeds", 2)
+    assert shown.code == 0, shown.err
+    assert "begins  changes  expected" in shown.out
+
+
+def test_churn_that_cannot_be_is_told(sites: Run, tmp_path: Path) -> None:
+    sites("design", "was", "--overlay", "swico-even", "--out", "o")
+    (tmp_path / "c.csv").write_text("time,node,event,topic\n60,wien,fail,\n")
+    common = ("churn", "was", "o", "--router")
+    for words, sentence in (
+        (("pie", "--schedule", "c.csv"), "c.csv: Row 1: There is no node 'wien'"),
+        (("pie", "--loss", 1), "--loss 1.0 is out of range"),
+        (("pie", "--node-rate", -1), "--node-rate -1.0 is out of range"),
+        (("pie", "--seeds", 0), "--seeds 0 is out of range"),
+        (("pie", "--master", "local[2]"), "--master is for Spark"),
+        (("flood",), "There is no router 'flood'"),
+    ):
+        done = sites(*common, *words)
+        assert (done.code, sentence in " ".join(done.err.split())) == (2, True), done.err

@@ -138,6 +138,24 @@ def test_what_comes_back_for_an_identifier_that_is_ones_own_by_now_has_arrived()
     """A re-design has moved the node to where it had sent the message."""
     moved = node(Po, 1, [2, 3, 7, 9], FIG2_SUBSCRIBERS)
     effects = moved.handle(Undelivered(9, Ranged(SAID, 4, 1, 8)), 0.0)
-    assert effects == receive(moved, 1, 8, hops=3)
+    assert effects == receive(node(Po, 1, [2, 3, 7, 9], FIG2_SUBSCRIBERS), 1, 8, hops=3)
     assert deliveries(effects) == [Deliver(SAID, 3)]
     assert moved.handle(Undelivered(9, Ranged(SAID, 4, 2, 8)), 0.0) == [Send(2, Ranged(SAID, 4, 2, 8))]
+
+
+@pytest.mark.parametrize("router", [Po, Pal, Pie])
+def test_what_comes_twice_is_divided_and_delivered_once(router):
+    """A link may report a message that has arrived, and its sender sends it again."""
+    made = node(router, 4, [5, 6, 8, 12], FIG2_SUBSCRIBERS)
+    assert deliveries(receive(made, 4, 11)) == [Deliver(SAID, 3)]
+    assert receive(made, 4, 11) == []
+    wider = receive(made, 4, 13)  # the same publication, and more of the ring: it is divided, and not delivered again
+    assert deliveries(wider) == []
+    assert sends(wider)
+    assert receive(made, 6, 11) == receive(made, 6, 11)  # for others it passes on whatever comes
+
+
+def test_an_issuer_is_not_delivered_what_comes_back_to_it():
+    made = node(Po, 1, [2, 3, 7, 9], FIG2_SUBSCRIBERS)
+    made.handle(Published(SAID), 0.0)
+    assert deliveries(receive(made, 1, 8)) == []

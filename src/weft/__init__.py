@@ -18,19 +18,24 @@ if TYPE_CHECKING:
     from weft.overlays.quality import quality
     from weft.overlays.repair import Repair, repair
     from weft.overlays.verify import topic_violations
+    from weft.raw.churn import read_churn
     from weft.raw.read import ingest
     from weft.sim.bulk import evaluate
+    from weft.sim.churn import Churned, ChurnSetting, churn
     from weft.sim.evaluation import Evaluation
     from weft.sim.hop import Journey, journey
     from weft.sim.trial import Trials, compare
     from weft.sim.vitis_run import VitisRun, simulate_vitis
     from weft.trees.weave import weave
     from weft.workloads.catalog import generate, workload
+    from weft.workloads.churn import churn_by_rate
     from weft.workloads.publication import publications, schedule
     from weft.workloads.sample import Sampling, sample
 
 __version__ = "0.1.0"
 __all__ = [
+    "ChurnSetting",
+    "Churned",
     "Evaluation",
     "Instance",
     "Journey",
@@ -42,6 +47,8 @@ __all__ = [
     "Trials",
     "VitisRun",
     "WeftError",
+    "churn",
+    "churn_by_rate",
     "compare",
     "design",
     "evaluate",
@@ -55,6 +62,7 @@ __all__ = [
     "publications",
     "quality",
     "read",
+    "read_churn",
     "read_latency",
     "repair",
     "sample",
@@ -67,6 +75,11 @@ __all__ = [
 
 # Names are loaded when first used: `import weft` costs milliseconds and loads neither numpy, numba nor Spark.
 _HOMES = {
+    "ChurnSetting": "weft.sim.churn",
+    "Churned": "weft.sim.churn",
+    "churn": "weft.sim.churn",
+    "churn_by_rate": "weft.workloads.churn",
+    "read_churn": "weft.raw.churn",
     "Evaluation": "weft.sim.evaluation",
     "Instance": "weft.model.instance",
     "Journey": "weft.sim.hop",

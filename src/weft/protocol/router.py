@@ -96,6 +96,16 @@ class Rewired(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Unlinked(Event):
+    """The link with a peer is closed for good: it has left or failed, or the overlay has changed.
+
+    A node that has other fingers now has heard of them before.
+    """
+
+    peer: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assigned(Event):
     """The master has given this node a table for a topic, or, by None, taken away the one it had."""
 

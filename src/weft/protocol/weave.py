@@ -31,10 +31,10 @@ Without a ring there is no fallback, and only members can publish.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from math import inf
 
 from weft.protocol.convey import Pie, Ranged
 from weft.protocol.finger import FingerTable
+from weft.protocol.recall import Recall
 from weft.protocol.router import (
     Assigned,
     Deliver,
@@ -79,33 +79,6 @@ class Entering(Message):
     """A message on its path to the tree."""
 
     way: tuple[int, ...] = ()  # the peers that are left of it; by the ring where none are
-
-
-class Recall:
-    """Which steps a node has taken with the publications of late.
-
-    Two generations, so that nothing is taken out one by one: to look for the oldest at the front of a dict costs more
-    the more have been taken from there.
-    """
-
-    def __init__(self, memory: float) -> None:
-        self._memory = memory  # milliseconds that a step is remembered at least, and at most twice as long
-        self._new: dict[Hashable, int] = {}  # steps by publication
-        self._old: dict[Hashable, int] = {}
-        self._turned = -inf
-
-    def is_first(self, step: int, identity: Hashable, now: float) -> bool:
-        """True once for each step and publication."""
-        if now - self._turned > self._memory:
-            self._old, self._new, self._turned = self._new, {}, now
-        taken = self._new.get(identity)
-        if taken is None:
-            taken = self._old.get(identity, 0)
-        self._new[identity] = taken | step
-        return not taken & step
-
-    def __len__(self) -> int:
-        return len(self._new) + len(self._old)
 
 
 class Weave(Router):
