@@ -45,7 +45,10 @@ OverlayName = Annotated[
 ]
 # For the help only: names are looked up in the catalog of routers, which `weft --help` does not load.
 ROUTERS = "po, pal, pie, scribe, iscribe or weave"
-SYSTEMS = "vitis, which makes links of its own"
+SYSTEMS = (
+    "vitis, which makes links of its own, or popsub-tree, popsub-direct, popsub-batch, popsub-gossip, popsub-adaptive "
+    "over a star or tree"
+)
 RouterName = Annotated[str, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
 Links = Annotated[
     Ends | None,

@@ -21,6 +21,7 @@ from weft.protocol.scribe import IScribe, Scribe
 from weft.protocol.weave import Weave
 from weft.sim import vitis_system
 from weft.sim.network import Network, network_with
+from weft.sim.popsub_system import popsub_systems
 from weft.sim.routing import convey, scribe, weave
 from weft.sim.runs import Kernel
 from weft.sim.system import System
@@ -99,6 +100,7 @@ ROUTERS: Mapping[str, Routing] = {
 
 SYSTEMS: Mapping[str, System] = {
     "vitis": System("links and clusters by gossip, and a meeting broker for each topic (Vitis)", vitis_system.measure),
+    **popsub_systems(),
 }
 
 
