@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from weft.model.content import Content, Filter, Range
+from weft.model.content import Content, Filter, between
 from weft.model.matching import Index
 
 CLASSES, EXTENT = 20, 1000.0
@@ -41,12 +41,13 @@ def row(subscriptions: int, publications: int, width: float, rounds: int) -> str
     filters, contents = drawn_filters(rng, subscriptions, width), drawn_contents(rng, publications)
     made = best(1, lambda: Index(filters))
     index = Index(filters)
-    points = index.boxes.points(contents)
-    few, batch = points[: max(1, len(points) // 20)], contents[:256]
-    same(index.match_points(few), index.compare_points(few))
-    matched = len(index.match_points(points)[1]) / len(points)
-    indexed = len(points) / best(rounds, lambda: index.match_points(points))
-    looped = len(few) / best(rounds, lambda: index.compare_points(few))
+    points = index.lines.kinds(contents), index.lines.points(contents)
+    some, batch = max(1, len(contents) // 20), contents[:256]
+    few = points[0][:some], points[1][:some]
+    same(index.match_points(*few), index.compare_points(*few))
+    matched = len(index.match_points(*points)[1]) / len(contents)
+    indexed = len(contents) / best(rounds, lambda: index.match_points(*points))
+    looped = some / best(rounds, lambda: index.compare_points(*few))
     called = len(batch) / best(rounds, lambda: index.match(batch))
     name = f"of width {width:.0f}" if width else "of random ends"
     return (
@@ -62,7 +63,9 @@ def drawn_filters(rng: np.random.Generator, count: int, width: float) -> list[Fi
     else:
         ends = np.sort(rng.uniform(0.0, EXTENT, (count, 2, 2)), axis=2).tolist()
     kinds = rng.integers(CLASSES, size=count).tolist()
-    return [Filter(f"class {kind}", {"x": Range(*x), "y": Range(*y)}) for kind, (x, y) in zip(kinds, ends, strict=True)]
+    return [
+        Filter(f"class {kind}", {"x": between(*x), "y": between(*y)}) for kind, (x, y) in zip(kinds, ends, strict=True)
+    ]
 
 
 def drawn_contents(rng: np.random.Generator, count: int) -> list[Content]:

@@ -5,7 +5,7 @@ from itertools import count
 import networkx
 import numpy as np
 
-from weft.model.content import Advertisement, Content, Filter, Range, Subscription
+from weft.model.content import Advertisement, Content, Filter, Subscription, between
 from weft.model.latency import MatrixLatency
 from weft.protocol.popsub.message import Advertised, Publication, Subscribed, Unadvertised, Unsubscribed
 from weft.protocol.popsub.parameters import Parameters, Way
@@ -17,7 +17,7 @@ ANYTHING = Filter("news", {})
 
 
 def interval(low, high):
-    return Filter("news", {"x": Range(low, high)})
+    return Filter("news", {"x": between(low, high)})
 
 
 def round_trips(nodes, seed, low=1.0, high=40.0):

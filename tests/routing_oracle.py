@@ -10,10 +10,17 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance, instance_from_pairs
 from weft.model.overlay import Overlay, overlay_from_links
 from weft.protocol.rendezvous import rendezvous
 from weft.trees.weave import weave
+
+READINGS = [  # all ways of forwarding that there are: absolute distance goes with links both ways only
+    Forwarding(links, distance, pivots)
+    for links, distance in (("own", "clockwise"), ("both", "clockwise"), ("both", "absolute"))
+    for pivots in ("own", "neighbours")
+]
 
 
 def ring_instance(seed: int, nodes: int, topics: int, chance: float = 0.4) -> Instance:
@@ -43,15 +50,22 @@ def ring_overlay(seed: int, nodes: int, ring_size: int, extra: int = 0) -> Overl
 class Outcome:
     hops: Counter[tuple[int, int]] = field(default_factory=Counter)  # (from, to) -> messages
     paths: list[tuple[int, int]] = field(default_factory=list)  # (subscriber, hops from the issuer), a row a delivery
+    arrivals: list[int] = field(default_factory=list)  # hops from the issuer, a row a message that came to its `low`
 
 
 class Oracle:
-    def __init__(self, instance: Instance, overlay: Overlay, seed: int = 0) -> None:
+    def __init__(
+        self, instance: Instance, overlay: Overlay, seed: int = 0, forwarding: Forwarding = AS_PRINTED
+    ) -> None:
         self.instance = instance
         self.size = overlay.ring_size
         self.id_of = dict(enumerate(overlay.ring_ids.tolist()))
         self.node_at = {ring_id: node for node, ring_id in self.id_of.items()}
-        self.fingers = {node: set(overlay.of(node).tolist()) for node in self.id_of}
+        fingers = {node: set(overlay.of(node).tolist()) for node in self.id_of}
+        neighbours = {node: fingers[node] | {u for u in fingers if node in fingers[u]} for node in fingers}
+        self.sends = neighbours if forwarding.links == "both" else fingers
+        self.fingers = neighbours if forwarding.pivots == "neighbours" else fingers
+        self.absolute = forwarding.distance == "absolute"
         self.seed = seed
         self.trees = weave(instance, overlay)
         self.links = nx.Graph(zip(overlay.sources.tolist(), overlay.targets.tolist(), strict=True))
@@ -66,6 +80,8 @@ class Oracle:
             self.weave(issuer, self.trees.tables(topic))
         else:
             self.beaconvey(issuer, self.id_of[issuer], self.id_of[issuer], 0)
+        if router in ("scribe", "iscribe", "weave"):
+            self.out.arrivals = [path for _, path in self.out.paths]
         return self.out
 
     def distance(self, node: int, ring_id: int) -> int:
@@ -75,8 +91,18 @@ class Oracle:
         self.out.hops[source, target] += 1
         return target
 
-    def nearest_finger(self, node: int, ring_id: int) -> int:
-        return min(self.fingers[node], key=lambda finger: self.distance(finger, ring_id))
+    def nearest(self, nodes: set[int], ring_id: int) -> int:
+        """The node nearest to an identifier, of two as near by the absolute distance the one before it."""
+
+        def far(node: int) -> tuple[int, int]:
+            clockwise = self.distance(node, ring_id)
+            return min(clockwise, self.size - clockwise) if self.absolute else clockwise, clockwise
+
+        return min(nodes, key=far)
+
+    def towards(self, node: int, ring_id: int) -> int:
+        """Where `send` sends; the node itself where none of its links comes nearer."""
+        return self.nearest(self.sends[node] | {node}, ring_id)
 
     def first_at_or_after(self, ring_id: int) -> int:
         return next(
@@ -119,15 +145,19 @@ class Oracle:
 
     # BeaConvey, Protocol 4. `low` may be an identifier that nobody has.
     def beaconvey(self, v: int, low: int, high: int, path: int) -> None:
+        if self.node_at.get(low) != v and self.towards(v, low) != v:
+            return self.beaconvey(self.hop(v, self.towards(v, low)), low, high, path + 1)
         if low not in self.node_at:
-            before, owner = self.last_at_or_before(low), self.first_at_or_after(low)
-            if v != before:
-                return self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+            owner = self.first_at_or_after(low)
+            assert v in (owner, self.last_at_or_before(low))
             if (self.id_of[owner] - low) % self.size >= (high - low) % self.size:
                 return None
-            return self.beaconvey(self.hop(v, owner), self.id_of[owner], high, path + 1)
-        if v != self.node_at[low]:
-            return self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+            if v != owner:
+                return self.beaconvey(self.hop(v, owner), self.id_of[owner], high, path + 1)
+            low = self.id_of[owner]
+        assert v == self.node_at[low]
+        if path:
+            self.out.arrivals.append(path)
         if path and v in self.subscribers:
             self.out.paths.append((v, path))
         span = (high - low) % self.size or self.size
@@ -137,7 +167,10 @@ class Oracle:
         return None
 
     def send(self, v: int, low: int, high: int, path: int) -> None:
-        self.beaconvey(self.hop(v, self.nearest_finger(v, low)), low, high, path + 1)
+        if self.towards(v, low) != v:
+            self.beaconvey(self.hop(v, self.towards(v, low)), low, high, path + 1)
+        else:  # an identifier that nobody has, beside this node
+            self.beaconvey(v, low, high, path)
 
     # BeaConvey, Protocol 5. Next hops are identifiers.
     def po(self, v: int, span: int) -> list[int]:
@@ -170,12 +203,15 @@ class Oracle:
 
     # Scribe and iScribe, as BeaConvey section 5.1 and docs/routing.md have them.
     def rendezvous_routing(self) -> None:
-        root = self.last_at_or_before(rendezvous(self.topic, self.seed, self.size))
+        meeting = rendezvous(self.topic, self.seed, self.size)
+        root = self.nearest(set(self.id_of), meeting)
         if self.router == "scribe":
-            links = {(b, a) for s in self.subscribers for a, b in self.route(s, root)}
+            links = {(b, a) for s in self.subscribers for a, b in self.route(s, meeting)}
         else:
-            links = {link for s in self.subscribers for link in self.route(root, s)}
-        rise = self.route(self.issuer, root)
+            routes = [self.route(root, self.id_of[s]) for s in self.subscribers]
+            links = self.fewest_hops([(hops, link) for route in routes for hops, link in enumerate(route, 1)])
+        rise = self.route(self.issuer, meeting)
+        assert self.issuer == root or rise[-1][1] == root
         for link in rise:
             self.hop(*link)
         self.descend(root, links, len(rise))
@@ -187,8 +223,16 @@ class Oracle:
             self.descend(self.hop(node, child), links, path + 1)
 
     def route(self, source: int, target: int) -> list[tuple[int, int]]:
+        """Links from a node to the one nearest to an identifier."""
         links = []
-        while source != target:
-            links.append((source, self.nearest_finger(source, self.id_of[target])))
+        while self.towards(source, target) != source:
+            links.append((source, self.towards(source, target)))
             source = links[-1][1]
         return links
+
+    def fewest_hops(self, routes: list[tuple[int, tuple[int, int]]]) -> set[tuple[int, int]]:
+        """Links to each node: the one over the fewest hops from the root, of several that of the lowest id."""
+        best: dict[int, tuple[int, int, int]] = {}
+        for hops, (a, b) in routes:
+            best[b] = min(best.get(b, (hops, self.id_of[a], a)), (hops, self.id_of[a], a))
+        return {(a, b) for b, (_, _, a) in best.items()}

@@ -72,7 +72,7 @@ def test_from_an_instance_to_its_proof(run: Run, tmp_path: Path) -> None:
     assert told["links"] == weft.Overlay.read("o").to_networkx().to_undirected().number_of_edges()
     shown = json.loads(run("inspect", "o", "--instance", "i", "--json").out)
     assert shown["ring_violations"] == []
-    assert shown["tco_support_ratio"] == told["tco_support_ratio"]
+    assert (shown["tco_support_ratio"], shown["phases"]) == (told["tco_support_ratio"], "cut")
     run("publish", "i", "--count", 200, "--seed", 5, "--out", "p.parquet")
     proof = run(
         "evaluate", "i", "o", "--router", "pie", "--publications", "p.parquet", "--topics", "t.parquet", "--json"
@@ -97,7 +97,72 @@ def test_both_engines_design_the_same(run: Run, tmp_path: Path, options: list[st
     assert np.array_equal(made[0].targets, made[1].targets)
 
 
-@pytest.mark.parametrize("options", [["pie"], ["pie", "--latency", "h.txt"], ["weave", "--fan-out", 3]])
+def test_an_overlay_of_whole_phases_is_designed_and_proved(run: Run) -> None:
+    run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
+    assert run("design", "i", "--overlay", "swico-sl", "--phases", "whole", "--out", "o").code == 0
+    overlay = weft.Overlay.read("o")
+    assert (overlay.meta["parameters"]["phases"], len(overlay.sources)) == ("whole", 60 * 5)
+    shown = run("inspect", "o", "--instance", "i", "--json").json
+    assert (shown["phases"], shown["ring_violations"]) == ("whole", [])
+    other = run("inspect", "o", "--instance", "i", "--phases", "cut", "--json").json
+    assert other["ring_violations"][0] == "Node 0 has 0 fingers in phase 5 instead of one."  # type: ignore[index]
+    assert "--phases goes with an overlay, and i is an instance" in run("inspect", "i", "--phases", "cut").err
+    assert "takes no option --phases" in run("design", "i", "--overlay", "gm", "--phases", "cut", "--out", "g").err
+
+
+def test_who_may_send_where_is_an_option_of_all_that_route(run: Run, tmp_path: Path) -> None:
+    run("generate", "unif", "--nodes", 60, "--topics", 30, "--subscriptions", 4, "--out", "i")
+    run("design", "i", "--overlay", "chord", "--out", "o")
+    both = ("--links", "both", "--distance", "absolute", "--pivots", "neighbours")
+    said = {"links": "both", "distance": "absolute", "pivots": "neighbours"}
+    one, other = (run("evaluate", "i", "o", "--router", "pie", *more, "--json").json for more in ((), both))
+    assert one | {"links": "own", "distance": "clockwise", "pivots": "own"} == one
+    assert other | said == other
+    assert one["average_path"] != other["average_path"]
+    instance, overlay = weft.Instance.read("i"), weft.Overlay.read("o")
+    expected = weft.evaluate(instance, overlay, "pie", **said)  # type: ignore[arg-type]
+    assert (expected.average_path, expected.messages) == (other["average_path"], other["messages"])
+
+    tree = run("tree", "i", "o", 3, "--router", "pie", *both, "--json").json
+    assert tree | said == tree
+    assert tree["messages"] == weft.journey(instance, overlay, 3, router="pie", **said).rows()  # type: ignore[arg-type]
+    compared = ("--overlays", "chord", "--routers", "scribe,weave", "--seeds", 1, "--publications", 50)
+    scribe, weave = (
+        run("compare", "i", *compared, *more, "--out", out, "--json").json for more, out in (((), "c"), (both, "d"))
+    )
+    assert weave | said == weave
+    assert scribe["systems"][0]["average_path"] != weave["systems"][0]["average_path"]  # type: ignore[index]
+    assert scribe["systems"][1] == weave["systems"][1]  # type: ignore[index]
+    assert said.items() <= json.loads((tmp_path / "d" / "meta.json").read_text()).items()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "i", "o", "--router", "weave"],
+        ["tree", "i", "o", "0", "--router", "weave"],
+        ["compare", "i", "--routers", "weave"],
+        ["run", "i", "--out", "r"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_weave_does_not_send_over_fingers(run: Run, command: list[str]) -> None:
+    run("generate", "unif", "--nodes", 20, "--topics", 9, "--subscriptions", 4, "--out", "i")
+    run("design", "i", "--overlay", "chord", "--out", "o")
+    refused = run(*command, "--links", "both", "--pivots", "own")
+    assert refused.code == 2
+    assert "weave takes no option --links, --pivots: they are for routers that send over fingers" in refused.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["pie"],
+        ["pie", "--latency", "h.txt"],
+        ["pie", "--links", "both", "--distance", "absolute", "--latency", "h.txt"],
+        ["weave", "--fan-out", 3],
+    ],
+)
 def test_both_engines_evaluate_the_same(run: Run, tmp_path: Path, options: list[object]) -> None:
     (tmp_path / "h.txt").write_text(HOSTS)
     assert run("generate", "zipf", "--nodes", 60, "--topics", 40, "--subscriptions", 5, "--out", "i").code == 0
@@ -494,6 +559,10 @@ MISTAKES = {
     ),
     "a negative seed": (["evaluate", "i", "chord", "--router", "pie", "--seed", "-1"], "--seed -1 is out of range"),
     "a seed that is too large": (["publish", "i", "--count", "1", "--seed", 2**63, "--out", "o"], "is out of range"),
+    "an absolute distance over own fingers": (
+        ["evaluate", "i", "o", "--router", "pie", "--distance", "absolute"],
+        "--distance absolute needs --links both",
+    ),
     "a fan-out of another router": (
         ["evaluate", "i", "o", "--router", "pie", "--fan-out", "8"],
         "pie takes no option --fan-out",

@@ -19,7 +19,7 @@ from weft.experiments.engine import execution
 from weft.experiments.engine.claim import Claim, Trend, claims_of, compare
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import CRAWLS, Crawl, CrawlSample
-from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal
+from weft.experiments.engine.execution import JOURNAL, execute, files_in, journal_in, read_journal, require_variants
 from weft.experiments.engine.experiment import (
     CHANGE,
     EACH,
@@ -39,7 +39,7 @@ from weft.experiments.engine.results import Results, figures_by, figures_of
 from weft.experiments.papers.beaconvey import ALL_SYSTEMS, CRAWLS_OF
 from weft.experiments.papers.nsmf import SYSTEMS
 from weft.experiments.runs.input import CRAWL, SAMPLE, Input, Inputs, Scale, node_inputs
-from weft.experiments.runs.routing import RoutingRun, System, plan_at
+from weft.experiments.runs.routing import RoutingRun, System, plan_at, plan_by_readings, variants_of
 from weft.model.instance import Instance
 from weft.overlays.catalog import design
 from weft.report.done import sections
@@ -426,19 +426,79 @@ def support(instance: Instance, links: list[tuple[int, int]]) -> float:
     return (instance.subscriptions - tccs) / (instance.subscriptions - len(topics))
 
 
-def test_whole_phases_are_those_that_the_ring_does_not_cut() -> None:
+def test_runs_of_the_papers_have_whole_phases() -> None:
     """The phases on a ring of 7 nodes are {1}, {2, 3} and {4, 5, 6}, of which the last would go to 7."""
-    figures = RoutingRun(Input("unif", 7, 100), "chord", "po", 10, 1).measure()
+    plan = EXPERIMENTS["nsmf-fig2"].plan("quick", {})
+    assert {("phases", "whole")} == {option for run in plan.every_run for option in run.options}  # type: ignore[attr-defined]
+    figures = RoutingRun(Input("unif", 7, 100), "chord", "po", 10, 1, (("phases", "whole"),)).measure()
     instance = generate("unif", nodes=7, topics=100, seed=1)
     overlay = design(instance, "chord", seed=1)
     links = list(zip(overlay.sources.tolist(), overlay.targets.tolist(), overlay.phases.tolist(), strict=True))
-    assert figures["tco_support_ratio"] == support(instance, [(u, v) for u, v, _ in links])
-    assert figures["whole_phases_support_ratio"] == support(instance, [(u, v) for u, v, phase in links if phase < 2])
-    assert figures["whole_phases_support_ratio"] < figures["tco_support_ratio"]
+    assert figures["tco_support_ratio"] == support(instance, [(u, v) for u, v, phase in links if phase < 2])
+    assert figures["tco_support_ratio"] < support(instance, [(u, v) for u, v, _ in links])
+
+
+@pytest.mark.parametrize("name", [name for name, each in EXPERIMENTS.items() if each.plan("quick", {}).variants])
+def test_every_reading_of_a_paper_is_run_on_the_same_inputs(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    plan = experiment.plan("full", {})
+    assert len(plan.variants) == (6 if experiment.paper == "nsmf" else 12)
+    assert [variant.reading for variant in plan.variants] == [reading.name for reading in experiment.readings]
+    assert experiment.readings[0].name == "as printed"
+    assert next(iter(plan.variants.values())) == plan.runs
+    for variant, runs in plan.variants.items():
+        assert runs.keys() == plan.runs.keys()
+        chosen, scribe = dict(variant.options), {"scribe", "iscribe"}
+        for key, run in runs.items():
+            first = plan.runs[key]
+            assert isinstance(run, RoutingRun)
+            assert isinstance(first, RoutingRun)
+            assert (run.input, run.publications, run.router) == (first.input, first.publications, first.router)
+            expected = chosen | ({"pivots": "own"} if run.router in scribe else {})
+            assert run.forwarding.columns == {name: expected[name] for name in run.forwarding.columns}
+            assert (run.overlay == "chord") <= (chosen["long"] == "chord")
+            assert (("long", "random") in run.options) == (run.overlay == "swico-s" and chosen["long"] == "random")
+
+
+def read_tiny(experiment: Experiment) -> Experiment:
+    variants = variants_of(SYSTEMS, long=False)
+    return replace(experiment, plan=lambda _, folders: plan_by_readings(TINY, node_inputs, variants, folders))
+
+
+def test_rows_say_which_reading_they_are_of(spark: SparkSession, tmp_path: Path) -> None:
+    journal_in(tmp_path)
+    experiment = read_tiny(EXPERIMENTS["nsmf-fig2"])
+    (results,) = execute(lambda: spark, [experiment], "quick", {}, tmp_path)
+    write_experiment(results, tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out" / "results.parquet").to_pylist()
+    assert {(row["reading"], row["links"], row["distance"], row["pivots"]) for row in rows} == {
+        ("as printed", "own", "clockwise", "own"),
+        ("links both ways", "both", "clockwise", "own"),
+        ("links both ways, absolute", "both", "absolute", "own"),
+    }
+    assert read_experiment(experiment, tmp_path / "out") == results
+    key = ("average path", "Chord", results.points[0].label)
+    own = [row["average_path"] for row in rows if (row["system"], row["at"], row["links"]) == (*key[1:], "own")]
+    assert figures_of(results)[key] == pytest.approx(sum(own) / len(own)) != figures_of(results, "links both ways")[key]
+    (asked,) = execute(lambda: spark, [experiment], "quick", {}, tmp_path, options={"distance": "absolute"})
+    assert {(row["reading"], row["pivots"]) for row in asked.rows} == {
+        ("links both ways, absolute", "own"),
+        ("links both ways, absolute, neighbours as pivots", "neighbours"),
+    }
+
+
+def test_an_experiment_without_fingers_takes_none_of_their_options() -> None:
+    wanted = experiments_of(["nsmf-fig2", "vitis-fig3"])
+    require_variants(wanted[:1], {"links": "both"})
+    with pytest.raises(WeftError, match="vitis-fig3 takes no option `links`"):
+        require_variants(wanted, {"links": "both"})
+    with pytest.raises(WeftError, match="nsmf-fig2 is not run with `links` own, `distance` absolute"):
+        require_variants(wanted[:1], {"links": "own", "distance": "absolute"})
 
 
 def tiny(experiment: Experiment, systems: Mapping[str, System], inputs: Inputs = node_inputs) -> Experiment:
-    return replace(experiment, plan=lambda _, folders: plan_at(TINY, inputs, systems, folders))
+    plan = lambda _, folders: plan_at(TINY, inputs, systems, folders)  # noqa: E731
+    return replace(experiment, plan=plan, readings=experiment.readings[:1])
 
 
 def run_tiny(spark: SparkSession, experiments: list[Experiment], out: Path) -> list[Results]:

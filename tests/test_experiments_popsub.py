@@ -1,6 +1,7 @@
 """PopSub's experiments: what they run, on what."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,10 +76,13 @@ def test_what_section_5_3_states_is_claimed(name, metric, system, at, stated):
     assert found == [stated]
 
 
+NOTHING = SimpleNamespace(exchange=lambda: None)
+
+
 def test_every_run_has_a_topology_of_its_own_and_one_of_five_workloads(monkeypatch):
     drawn = []
     monkeypatch.setattr(popsub, "broker_tree", lambda latency, wanted, seed: drawn.append(seed) or SMALL)
-    monkeypatch.setattr(popsub, "content_workload", lambda *given: drawn.append(given[-1]))
+    monkeypatch.setattr(popsub, "content_workload", lambda *given: drawn.append(given[-1]) or NOTHING)
     monkeypatch.setattr(popsub, "stage_of", lambda *given: None)
     for seed in range(1, 26):
         popsub._stage.__wrapped__(Input(brokers=5, exponent=1.0), seed)

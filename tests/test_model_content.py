@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import WeftError
-from weft.model.content import Content, Filter, OneOf, Prefix, Range, covers, equal, intersects, matches
+from weft.model.content import Content, Filter, between, covers, equal, intersects, matches, one_of, prefix
 
 NUMBERS = [0, 1, 2, 3]
 TEXTS = ["", "a", "ab", "abc", "b"]
@@ -17,9 +17,9 @@ ranges = st.tuples(st.sampled_from([-inf, *NUMBERS]), st.sampled_from([*NUMBERS,
     lambda ends: ends[0] <= ends[1]
 )
 predicates = st.one_of(
-    ranges.map(lambda ends: Range(*ends)),
-    st.frozensets(values, min_size=1, max_size=3).map(OneOf),
-    st.sampled_from(TEXTS).map(Prefix),
+    ranges.map(lambda ends: between(*ends)),
+    st.frozensets(values, min_size=1, max_size=3).map(one_of),
+    st.sampled_from(TEXTS).map(prefix),
 )
 filters = st.builds(
     Filter, st.sampled_from(["news", "sport"]), st.dictionaries(st.sampled_from("xy"), predicates, max_size=2)
@@ -48,12 +48,12 @@ EVERY_CONTENT = list(every_content())
 @pytest.mark.parametrize(
     ("predicate", "yes", "no"),
     [
-        (Range(1, 2), [1, 1.5, 2], [0.9, 2.1, "1"]),
-        (Range(high=2), [-1e300, 2], [2.1]),
-        (Range(), [0, 1e300], ["0"]),
+        (between(1, 2), [1, 1.5, 2], [0.9, 2.1, "1"]),
+        (between(high=2), [-1e300, 2], [2.1]),
+        (between(), [0, 1e300], ["0"]),
         (equal("a"), ["a"], ["ab", 1]),
-        (OneOf(frozenset({1, "1"})), [1, 1.0, "1"], [2, "2"]),
-        (Prefix("ab"), ["ab", "abc"], ["a", "b", 1]),
+        (one_of({1, "1"}), [1, 1.0, "1"], [2, "2"]),
+        (prefix("ab"), ["ab", "abc"], ["a", "b", 1]),
     ],
 )
 def test_predicates_hold_for_what_they_say(predicate, yes, no):
@@ -75,9 +75,9 @@ def test_covering_and_intersection_are_those_of_what_matches(one, other):
 
 
 def every_predicate():
-    yield from (Range(low, high) for low in (-inf, *NUMBERS) for high in (*NUMBERS, inf) if low <= high)
-    yield from (OneOf(frozenset(values)) for size in (1, 2) for values in combinations(ALL_VALUES, size))
-    yield from map(Prefix, TEXTS)
+    yield from (between(low, high) for low in (-inf, *NUMBERS) for high in (*NUMBERS, inf) if low <= high)
+    yield from (one_of(values) for size in (1, 2) for values in combinations(ALL_VALUES, size))
+    yield from map(prefix, TEXTS)
 
 
 def test_every_two_predicates_cover_and_intersect_by_what_they_hold_for():
@@ -98,10 +98,10 @@ def content(value):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: Range(2, 1), "from 2 to 1 holds no number"),
-        (lambda: Range(nan, 1), "holds no number"),
-        (lambda: OneOf(frozenset()), "at least one"),
-        (lambda: OneOf(frozenset({1, inf})), "only finite numbers"),
+        (lambda: between(2, 1), "from 2 to 1 holds no number"),
+        (lambda: between(nan, 1), "holds no number"),
+        (lambda: one_of(()), "at least one"),
+        (lambda: one_of({1, inf}), "only finite numbers"),
         (lambda: Content("news", {"x": inf}), "attribute x is inf: give a finite number"),
     ],
 )

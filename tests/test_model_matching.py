@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from test_model_content import contents, filters
 from weft.model import matching
-from weft.model.content import Content, Filter, Prefix, Range, matches
+from weft.model.content import Content, Filter, between, matches, prefix
 from weft.model.matching import Index, Matcher
 
 
@@ -32,15 +32,15 @@ def test_many_filters_share_words_and_buckets(monkeypatch, buckets):
     assert [sorted(positions) for positions in index.match(said)] == [
         expected(dict(enumerate(wanted)), content) for content in said
     ]
-    points = index.boxes.points(said)
-    for indexed, compared in zip(index.match_points(points), index.compare_points(points), strict=True):
+    points = index.lines.kinds(said), index.lines.points(said)
+    for indexed, compared in zip(index.match_points(*points), index.compare_points(*points), strict=True):
         np.testing.assert_array_equal(indexed, compared)
 
 
 def test_texts_are_found_by_their_beginnings():
     last = chr(maxunicode)
     beginnings = ["", "a", "ab", f"a{last}", last]
-    wanted = [Filter("c", {"x": Prefix(text)}) for text in beginnings]
+    wanted = [Filter("c", {"x": prefix(text)}) for text in beginnings]
     said = [
         Content("c", {"x": text}) for text in ("", "a", "aa", "ab", "abz", "ac", "b", f"a{last}", f"a{last}b", last)
     ]
@@ -50,7 +50,7 @@ def test_texts_are_found_by_their_beginnings():
 
 
 def test_numbers_are_found_in_ranges_that_are_open_at_either_end():
-    wanted = [Filter("c", {"x": one}) for one in (Range(), Range(high=5), Range(low=5), Range(4, 6))]
+    wanted = [Filter("c", {"x": one}) for one in (between(), between(high=5), between(low=5), between(4, 6))]
     said = [Content("c", {"x": value}) for value in (4, 5, 7, "text")] + [Content("c", {"y": 5})]
     found = [sorted(positions) for positions in Index(wanted).match(said)]
     assert found == [[0, 1, 3], [0, 1, 2, 3], [0, 2], [], []]
@@ -58,7 +58,7 @@ def test_numbers_are_found_in_ranges_that_are_open_at_either_end():
 
 def interval_filter(rng):
     ends = np.sort(rng.integers(0, 30, (2, 2)), axis=1).tolist()
-    attributes = {attribute: Range(*pair) for attribute, pair in zip("xy", ends, strict=True) if rng.random() < 0.9}
+    attributes = {attribute: between(*pair) for attribute, pair in zip("xy", ends, strict=True) if rng.random() < 0.9}
     return Filter(f"class {rng.integers(4)}", attributes)
 
 
@@ -67,7 +67,7 @@ def interval_filter(rng):
 def test_filters_come_and_go(data):
     matcher, numbered = Matcher(), {}
     for number in range(data.draw(st.integers(0, 200))):
-        wanted = Filter(f"class {number % 3}", {"x": Range(number % 7, number % 11 + 7)})
+        wanted = Filter(f"class {number % 3}", {"x": between(number % 7, number % 11 + 7)})
         matcher.add(number, wanted)
         numbered[number] = wanted
         if number % 40 == 0:

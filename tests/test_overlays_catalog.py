@@ -13,7 +13,7 @@ def test_the_meta_tells_how_the_overlay_was_made(tmp_path):
     design(INSTANCE, "swico-s", seed=7, long="random").write(tmp_path / "overlay")
     meta = read_overlay(tmp_path / "overlay").meta
     assert meta["algorithm"] == "swico-s"
-    assert meta["parameters"] == {"long": "random"}
+    assert meta["parameters"] == {"long": "random", "phases": "cut"}
     assert meta["seed"] == 7
     assert meta["instance"] == INSTANCE.fingerprint
     assert meta["seconds"] > 0
@@ -26,7 +26,7 @@ def test_those_without_a_ring_are_known(name):
 
 def test_an_option_that_is_none_takes_its_default():
     chosen = chosen_options("grswico", {"tie": None, "fill": "overlap"})
-    assert chosen == {"tie": "random", "fill": "overlap", "in_degree": None}
+    assert chosen == {"tie": "random", "fill": "overlap", "in_degree": None, "phases": "cut"}
 
 
 def test_the_papers_versions_are_the_default():
@@ -35,8 +35,8 @@ def test_the_papers_versions_are_the_default():
 
 
 def test_options_are_those_of_the_builder():
-    assert list(options_of("chord")) == []
-    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness", "in_degree", "arc"]
+    assert list(options_of("star")) == []
+    assert list(options_of("swico-sl")) == ["tie", "fill", "latency", "closeness", "in_degree", "arc", "phases"]
     assert options_of("swico-s")["long"].choices == ("chord", "random")
 
 
@@ -44,7 +44,7 @@ def test_options_are_those_of_the_builder():
     ("name", "options", "sentence"),
     [
         ("swiko", {}, "There is no overlay 'swiko': choose one of chord, random, "),
-        ("chord", {"long": "chord"}, "chord takes no option `long`: it has no options"),
+        ("star", {"long": "chord"}, "star takes no option `long`: it has no options"),
         ("swico-l", {"long": "chord"}, "swico-l takes no option `long`: its options are `tie`, `fill`"),
         ("swico-s", {"long": "short"}, "`long` short is unknown to swico-s: choose one of chord, random"),
         ("chord", {"seed": -1}, "`seed` -1 is out of range"),

@@ -15,6 +15,7 @@ from weft.overlays.quality import (
     degrees,
     in_degrees,
     out_degrees,
+    phases_of,
     quality,
     ring_violations,
     tcc_counts,
@@ -129,6 +130,20 @@ class TestRingViolations:
         kept = np.arange(len(self.chord.sources)) != 7  # node 1, phase 2
         columns = {name: getattr(self.chord, name)[kept] for name in ("sources", "targets", "phases")}
         assert ring_violations(replace(self.chord, **columns)) == ["Node 1 has 0 fingers in phase 2 instead of one."]
+
+    def test_fingers_in_whole_phases_only(self):
+        """Phases 0 to 3 of 20 nodes are whole, and the last one, 4, is cut short."""
+        whole = design(random_instance(1, 20, 3, 0.5), "chord", seed=1, phases="whole")
+        assert ring_violations(whole) == []
+        assert ring_violations(whole, "cut")[0] == "Node 0 has 0 fingers in phase 4 instead of one."
+        assert ring_violations(self.chord, "whole")[0] == "Node 0 has 1 fingers in phase 4 instead of none."
+
+    def test_of_an_overlay_that_says_nothing_the_fingers_tell(self):
+        kept = self.chord.phases < 4
+        columns = {name: getattr(self.chord, name)[kept] for name in ("sources", "targets", "phases")}
+        foreign = replace(self.chord, **columns, meta={})
+        assert (phases_of(foreign), ring_violations(foreign)) == ("whole", [])
+        assert phases_of(replace(self.chord, meta={})) == "cut"
 
     def test_links_that_are_no_fingers_do_not_count(self):
         phases = np.full(len(self.chord.sources), -1, np.int32)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.model.content import Advertisement, Content, Filter, OneOf, Prefix, Range, Subscription
+from weft.model.content import Advertisement, Content, Filter, Subscription, between, one_of, prefix
 from weft.protocol.popsub import message
 from weft.protocol.popsub.codec import decode, encode
 from weft.protocol.popsub.message import (
@@ -35,8 +35,8 @@ words = st.text(max_size=5)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 values = words | st.integers(-5, 5) | finite
 ends = st.tuples(finite | st.just(-inf), finite | st.just(inf)).filter(lambda pair: pair[0] <= pair[1])
-ranges = ends.map(lambda pair: Range(*pair))
-predicates = ranges | st.builds(OneOf, st.frozensets(values, min_size=1, max_size=3)) | st.builds(Prefix, words)
+ranges = ends.map(lambda pair: between(*pair))
+predicates = ranges | st.builds(one_of, st.frozensets(values, min_size=1, max_size=3)) | st.builds(prefix, words)
 filters = st.builds(Filter, words, st.dictionaries(words, predicates, max_size=3))
 contents = st.builds(Content, words, st.dictionaries(words, values, max_size=3))
 publications = st.builds(Publication, numbers, numbers, numbers, st.binary(max_size=9), said=contents)

@@ -78,7 +78,8 @@ class Clients(RuleBasedStateMachine):
         for (link, _), entry in self.world.brokers[node].table.entries.items():
             entry.way = way if way and link >= place else entry.way
         for gap in gaps:
-            x = data.draw(st.integers(announced.predicates["x"].low, announced.predicates["x"].high))
+            ((low, high),) = announced.conjunctions[0]["x"].numbers
+            x = data.draw(st.integers(int(low), int(high)))
             in_effect = self.world.brokers[node].table.routes.keys() & self.matches(x)
             said = self.world.publish(node, number, x)
             self.expected[said], self.matching[said] = in_effect, x
@@ -98,8 +99,8 @@ class Clients(RuleBasedStateMachine):
         return [self.way, Way.TREE]
 
     def matches(self, x):
-        filters = {number: wanted.predicates["x"] for number, (_, wanted) in self.subscriptions.items()}
-        return {number for number, range_ in filters.items() if range_.low <= x <= range_.high}
+        filters = {number: wanted.conjunctions[0]["x"] for number, (_, wanted) in self.subscriptions.items()}
+        return {number for number, ((low, high),) in ((n, v.numbers) for n, v in filters.items()) if low <= x <= high}
 
     @invariant()
     def invariants_hold(self):

@@ -5,11 +5,14 @@ The topic meets at 13. Routes: 1 -> 9 -> 13 and 8 -> 12 -> 13 towards it; 13 -> 
 
 import pytest
 
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.protocol.finger import Finger, FingerTable
 from weft.protocol.router import Deliver, Publication, Published, Received, Send, Subscribed
-from weft.protocol.scribe import Ascending, Descending, Graft, IScribe, Join, Request, Scribe
+from weft.protocol.scribe import Ascending, Descending, Graft, IScribe, Join, Release, Request, Scribe
 
 SUBSCRIBERS = {1, 8, 9}
+AHEAD, BEHIND = (1, 2, 4, 8), (-1, -2, -4, -8)  # to its fingers, and to those who have a finger to it
+ABSOLUTE = Forwarding("both", "absolute")
 SAID = Publication(issuer=8, number=0, topic=0)
 
 
@@ -21,9 +24,9 @@ class Members:
         raise AssertionError("rendezvous routing asks for no subscribers")
 
 
-def node(router, ring_id):
-    fingers = [Finger((ring_id + 2**i) % 16, (ring_id + 2**i) % 16) for i in range(4)]
-    return router(ring_id, FingerTable(ring_id, 16, fingers), Members(), lambda topic: 13)
+def node(router, ring_id, forwarding=AS_PRINTED):
+    fingers, pointing = ([Finger((ring_id + d) % 16, (ring_id + d) % 16) for d in each] for each in (AHEAD, BEHIND))
+    return router(ring_id, FingerTable(ring_id, 16, fingers, pointing, forwarding), Members(), lambda topic: 13)
 
 
 def test_scribe_joins_towards_the_root_until_it_meets_the_tree():
@@ -57,6 +60,36 @@ def test_the_root_of_iscribe_subscribes_by_itself():
     root = node(IScribe, 13)
     assert root.handle(Subscribed(0), 0.0) == []
     assert root.children == {0: set()}
+
+
+def test_both_ways_a_join_takes_the_shorter_one():
+    """Back from 1 to 13 it is four, over the finger from 13 to 1."""
+    assert node(Scribe, 1, ABSOLUTE).handle(Subscribed(0), 0.0) == [Send(13, Join(0))]
+
+
+def test_iscribe_keeps_the_parent_of_fewest_hops_whatever_comes_first():
+    """Two grafts by way of 8 reach it from 12 and 6; it is a child of the nearer to the root, and of one only."""
+    eight = node(IScribe, 8, ABSOLUTE)
+    assert eight.handle(Received(6, Graft(0, 8, 3, 6)), 0.0) == []
+    assert eight.handle(Received(12, Graft(0, 9, 1, 12)), 0.0) == [
+        Send(6, Release(0)),
+        Send(12, Join(0)),
+        Send(9, Graft(0, 9, 2, 8)),
+    ]
+    assert eight.handle(Received(6, Graft(0, 8, 3, 6)), 0.0) == [Send(6, Release(0))]
+    six = node(IScribe, 6, ABSOLUTE)
+    six.handle(Received(14, Graft(0, 8, 2, 14)), 0.0)
+    six.handle(Received(8, Release(0)), 0.0)
+    assert six.children == {0: set()}
+    six.handle(Received(8, Join(0)), 0.0)
+    assert six.children == {0: {8}}
+
+
+def test_of_parents_as_near_the_root_the_lowest_on_the_ring_is_kept():
+    eight = node(IScribe, 8, ABSOLUTE)
+    eight.handle(Received(6, Graft(0, 8, 2, 6)), 0.0)
+    assert eight.handle(Received(12, Graft(0, 8, 2, 12)), 0.0) == [Send(12, Release(0))]
+    assert eight.handle(Received(4, Graft(0, 8, 2, 4)), 0.0) == [Send(6, Release(0)), Send(4, Join(0))]
 
 
 @pytest.mark.parametrize("router", [Scribe, IScribe])

@@ -1,5 +1,6 @@
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numba
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routing_oracle import Oracle, ring_instance, ring_overlay
+from routing_oracle import READINGS, Oracle, ring_instance, ring_overlay
 from weft.errors import DeliveryError, WeftError
 from weft.model.csr import Csr
 from weft.model.instance import instance_from_pairs
@@ -24,6 +25,10 @@ from weft.workloads.publication import publications
 RINGS = ["chord", "random", "grswico", "swico-s", "swico-l", "swico-sl"]  # overlays that have one
 
 
+def mean(values):
+    return sum(values) / max(len(values), 1)
+
+
 def some_publications(seed, instance, count):
     rng = np.random.default_rng(seed)
     return Publications(
@@ -38,10 +43,11 @@ def shard(said, rows):
 
 @pytest.mark.parametrize("router", ROUTERS)
 @settings(deadline=None, max_examples=100)
-@given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2))
-def test_kernels_send_what_the_papers_say(router, seed, nodes, gaps, extra):
+@given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2), st.sampled_from(READINGS))
+def test_kernels_send_what_the_papers_say(router, seed, nodes, gaps, extra, reading):
     instance, overlay = ring_instance(seed, nodes, 3), ring_overlay(seed, nodes, nodes + gaps, extra)
-    network, oracle = network_for(router, instance, overlay), Oracle(instance, overlay, seed)
+    network = network_for(router, instance, overlay, forwarding=reading)
+    oracle = Oracle(instance, overlay, seed, reading)
     for topic in range(3):
         for issuer in range(nodes):
             expected = oracle.publish(router, topic, issuer)
@@ -55,11 +61,11 @@ def test_kernels_send_what_the_papers_say(router, seed, nodes, gaps, extra):
 
 @pytest.mark.parametrize("router", ROUTERS)
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(0, 60))
-def test_figures_are_those_of_the_messages(router, seed, nodes, gaps):
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(0, 60), st.sampled_from(READINGS))
+def test_figures_are_those_of_the_messages(router, seed, nodes, gaps, reading):
     instance, overlay = ring_instance(seed, nodes, 4), ring_overlay(seed, nodes, nodes + gaps)
     said = some_publications(seed, instance, 50)
-    oracle = Oracle(instance, overlay, seed)
+    oracle = Oracle(instance, overlay, seed, reading)
     outcomes = [
         (topic, oracle.publish(router, topic, issuer))
         for topic, issuer in zip(said.topics.tolist(), said.nodes.tolist(), strict=True)
@@ -72,13 +78,19 @@ def test_figures_are_those_of_the_messages(router, seed, nodes, gaps):
         sent[source] += count
         received[target] += count
 
-    found = evaluate(instance, overlay, router, said, seed=seed, per_topic=True)
+    chosen = reading.columns if ROUTERS[router].needs_ring else {}
+    found = evaluate(instance, overlay, router, said, seed=seed, per_topic=True, **chosen)
+    assert found.forwarding == (reading if chosen else None)
     assert found.publications == 50
     assert found.deliveries == found.expected_deliveries == len(paths)
     assert found.messages == sum(hops.values())
     assert found.routing_overhead == sum(n for (topic, _, to), n in hops.items() if to not in interests[topic])
     assert found.average_path == pytest.approx(sum(paths) / max(len(paths), 1))
     assert found.maximum_path == max(paths, default=0)
+    arrivals = [path for _, outcome in outcomes for path in outcome.arrivals]
+    assert found.average_path_by_message == pytest.approx(mean(arrivals))
+    means = [mean([path for _, path in outcome.paths]) for _, outcome in outcomes if outcome.paths]
+    assert found.average_path_by_publication == pytest.approx(mean(means), abs=1e-6)
     assert found.load.sent.maximum == sent.max()
     assert found.load.received.median == np.median(received)
     assert found.load.most_loaded_node == np.argmax(sent + received)
@@ -107,8 +119,9 @@ def test_every_overlay_with_a_ring_delivers_everything(name, seed, nodes, chance
     interest = np.zeros((nodes, 6), int)
     interest[instance.interest.row_of_each(), instance.interest.indices] = 1
     expected = (interest.sum(axis=0)[said.topics] - interest[said.nodes, said.topics]).sum()
-    for router in ROUTERS:
-        found = evaluate(instance, overlay, router, said, seed=seed)
+    for router, reading in product(ROUTERS, READINGS):
+        chosen = reading.columns if ROUTERS[router].needs_ring else {}
+        found = evaluate(instance, overlay, router, said, seed=seed, **chosen)
         assert found.overlay == name
         assert found.deliveries == found.expected_deliveries == expected
 
@@ -131,6 +144,7 @@ def test_shards_and_threads_make_no_difference(router):
         assert np.array_equal(other.sent, whole.sent)
         assert np.array_equal(other.received, whole.received)
         assert np.array_equal(other.topics, whole.topics)
+        assert np.array_equal(other.averages, whole.averages)
 
 
 def figures(counts):
@@ -142,6 +156,7 @@ def test_merged_counts_give_the_same_evaluation():
     network, said = network_of(instance, overlay), some_publications(5, instance, 100)
     parts = [evaluate_part(network, "pie", shard(said, slice(i, None, 3))) for i in range(3)]
     told = {"router": "pie", "overlay": "test", "seconds": 1.0, "most_links": network.most_links}
+    told["forwarding"] = network.forwarding
     found = Evaluation.from_counts(merged(parts), **told)
     assert found == replace(evaluate(instance, overlay, "pie", said), seconds=1.0)
 
@@ -247,7 +262,7 @@ def test_links_that_are_no_fingers_are_not_used():
     )
     instance = instance_from_pairs([0, 15], [0, 0], node_count=16)
     network = network_of(instance, links)
-    assert 15 not in network.fingers
+    assert 15 not in network.fingers.values
     assert evaluate(instance, links, "po", Publications(np.int32([0]), np.int32([0]))).maximum_path == 4
 
 
@@ -291,3 +306,15 @@ def test_a_tree_that_misses_a_subscriber_is_noticed():
     short = replace(network.trees, indptr=network.trees.indptr - [0, 1])
     with pytest.raises(DeliveryError, match="not to"):
         evaluate_part(replace(network, trees=short), "weave", Publications(np.int32([0]), instance.subscribers[0][:1]))
+
+
+def test_of_parents_as_near_the_root_iscribe_keeps_the_first_on_the_ring():
+    """On Chord's links both ways routes by the absolute distance part and meet again, often after as many hops."""
+    instance, overlay, reading = ring_instance(2, 150, 4, 0.3), chord(150), READINGS[4]
+    network, oracle = (
+        network_for("iscribe", instance, overlay, forwarding=reading),
+        Oracle(instance, overlay, 1, reading),
+    )
+    for topic in range(4):
+        expected, found = oracle.publish("iscribe", topic, 7), trace(network, "iscribe", topic, 7, seed=1)
+        assert Counter(zip(found.sources.tolist(), found.targets.tolist(), strict=True)) == expected.hops

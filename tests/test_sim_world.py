@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routing_oracle import Oracle, ring_instance, ring_overlay
+from routing_oracle import READINGS, Oracle, ring_instance, ring_overlay
 from weft.errors import WeftError
 from weft.model.latency import ConstantLatency, MatrixLatency
 from weft.model.publication import Publications
@@ -31,14 +31,14 @@ def everything(nodes, topics):
 
 @pytest.mark.parametrize("router", ROUTERS)
 @settings(deadline=None, max_examples=100)
-@given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2))
-def test_routers_send_what_the_papers_say_whatever_the_latencies(router, seed, nodes, gaps, extra):
+@given(st.integers(0, 10**6), st.integers(1, 24), st.integers(0, 60), st.integers(0, 2), st.sampled_from(READINGS))
+def test_routers_send_what_the_papers_say_whatever_the_latencies(router, seed, nodes, gaps, extra, reading):
     """All nodes publish on all topics at once, subscribers or not."""
     instance, overlay = ring_instance(seed, nodes, 3), ring_overlay(seed, nodes, nodes + gaps, extra)
     latency = MatrixLatency(np.random.default_rng(seed).uniform(1, 100, (nodes, nodes)))
     record = Record()
     trees = trees_for(router, instance, overlay)
-    world = World(routers_of(instance, overlay, router, seed, trees), latency, record)
+    world = World(routers_of(instance, overlay, router, seed, trees, reading), latency, record)
     subscribe_all(world, instance)
     if trees is not None:
         direct_issuers(world, instance, overlay, trees, everything(nodes, 3))
@@ -47,7 +47,7 @@ def test_routers_send_what_the_papers_say_whatever_the_latencies(router, seed, n
         world.schedule(world.now, publication.issuer, Published(publication))
     world.run()
     world.check_invariants()
-    oracle = Oracle(instance, overlay, seed)
+    oracle = Oracle(instance, overlay, seed, reading)
     for publication in said:
         expected = oracle.publish(router, publication.topic, publication.issuer)
         assert hops_of(record, publication) == expected.hops

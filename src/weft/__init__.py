@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weft.sim.churn import Churned, ChurnSetting, churn
     from weft.sim.evaluation import Evaluation
     from weft.sim.hop import Journey, journey
+    from weft.sim.popsub_case import PopSubResult, simulate_popsub
     from weft.sim.trial import Trials, compare
     from weft.sim.vitis_run import VitisRun, simulate_vitis
     from weft.trees.weave import weave
@@ -40,6 +41,7 @@ __all__ = [
     "Instance",
     "Journey",
     "Overlay",
+    "PopSubResult",
     "Publications",
     "Repair",
     "Sampling",
@@ -67,6 +69,7 @@ __all__ = [
     "repair",
     "sample",
     "schedule",
+    "simulate_popsub",
     "simulate_vitis",
     "topic_violations",
     "weave",
@@ -89,6 +92,7 @@ _HOMES = {
     "journey": "weft.sim.hop",
     "read": "weft.model.overlay",
     "Overlay": "weft.model.overlay",
+    "PopSubResult": "weft.sim.popsub_case",
     "Publications": "weft.model.publication",
     "Repair": "weft.overlays.repair",
     "Sampling": "weft.workloads.sample",
@@ -108,6 +112,7 @@ _HOMES = {
     "simulate_vitis": "weft.sim.vitis_run",
     "VitisRun": "weft.sim.vitis_run",
     "schedule": "weft.workloads.publication",
+    "simulate_popsub": "weft.sim.popsub_case",
     "topic_violations": "weft.overlays.verify",
     "weave": "weft.trees.weave",
     "workload": "weft.workloads.catalog",

@@ -13,6 +13,7 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Integers = npt.NDArray[np.integer]  # of any width
 Words = npt.NDArray[np.uint64]
+Float32s = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 
 Integer = TypeVar("Integer", bound=np.integer)

@@ -81,12 +81,24 @@ def bench(
             metavar="HOST:PORT", help="Of a Weft network: its master, to tell relays a delivery.", show_default=False
         ),
     ] = None,
+    capacity: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead, what a content-based broker of ours forwards, between two processes: for weft popsub.",
+            show_default=False,
+        ),
+    ] = None,
     seed: o.Seed = 1,
+    force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Load any MQTT broker or fleet, and tell throughput, latencies, losses, duplicates and order violations.
 
     Ctrl-C ends it with the figures so far."""
+    if capacity is not None:
+        _measure_capacity(capacity, targets, subscriptions, force, json)
+        return
     from weft import ending
     from weft.live.address import read_address
     from weft.live.bench.load import Load, Manner, drawn_load, instance_load
@@ -132,6 +144,24 @@ def bench(
     print_result({"brokers": [str(address) for address in addresses], **figures}, json)
     if number:
         raise typer.Exit(128 + number)
+
+
+def _measure_capacity(out: Path, targets: list[str] | None, subscriptions: int | None, force: bool, json: bool) -> None:
+    from weft.live.bench.capacity import SIZES, measured_between_processes
+    from weft.model.output import claimed
+    from weft.model.storage import new_path
+
+    if targets:
+        raise WeftError("`capacity` is of brokers that it starts itself: leave the targets out.", "capacity")
+    done = [0]
+    with claimed(out, force=force):
+        with ConsoleProgress().step("Publishing in batches", lambda: (done[0], len(SIZES))):
+            count = 22_000 if subscriptions is None else subscriptions
+            table = measured_between_processes(count, 3_000, 5, lambda number: done.__setitem__(0, number))
+        with new_path(out, force=force) as partial:
+            partial.write_text(table.text(f"weft bench --capacity {out}"))
+    rates = {f"in batches of {size}": rate for size, rate in table.rates.items()}
+    print_result({"publications_a_second": rates, "additional": table.additional, "subscriptions": count}, json)
 
 
 class _Line:

@@ -53,6 +53,9 @@ def compare(
         ),
     ] = None,
     draw_hosts: o.DrawHosts = False,
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     size: Annotated[
         float | None, typer.Option(metavar="BYTES", help="Of a publication, where the instance does not say.")
     ] = None,
@@ -80,15 +83,26 @@ def compare(
         wanted = [name.strip() for name in overlays.split(",")], [name.strip() for name in routers.split(",")]
         with ConsoleProgress().step(f"Comparing under {seeds} seeds", lambda: (done.count, seeds)):
             trials = compare_here(
-                given, *wanted, seeds=seeds, publications=said, latency=placed, size=size, each_seed=done
+                given,
+                *wanted,
+                seeds=seeds,
+                publications=said,
+                latency=placed,
+                size=size,
+                each_seed=done,
+                links=links,
+                distance=distance,
+                pivots=pivots,
             )
         if baseline is not None:
             trials.system_called(baseline)
         if out is not None:
             meta = {"instance": given.fingerprint, "seeds": seeds, "publications": publications}
+            meta |= trials.forwarding.columns
             write_trials(trials, out, meta, baseline=baseline, force=force)
     if json:
-        print_result({"systems": trials.summary(baseline), "left_out": trials.left_out}, json)
+        found = {"systems": trials.summary(baseline), "left_out": trials.left_out}
+        print_result({**found, **trials.forwarding.columns}, json)
     else:
         _print_tables(trials, baseline)
 

@@ -31,6 +31,7 @@ def design(
         Choice | None,
         typer.Option(metavar="random|overlap", help="Where no finger contributes: any, or that of closest interest."),
     ] = None,
+    phases: o.PhasesOfFingers = None,
     latency: o.Latency = None,
     draw_hosts: o.DrawHosts = False,
     closeness: Annotated[
@@ -90,6 +91,7 @@ def design(
         "long": long,
         "tie": tie,
         "fill": fill,
+        "phases": phases,
         "closeness": closeness,
         "in_degree": in_degree,
         "arc": arc,

@@ -33,6 +33,9 @@ def evaluate(
             metavar="FILE|N", help="A file of weft publish, a log by names (CSV: node, topic), or how many to draw."
         ),
     ] = "10000",
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     fan_out: o.FanOut = None,
     latency: o.Latency = None,
     draw_hosts: o.DrawHosts = False,
@@ -57,11 +60,12 @@ def evaluate(
     from weft.model.storage import new_path, write_columns
     from weft.model.tree import read_trees
     from weft.sim.bulk import evaluate as evaluate_here
-    from weft.sim.catalog import SYSTEMS, needs_no_overlay, require_options
+    from weft.sim.catalog import SYSTEMS, forwarding_for, needs_no_overlay, require_options
     from weft.sim.evaluation import figures_of, with_names
 
     if is_fleet(instance):
         unused = {"the overlay": overlay, "--router": router, "--fan-out": fan_out, "--latency": latency}
+        unused |= {"--links": links, "--distance": distance, "--pivots": pivots}
         unused |= {"--trees": trees, "--topics": topics, "--engine spark": "spark" if engine == "spark" else None}
         _require_none(instance, unused)
         _evaluate_fleet(instance, publications, report, seed, force, json)
@@ -71,6 +75,7 @@ def evaluate(
     if report is not None:
         raise WeftError(f"--report compares a fleet with a plan, and {instance} is no fleet.")
     require_options(router, fan_out, trees is not None)
+    forwarding = forwarding_for(router, links, distance, pivots)
     settings = o.spark_settings(engine, master, conf)
     file = None if publications.isdecimal() else publications
     with claimed(*o.given(topics), inputs=o.given(instance, overlay, trees, latency, file), force=force):
@@ -90,7 +95,8 @@ def evaluate(
                 with spark_session(*settings) as spark, laid_out(spark, instance, overlay, progress) as given:
                     known = given.instance if file is None else named_in(given.instance, instance)
                     drawn = publications_of(publications, known, seed)
-                    result = evaluate_on_spark(given, overlay, router, drawn, trees=trees, **options)
+                    options |= {"trees": trees, "forwarding": forwarding}
+                    result = evaluate_on_spark(given, overlay, router, drawn, **options)
         else:
             made, built = read_instance(instance), None if overlay is None else read_overlay(overlay)
             placed = None
@@ -98,6 +104,7 @@ def evaluate(
                 placed = latency_for(built or made, latency, seed, made.node_names, draw_hosts=draw_hosts)
             drawn = publications_of(publications, made, seed)
             woven = None if trees is None or built is None else read_trees(trees, made, built)
+            options |= {"links": links, "distance": distance, "pivots": pivots}
             with progress.step(f"Routing {len(drawn):,} publications by {router}"):
                 result = evaluate_here(made, built, router, drawn, latency=placed, trees=woven, **options)
         if topics is not None and result.topics is not None:

@@ -22,6 +22,9 @@ def experiment(
         list[str] | None, typer.Argument(metavar="NAME...", help="Of --list; all: every one.", show_default=False)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results, one a name.", show_default=False)] = None,
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     full: Annotated[bool, typer.Option("--full/--quick", help="The papers' sizes and repetitions, or fewer.")] = False,
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data sets of docs/experiments.md. Default: generate them.")
@@ -45,19 +48,22 @@ def experiment(
     if not wanted or out is None:
         raise WeftError(f"Which experiments, and where to? As in: {EXAMPLE}")
 
-    from weft.experiments.engine.execution import execute, files_in, journal_in
+    from weft.experiments.engine.execution import execute, files_in, journal_in, require_variants
     from weft.model.output import claimed
     from weft.pipeline.session import spark_when_needed
     from weft.report.experiment import write_experiment
     from weft.report.reproduction import write_reproduction
 
+    given = {"links": links, "distance": distance, "pivots": pivots}
+    options = {option: value for option, value in given.items() if value is not None}
+    require_variants(wanted, options)
     files = {} if data is None else files_in(data, wanted)
     settings = o.spark_settings("spark", master, conf)
     with claimed(out, inputs=files.values(), resumes=True):
         journal_in(out, force=force)
         remark(CONTINUES)
         with spark_when_needed(*settings) as session:
-            done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress())
+            done = execute(session, wanted, "full" if full else "quick", files, out, ConsoleProgress(), options)
         verdicts = {}
         for results in done:
             comparisons = write_experiment(results, out / results.experiment.name, force=True)

@@ -21,6 +21,7 @@ def inspect(
         Path, typer.Argument(metavar="INSTANCE|OVERLAY|FLEET", help="Folder of any of them.", show_default=False)
     ],
     instance: Annotated[Path | None, typer.Option(help="The instance that the overlay is for.")] = None,
+    phases: o.PhasesOfFingers = None,
     report: o.FleetReport = None,
     seed: o.Seed = 1,
     force: o.Force = False,
@@ -33,6 +34,8 @@ def inspect(
     from weft.overlays.inspection import inspect as figures_of
 
     if is_fleet(folder):
+        if phases is not None:
+            raise WeftError(f"--phases goes with an overlay, and {folder} is a fleet, which has no ring.")
         if instance is not None:
             raise WeftError(f"--instance goes with an overlay, and {folder} is a fleet, which has its own.")
         tell_score(folder, None, report, seed, force, json)
@@ -42,10 +45,12 @@ def inspect(
     given = read(folder)
     if isinstance(given, Overlay) and instance is None:
         raise WeftError(f"{folder} is an overlay: tell with --instance which instance it is for.")
-    if not isinstance(given, Overlay) and instance is not None:
-        raise WeftError(f"--instance goes with an overlay, and {folder} is an instance.")
+    if not isinstance(given, Overlay):
+        for flag, value in (("--instance", instance), ("--phases", phases)):
+            if value is not None:
+                raise WeftError(f"{flag} goes with an overlay, and {folder} is an instance.")
     with ConsoleProgress().step("Measuring"):
-        figures = figures_of(given, None if instance is None else read_instance(instance))
+        figures = figures_of(given, None if instance is None else read_instance(instance), phases=phases)
     print_result(figures, json)
 
 

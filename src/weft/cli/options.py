@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 import typer
 
 from weft.errors import WeftError
+from weft.model.forwarding import Distance, Ends, Pivots
+from weft.model.ring import Phases
 from weft.model.seed import require_seed
 from weft.raw.source import Format, Kind, OnBadRow, Source, sample_of
 
@@ -43,8 +45,46 @@ OverlayName = Annotated[
 ]
 # For the help only: names are looked up in the catalog of routers, which `weft --help` does not load.
 ROUTERS = "po, pal, pie, scribe, iscribe or weave"
-SYSTEMS = "vitis, which makes links of its own"
+SYSTEMS = (
+    "vitis, which makes links of its own, or popsub-tree, popsub-direct, popsub-batch, popsub-gossip, popsub-adaptive "
+    "over a star or tree"
+)
 RouterName = Annotated[str, typer.Option("--router", metavar="NAME", help=f"{ROUTERS}.")]
+Links = Annotated[
+    Ends | None,
+    typer.Option(
+        "--links",
+        metavar="own|both",
+        help="Of routers on the ring: send over a node's own fingers, or over fingers from both ends. Default: own.",
+    ),
+]
+RingDistance = Annotated[
+    Distance | None,
+    typer.Option(
+        "--distance",
+        metavar="clockwise|absolute",
+        help="Of routers on the ring: what is nearest to the target; absolute goes with --links both. "
+        "Default: clockwise.",
+    ),
+]
+PivotNodes = Annotated[
+    Pivots | None,
+    typer.Option(
+        "--pivots",
+        metavar="own|neighbours",
+        help="Of po, pal and pie: next hops are a node's own fingers, or also the nodes with a finger to it. "
+        "Default: own.",
+    ),
+]
+PhasesOfFingers = Annotated[
+    Phases | None,
+    typer.Option(
+        "--phases",
+        metavar="whole|cut",
+        help="Of overlays of the papers with a ring: whole leaves out the finger of the last phase where the number of "
+        "nodes cuts it short; then a node has floor(log2 of the nodes).",
+    ),
+]
 FanOut = Annotated[
     int | None,
     typer.Option(

@@ -68,18 +68,19 @@ def print_result(result: Mapping[str, Any], as_json: bool, width: int = 0) -> No
     if as_json:
         say(json.dumps(result))
         return
-    rows = {key: value for key, value in _rows(result) if not _is_histogram(key)}
+    rows = {key: value for key, value in _rows(result) if not _is_histogram(key, value)}
     width = max([width, *map(len, rows)])
     for key, value in rows.items():
         term = f"   ({TERMS[key]})" if key in TERMS else ""
         shown = str(value) if _is_id(key) and isinstance(value, int) else readable(value)
         say(f"{key.replace('_', ' '):<{width}}  {shown}{term}")
-    for key in filter(_is_histogram, result):
-        print_bars(key.replace("_", " "), result[key])
+    for key, value in result.items():
+        if _is_histogram(key, value):
+            print_bars(key.replace("_", " "), value)
 
 
-def _is_histogram(key: str) -> bool:
-    return "_by_" in key
+def _is_histogram(key: str, value: Any) -> bool:
+    return "_by_" in key and isinstance(value, Mapping)
 
 
 def _is_id(key: str) -> bool:

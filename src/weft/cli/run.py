@@ -35,6 +35,9 @@ def run(
     method: Annotated[Literal["bfs", "closure"], typer.Option(metavar="bfs|closure", help="How to sample.")] = "bfs",
     overlay: o.OverlayName = "swico-even",
     router: o.RouterName = "weave",
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     fan_out: o.FanOut = None,
     load_weight: o.LoadWeight = None,
     rates: o.Rates = None,
@@ -58,6 +61,7 @@ def run(
     from weft.pipeline.run import Proof
     from weft.raw.ingest import check
     from weft.raw.source import Source
+    from weft.sim.catalog import forwarding_for
     from weft.workloads.sample import Sampling
 
     given: Path | Source = Path(source[0])
@@ -65,7 +69,8 @@ def run(
         given = o.source_of(source, kind, format, columns, delimiter, header, on_bad_row, topics)
     sampling = None if nodes is None else Sampling(nodes, method, seed)
     by_topic = None if rates is None else str(rates)
-    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic, draw_hosts)
+    forwarding = forwarding_for(router, links, distance, pivots)
+    proof = Proof(overlay, router, publications, seed, fan_out, latency, load_weight, by_topic, draw_hosts, forwarding)
     proof.check()
     if isinstance(given, Source):
         check(given)

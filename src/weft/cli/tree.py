@@ -1,7 +1,7 @@
 """weft tree"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,9 @@ def tree(
         ),
     ] = None,
     router: o.RouterName = "weave",
+    links: o.Links = None,
+    distance: o.RingDistance = None,
+    pivots: o.PivotNodes = None,
     trees: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Of weft weave. Default: trees.parquet in or beside OVERLAY, else new ones."),
@@ -36,25 +39,28 @@ def tree(
     """Show the tree of a topic in names: how one publication travels, hop by hop."""
     from weft.model.instance import read_instance
     from weft.model.overlay import read_overlay
-    from weft.sim.catalog import require_options, routing
+    from weft.sim.catalog import forwarding_for, require_options, routing
     from weft.sim.hop import journey
 
     given, built = read_instance(instance), read_overlay(overlay)
     number = given.topic_called(topic)
     start = None if issuer is None else given.node_called(issuer)
     require_options(router, None, trees is not None)
+    forwarding = forwarding_for(router, links, distance, pivots)
     woven, source = None, None
     if routing(router).has_trees:
         woven, source = trees_of(trees, overlay, given, built, latency, seed, draw_hosts=draw_hosts)
-    told = journey(given, built, number, start, router=router, trees=woven, seed=seed)
+    about: dict[str, Any] = {"links": links, "distance": distance, "pivots": pivots}
+    told = journey(given, built, number, start, router=router, trees=woven, seed=seed, **about)
     if json:
-        about = {
+        found = {
             "topic": given.topic_name(number),
             "issuer": given.node_name(told.issuer),
             "router": router,
             "trees": source,
+            **(forwarding.columns if routing(router).needs_ring else {}),
         }
-        print_result({**about, "messages": told.rows()}, json)
+        print_result({**found, "messages": told.rows()}, json)
         return
     say(f"Topic {given.topic_name(number)}, {router} on {built.meta.get('algorithm', overlay)}: {told.in_words}")
     if source is not None:

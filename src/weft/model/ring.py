@@ -7,7 +7,7 @@ A range [low, high) runs clockwise from low; [v, v) is the whole ring, as in a p
 All functions take integers or integer arrays; the ring may have up to 2^62 identifiers.
 """
 
-from typing import overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -40,9 +40,17 @@ def phase(distance: Int64s | int) -> Int64s | int:
     return found
 
 
-def phase_count(size: int) -> int:
-    """The phases 0..ceil(log2(size))-1 of which every node of a full ring has a candidate."""
-    return (size - 1).bit_length()
+Phases = Literal["whole", "cut"]
+
+
+def phase_count(size: int, phases: Phases = "cut") -> int:
+    """The phases of which every node of a full ring has a candidate: 0..ceil(log2(size))-1, the last one cut short.
+
+    With `whole` only those that lie in the ring as a whole, 0..floor(log2(size))-1, and in any case the successor's.
+    """
+    if phases == "cut":
+        return (size - 1).bit_length()
+    return min(max(size.bit_length() - 1, 1), (size - 1).bit_length())
 
 
 @overload

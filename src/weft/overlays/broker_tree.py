@@ -12,13 +12,13 @@ Brokers are numbered as they are visited, the root first.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from weft.arrays import Floats, Int32s
+from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
 from weft.model.latency import Latency
 
@@ -36,6 +36,7 @@ class Neighbourhood:
 class BrokerTree:
     parents: Int32s  # of every broker; NO_PARENT for the root
     delays: Floats  # [from, to], milliseconds one way, between any two brokers
+    hosts: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))  # of brokers, where they were drawn from some
 
     @property
     def brokers(self) -> int:
@@ -48,6 +49,15 @@ class BrokerTree:
         for broker in csgraph.breadth_first_order(self._graph(), ROOT, directed=False)[0][1:]:
             depths[broker] = depths[self.parents[broker]] + 1
         return depths
+
+    @property
+    def diameter(self) -> float:
+        """An upper bound of the time between two brokers: twice the way from the root to the farthest, or directly."""
+        from_root = np.zeros(self.brokers)
+        for broker in np.argsort(self.depths, kind="stable")[1:]:
+            parent = self.parents[broker]
+            from_root[broker] = from_root[parent] + self.delays[parent, broker]
+        return float(max(2 * from_root.max(), self.delays.max()))
 
     @property
     def top(self) -> Int32s:
@@ -85,7 +95,9 @@ def broker_tree(latency: Latency, wanted: Neighbourhood, seed: int) -> BrokerTre
         visited = csgraph.breadth_first_order(near, root, directed=False, return_predecessors=False)[: wanted.brokers]
         graph = near[visited][:, visited]
     _, parents = csgraph.dijkstra(graph, directed=False, indices=[ROOT], return_predecessors=True)
-    return BrokerTree(np.maximum(parents[0], NO_PARENT).astype(np.int32), delays[np.ix_(visited, visited)])
+    return BrokerTree(
+        np.maximum(parents[0], NO_PARENT).astype(np.int32), delays[np.ix_(visited, visited)], np.asarray(visited)
+    )
 
 
 def _delays(latency: Latency) -> Floats:

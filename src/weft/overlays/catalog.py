@@ -60,6 +60,8 @@ def design(instance: Instance, name: str, *, seed: int = 1, **options: Any) -> O
     fill            the same: where no finger contributes, "random" or "overlap"
     latency         swico-l, swico-sl, swico-even, gm, dc, dcbc: round-trip times to go by, as of `placed_latency`
     closeness       the same: how much round-trip times count, from 0
+    phases          chord, random, grswico, swico-s, swico-l, swico-sl: "whole" leaves out the fingers of the last
+                    phase where the number of nodes cuts it short, so that a node has floor(log2 |V|); "cut" has them
     in_degree       grswico, swico-l, swico-sl: how many fingers may point at a node
     arc             swico-sl, swico-even: divide the design into arcs of so many nodes; 0: do not
     partitions      dc, dcbc: how many

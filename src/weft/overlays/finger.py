@@ -1,7 +1,9 @@
 """Finger tables, and how their empty phases are filled: table[v, i] is the finger that node v owns in phase i.
 
 On a ring of |V| nodes every node has a candidate in each phase below ceil(log2 |V|), so that a full table is Property 1
-of BeaConvey and NSMF. Phase 0 has one candidate only, the successor.
+of BeaConvey and NSMF. Phase 0 has one candidate only, the successor. The
+papers' figures fit floor(log2 |V|) fingers a node: with `phases` whole a table leaves out the last phase where |V| cuts
+it short.
 
 The greedy opens fingers as long as one contributes. What is left is filled by proposals, a whole table each, of which
 those are accepted that the constraint permits: with latencies the nearest node of the phase, then, if wanted, that of
@@ -25,20 +27,20 @@ from weft.kernels.parallel import chunk_bounds, threads_for
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, overlay_from_links
-from weft.model.ring import clockwise, phase, phase_count
+from weft.model.ring import Phases, clockwise, phase, phase_count
 from weft.overlays.lazy_greedy import ChosenLinks, kernel_seed, lazy_greedy, links_to_publishers
 from weft.overlays.preference import Preference
 
 NO_NODE = -1
 
 
-def empty_table(nodes: int) -> Int32s:
-    return np.full((nodes, phase_count(nodes)), NO_NODE, np.int32)
+def empty_table(nodes: int, phases: Phases = "cut") -> Int32s:
+    return np.full((nodes, phase_count(nodes, phases)), NO_NODE, np.int32)
 
 
-def phase_starts(nodes: int) -> Int64s:
-    """The smallest distance of every phase."""
-    return np.int64(1) << np.arange(phase_count(nodes))
+def phase_starts(count: int) -> Int64s:
+    """The smallest distance of each of so many phases."""
+    return np.int64(1) << np.arange(count)
 
 
 def table_of_distances(ring_ids: Int64s, distances: Int64s) -> Int32s:
@@ -49,30 +51,30 @@ def table_of_distances(ring_ids: Int64s, distances: Int64s) -> Int32s:
     return table
 
 
-def random_table(ring_ids: Int64s, rng: np.random.Generator) -> Int32s:
+def random_table(ring_ids: Int64s, rng: np.random.Generator, phases: Phases = "cut") -> Int32s:
     """RandomL: all nodes of a phase are equally likely; the last phase ends where the ring does."""
-    starts = phase_starts(len(ring_ids))
+    starts = phase_starts(phase_count(len(ring_ids), phases))
     ends = np.minimum(2 * starts, len(ring_ids))
     return table_of_distances(ring_ids, rng.integers(starts, ends, size=(len(ring_ids), len(starts))))
 
 
 def empty_phases(table: Int32s, ring_ids: Int64s, in_degree: int | None = None) -> Constraint:
     """One finger may be opened in every empty phase of the table, and so many may point at a node; None: any number."""
-    bits = (table == NO_NODE) @ phase_starts(len(table))
+    bits = (table == NO_NODE) @ phase_starts(table.shape[1])
     phase_of = phase(np.arange(len(table)))
     arrays = bits.astype(np.int32), ring_ids.astype(np.int32), phase_of.astype(np.int32)
     if in_degree is None:
         return fingers(*arrays)
-    _require_in_degree(in_degree, len(table))
+    _require_in_degree(in_degree, *table.shape)
     taken = np.bincount(table[:, 1:][table[:, 1:] != NO_NODE], minlength=len(table))
     return fingers(*arrays, places=(in_degree - 1 - taken).astype(np.int32))
 
 
-def _require_in_degree(in_degree: int, nodes: int) -> None:
-    least = max(phase_count(nodes), 1)
+def _require_in_degree(in_degree: int, nodes: int, phases: int) -> None:
+    least = max(phases, 1)
     if not least <= in_degree < 2**31:
         raise WeftError(
-            f"An in-degree of {in_degree} is out of range: each of {nodes} nodes opens {phase_count(nodes)} fingers, "
+            f"An in-degree of {in_degree} is out of range: each of {nodes} nodes opens {phases} fingers, "
             f"so that as many point at a node on average. Give {least} or more."
         )
 
@@ -98,7 +100,7 @@ class Fingers:
     @property
     def empty(self) -> Bools:
         """Which phases of every node may get a finger, in the shape of the table."""
-        empty: Bools = (self.constraint.room[:, None] & phase_starts(len(self.table))) != 0
+        empty: Bools = (self.constraint.room[:, None] & phase_starts(self.table.shape[1])) != 0
         return empty
 
     @property
@@ -168,7 +170,7 @@ def _fill_greedily(instance: Instance, filling: Fingers, rng: np.random.Generato
 
 def fill(instance: Instance, filling: Fingers, rng: np.random.Generator, preference: Preference) -> None:
     """Fill all phases that are empty."""
-    anyone = random_table(filling.ring_ids, rng)
+    anyone = random_table(filling.ring_ids, rng)[:, : filling.table.shape[1]]
     if preference.closeness is not None:
         while filling.accept(nearest(filling, preference.closeness.latency), rng) and filling.is_bounded:
             pass
@@ -192,7 +194,8 @@ def fill_the_rest(filling: Fingers, rng: np.random.Generator) -> None:
 def nearest(filling: Fingers, latency: Latency) -> Int32s:
     """The nearest node of every empty phase that has a place, as measured by round-trip time."""
     nodes = len(filling.ring_ids)
-    order, starts, full = np.argsort(filling.ring_ids), phase_starts(nodes), filling.full
+    order, starts = np.argsort(filling.ring_ids), phase_starts(filling.table.shape[1])
+    full = filling.full
     proposed, empty = np.full_like(filling.table, NO_NODE), filling.empty
     for node in np.flatnonzero(empty.any(axis=1)):
         clockwise_from = np.roll(order, -int(filling.ring_ids[node]))

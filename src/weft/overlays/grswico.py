@@ -8,15 +8,22 @@ import numpy as np
 
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
+from weft.model.ring import Phases
 from weft.overlays.finger import empty_table, with_close_fingers
 from weft.overlays.preference import Fill, Preference, Tie
 from weft.overlays.random import random_ring
 
 
 def grswico(
-    instance: Instance, *, seed: int, tie: Tie = "random", fill: Fill = "random", in_degree: int | None = None
+    instance: Instance,
+    *,
+    seed: int,
+    tie: Tie = "random",
+    fill: Fill = "random",
+    in_degree: int | None = None,
+    phases: Phases = "cut",
 ) -> Overlay:
     rng = np.random.default_rng(seed)
     ring_ids = random_ring(instance.nodes, rng)
-    table = empty_table(instance.nodes)
+    table = empty_table(instance.nodes, phases)
     return with_close_fingers(instance, ring_ids, table, rng, Preference(tie, fill), in_degree)

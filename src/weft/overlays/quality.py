@@ -19,7 +19,7 @@ from weft.kernels.quality.diameter import diameters
 from weft.kernels.quality.topic_link import shared_subscriptions, shared_topic_counts
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay, require_made_for, undirected
-from weft.model.ring import clockwise, phase, phase_count
+from weft.model.ring import Phases, clockwise, phase, phase_count
 
 SHOWN = 10
 
@@ -30,8 +30,8 @@ def link_quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
     return link_figures(instance.subscriptions, overlay, tccs)
 
 
-def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
-    """All figures of an overlay, for `inspect`."""
+def quality(instance: Instance, overlay: Overlay, phases: Phases | None = None) -> dict[str, Any]:
+    """All figures of an overlay, for `inspect`; the phases are those of `ring_violations`."""
     subgraph = topic_subgraph(instance, overlay)
     tccs = tcc_counts(instance, subgraph)
     return {
@@ -39,7 +39,8 @@ def quality(instance: Instance, overlay: Overlay) -> dict[str, Any]:
         "nodes_by_out_degree": distribution(out_degrees(overlay)),
         "nodes_by_in_degree": distribution(in_degrees(overlay)),
         "topic_diameter": _summary(topic_diameters(instance, subgraph)[tccs > 0]),
-        "ring_violations": ring_violations(overlay),
+        **({} if overlay.ring_ids is None else {"phases": phases or phases_of(overlay)}),
+        "ring_violations": ring_violations(overlay, phases),
     }
 
 
@@ -119,27 +120,38 @@ def degrees(overlay: Overlay) -> Int64s:
     return np.bincount(low, minlength=overlay.nodes) + np.bincount(high, minlength=overlay.nodes)
 
 
-def ring_violations(overlay: Overlay) -> list[str]:
+def phases_of(overlay: Overlay) -> Phases:
+    """The phases that its nodes have fingers in, as designed; else whole where none has one in a phase cut short."""
+    known: Phases | None = (overlay.meta.get("parameters") or {}).get("phases")
+    if known is not None:
+        return known
+    most = int(overlay.phases.max(initial=NO_PHASE)) + 1
+    return "whole" if most == phase_count(overlay.nodes, "whole") else "cut"
+
+
+def ring_violations(overlay: Overlay, phases: Phases | None = None) -> list[str]:
     """Where Property 1 does not hold: ids 0 to |V| - 1, one finger in every phase, each finger in the phase it says.
 
-    Empty if it holds. Names up to SHOWN fingers and SHOWN phases.
+    Empty if it holds. Names up to SHOWN fingers and SHOWN phases. With `whole` phases none in one that |V| cuts short.
     """
     if overlay.ring_ids is None:
         return ["The overlay has no ring."]
-    nodes, phases = overlay.nodes, phase_count(overlay.nodes)
+    nodes, count = overlay.nodes, phase_count(overlay.nodes)
+    expected = (np.arange(count) < phase_count(nodes, phases or phases_of(overlay))).astype(np.int64)
     if overlay.ring_size != nodes or not np.array_equal(np.sort(overlay.ring_ids), np.arange(nodes)):
         return [f"The ring ids are not 0 to {nodes - 1}, each once."]
     finger = overlay.phases != NO_PHASE
     sources, targets, said = overlay.sources[finger], overlay.targets[finger], overlay.phases[finger]
     true = phase(clockwise(overlay.ring_ids[sources], overlay.ring_ids[targets], nodes))
-    counts = np.bincount(sources * np.int64(phases) + true, minlength=nodes * phases).reshape(nodes, phases)
+    counts = np.bincount(sources * np.int64(count) + true, minlength=nodes * count).reshape(nodes, count)
     in_other_phase = (
         f"The finger of node {sources[k]} to node {targets[k]} is in phase {true[k]}, not in {said[k]}."
         for k in np.flatnonzero(true != said)[:SHOWN]
     )
     not_one = (
-        f"Node {k // phases} has {counts.flat[k]} fingers in phase {k % phases} instead of one."
-        for k in np.flatnonzero(counts != 1)[:SHOWN]
+        f"Node {k // count} has {counts.flat[k]} fingers in phase {k % count} instead of "
+        f"{'one' if expected[k % count] else 'none'}."
+        for k in np.flatnonzero(counts != expected)[:SHOWN]
     )
     return [*in_other_phase, *not_one]
 

@@ -30,7 +30,7 @@ from weft.kernels.greedy.fragment import ring_order
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
-from weft.model.ring import phase_count
+from weft.model.ring import Phases, phase_count
 from weft.overlays.arcs.swico import divided, is_divided
 from weft.overlays.chord import chord_table
 from weft.overlays.finger import empty_table, overlay_from_table, random_table, with_close_fingers
@@ -41,10 +41,11 @@ from weft.overlays.random import random_ring
 Long = Literal["chord", "random"]
 
 
-def swico_s(instance: Instance, *, seed: int, long: Long = "chord") -> Overlay:
+def swico_s(instance: Instance, *, seed: int, long: Long = "chord", phases: Phases = "cut") -> Overlay:
     rng = np.random.default_rng(seed)
     ring_ids = gswico_s(instance, rng)
-    return overlay_from_table(ring_ids, chord_table(ring_ids) if long == "chord" else random_table(ring_ids, rng))
+    fingers = chord_table(ring_ids, phases) if long == "chord" else random_table(ring_ids, rng, phases)
+    return overlay_from_table(ring_ids, fingers)
 
 
 def swico_l(
@@ -56,10 +57,11 @@ def swico_l(
     latency: Latency | None = None,
     closeness: float = CLOSENESS,
     in_degree: int | None = None,
+    phases: Phases = "cut",
 ) -> Overlay:
     rng = np.random.default_rng(seed)
     preference = Preference(tie, fill, closeness_of(instance, latency, closeness))
-    return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference, in_degree)
+    return gswico_l(instance, random_ring(instance.nodes, rng), rng, preference, in_degree, phases=phases)
 
 
 def swico_sl(
@@ -72,11 +74,12 @@ def swico_sl(
     closeness: float = CLOSENESS,
     in_degree: int | None = None,
     arc: int | None = None,
+    phases: Phases = "cut",
 ) -> Overlay:
     preference = Preference(tie, fill, closeness_of(instance, latency, closeness))
-    if may_divide(tie, fill, latency) and is_divided(instance.nodes, arc):
+    if may_divide(tie, fill, latency, phases) and is_divided(instance.nodes, arc):
         return divided(instance, seed=seed, arc=arc, in_degree=in_degree, for_publishers=False)
-    return gswico_sl(instance, np.random.default_rng(seed), preference, in_degree)
+    return gswico_sl(instance, np.random.default_rng(seed), preference, in_degree, phases=phases)
 
 
 def swico_even(
@@ -103,9 +106,9 @@ def even_on_ring(instance: Instance, ring_ids: Int64s, *, seed: int, latency: La
     return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers=True)
 
 
-def may_divide(tie: Tie, fill: Fill, latency: object) -> bool:
-    """Whether the design can be divided: latencies and overlaps are weighed by one process only."""
-    return tie == "random" and fill == "random" and latency is None
+def may_divide(tie: Tie, fill: Fill, latency: object, phases: Phases = "cut") -> bool:
+    """Whether the design can be divided: arcs have all phases, and weigh neither latencies nor overlaps."""
+    return tie == "random" and fill == "random" and latency is None and phases == "cut"
 
 
 def even_in_degree(nodes: int) -> int:
@@ -129,8 +132,9 @@ def gswico_l(
     preference: Preference,
     in_degree: int | None = None,
     for_publishers: bool = False,
+    phases: Phases = "cut",
 ) -> Overlay:
-    table = table_with_successors(ring_ids)
+    table = table_with_successors(ring_ids, phases)
     return with_close_fingers(instance, ring_ids, table, rng, preference, in_degree, for_publishers)
 
 
@@ -140,12 +144,13 @@ def gswico_sl(
     preference: Preference,
     in_degree: int | None = None,
     for_publishers: bool = False,
+    phases: Phases = "cut",
 ) -> Overlay:
     ring_ids = gswico_s(instance, rng, preference.closeness)
-    return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers)
+    return gswico_l(instance, ring_ids, rng, preference, in_degree, for_publishers, phases)
 
 
-def table_with_successors(ring_ids: Int64s) -> Int32s:
-    table = empty_table(len(ring_ids))
+def table_with_successors(ring_ids: Int64s, phases: Phases = "cut") -> Int32s:
+    table = empty_table(len(ring_ids), phases)
     table[:, :1] = chord_table(ring_ids)[:, :1]
     return table

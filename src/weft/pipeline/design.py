@@ -77,7 +77,7 @@ def is_in_arcs(instance: Path, name: str, options: Mapping[str, Any]) -> bool:
     if name not in ARCS:
         return False
     chosen = catalog.chosen_options(name, options)
-    whole = not may_divide(chosen["tie"], chosen["fill"], chosen["latency"])
+    whole = not may_divide(chosen["tie"], chosen["fill"], chosen["latency"], chosen.get("phases", "cut"))
     return not whole and is_divided(read_instance_meta(instance)["nodes"], chosen["arc"])
 
 

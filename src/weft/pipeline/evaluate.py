@@ -24,8 +24,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.arrays import Int64s, distinct
+from weft.kernels.routing.walk import Offsets
 from weft.kernels.routing.weave import Links
 from weft.model.csr import Csr
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance, read_instance, read_names
 from weft.model.latency import latency_for
 from weft.model.overlay import neighbours_of, read_overlay, require_made_for
@@ -48,7 +50,8 @@ from weft.trees.weave import FAN_OUT
 
 NOTHING = Publications(np.empty(0, np.int32), np.empty(0, np.int32))
 
-_OF_NETWORK = ("fingers", "ids", "node_at", "position_of")
+_OF_NETWORK = ("ids", "node_at", "position_of")
+_OFFSETS = ("fingers", "neighbours")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,7 @@ def evaluate(
     latency: str | None = None,
     draw_hosts: bool = False,
     trees: Path | None = None,
+    forwarding: Forwarding = AS_PRINTED,
     progress: Progress = SILENCE,
 ) -> Evaluation:
     """Evaluate as `weft.evaluate` does; the seed also places the nodes on the hosts of the latencies.
@@ -109,7 +113,7 @@ def evaluate(
         }
         kept = given.scratch / "weave"
         weave_to(given.spark, given.folder, overlay, trees, kept, force=True, progress=progress, **about)
-    network = bare_network(links, instance.topics, has_trees=trees is not None)
+    network = bare_network(links, instance.topics, forwarding, has_trees=trees is not None)
     if trees is not None:
         trees = trees.absolute()  # Spark may have another working folder
         require_file_for(trees, instance, links)
@@ -125,6 +129,7 @@ def evaluate(
         seconds=perf_counter() - started,
         most_links=network.most_links,
         entries=None if trees is None else entries,
+        forwarding=forwarding if trees is None else None,
     )
     result = with_bytes(result, instance, per_topic)
     if placed is None:
@@ -190,21 +195,25 @@ def _ranges(instance: Instance, publications: Publications, trees: Path | None) 
     return ranges_by((instance.subscribers.counts + 1) * (said + (trees is not None)))
 
 
-def _put_network(workshop: SparkWorkshop, network: Network) -> dict[str, str | int]:
+def _put_network(workshop: SparkWorkshop, network: Network) -> dict[str, Any]:
     """Put the arrays of a network without subscribers into a workshop; the rest of it."""
     workshop.put(**{name: getattr(network, name) for name in _OF_NETWORK})
     workshop.put(link_start=network.links.indptr, link_end=network.links.ends)
-    return {name: getattr(network, name) for name in ("overlay", "per_phase", "ring_size", "most_links")}
+    for name in _OFFSETS:
+        offsets: Offsets = getattr(network, name)
+        workshop.put(**{f"{name}_values": offsets.values, f"{name}_starts": offsets.starts})
+    return {name: getattr(network, name) for name in ("overlay", "ring_size", "most_links", "forwarding")}
 
 
-def _network_in(arrays: Arrays, subscribers: Csr, about: dict[str, str | int]) -> Network:
+def _network_in(arrays: Arrays, subscribers: Csr, about: dict[str, Any]) -> Network:
     links = Links(arrays["link_start"], arrays["link_end"])
-    given: dict[str, Any] = {**about, **{name: arrays[name] for name in _OF_NETWORK}}
+    given = {**about, **{name: arrays[name] for name in _OF_NETWORK}}
+    given |= {name: Offsets(arrays[f"{name}_values"], arrays[f"{name}_starts"]) for name in _OFFSETS}
     return Network(subscribers=subscribers, links=links, **given)
 
 
 def _count_range(
-    arrays: Arrays, low: int, high: int, *, about: dict[str, str | int], router: str, seed: int, trees: Path | None
+    arrays: Arrays, low: int, high: int, *, about: dict[str, Any], router: str, seed: int, trees: Path | None
 ) -> Columns:
     """Figures of the topics that were published on, and of the nodes that had to do with it."""
     said = slice(*np.searchsorted(arrays["said_topic"], [low, high]))
@@ -220,8 +229,10 @@ def _count_range(
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=True)
     entries = np.zeros(nodes, np.int64) if woven is None else woven.entries
     busy = np.flatnonzero(counts.sent + counts.received + entries)
+    averages = np.asarray(counts.averages)[None, :]
+    of_topics = {"topic": topics, "figures": np.asarray(counts.topics)[topics], "averages": averages}
     of_nodes = {"sent": counts.sent[busy], "received": counts.received[busy], "entries": entries[busy]}
-    return {"topic": topics, "figures": np.asarray(counts.topics)[topics], "node": busy, **of_nodes}
+    return {**of_topics, "node": busy, **of_nodes}
 
 
 def _added(arrays: Arrays, nodes: int, topics: int) -> tuple[Counts, Int64s]:
@@ -233,4 +244,5 @@ def _added(arrays: Arrays, nodes: int, topics: int) -> tuple[Counts, Int64s]:
         np.add.at(numbers, arrays["node"], arrays[name])
     sums, longest = figures[:, :-1].sum(axis=0).tolist(), int(figures[:, -1].max(initial=0))
     totals = dict(zip(TOPIC_COLUMNS, [*sums, longest], strict=True))
-    return Counts(**totals, sent=sent, received=received, topics=figures), entries
+    averages = arrays["averages"].sum(axis=0)
+    return Counts(**totals, sent=sent, received=received, topics=figures, averages=averages), entries

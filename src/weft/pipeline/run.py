@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import read_instance, read_instance_meta, read_name
 from weft.model.latency import read_latency
 from weft.model.storage import kept_beside, new_path, scratch_folder, write_columns
@@ -65,6 +66,7 @@ class Proof:
     load_weight: float | None = None  # of trees, as the fan-out
     rates: str | None = None  # of trees: a file of how often topics are published on
     draw_hosts: bool = False  # the seed places nodes on the hosts of the latencies, whatever their names
+    forwarding: Forwarding = AS_PRINTED  # of a router on the ring, and of the baseline's
 
     def check(self) -> None:
         require_options(self.router, self.fan_out)
@@ -202,7 +204,7 @@ def _evaluate_stage(session: Session, instance: Path, proof: Proof, folder: Path
             for name, router in (("overlay", proof.router), ("baseline", BASELINE_ROUTER)):
                 trees = folder / TREES if routing(router).has_trees else None
                 options: dict[str, Any] = {"seed": proof.seed, "latency": proof.latency, "trees": trees}
-                options["draw_hosts"] = proof.draw_hosts
+                options |= {"draw_hosts": proof.draw_hosts, "forwarding": proof.forwarding}
                 results[name] = evaluate(
                     given, folder / name, router, drawn, **options, per_topic=True, progress=progress
                 )

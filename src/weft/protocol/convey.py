@@ -10,15 +10,18 @@ At `low` it is divided: next hops X0, X1, ... are chosen in the range, and each 
 The distant range is [(low + high) / 2, high), so of an odd number of identifiers it is the smaller part.
 
 Gaps. A node does not know which identifiers are taken, so Pal's pivot may be one that nobody has. The range [q, high)
-of such a pivot q belongs to the first node at or after q, if that one is before high. A greedy route towards q never
-passes it, so it ends at the last node before q, the only one to know who comes first after q: its own successor. It
-corrects `low` to the successor's identifier and sends the message there, or, when the successor is not in the range,
-drops it, for nobody is in the range then. Hence:
+of such a pivot q belongs to the first node at or after q, if that one is before high. A greedy route towards q ends at
+the node nearest to q. By the clockwise distance it never passes q, so that is the last node before q, the only one to
+know who comes first after q: its own successor. By the absolute distance it may also be the first node after q itself.
+`low` is corrected to the identifier of that first node, and the message sent there, or, when the first node is not in
+the range, dropped, for nobody is in the range then. Hence:
 - a message is divided by the one node whose identifier is `low`, and its range starts at that node;
 - the ranges into which it is divided are disjoint, so nobody is served twice;
 - what they leave out, between low and X0 and in the gap before a corrected pivot, has no subscriber: nobody is missed;
 - each hop brings a message closer to `low`, and each division makes its range smaller, so it all ends.
-An overlay needs but one thing for this: every node has its successor among its fingers.
+An overlay needs but one thing for this: every node has its successor among its fingers. Whatever the reading of
+weft.model.forwarding, one of the links that a node may send over then leads closer to any other node: by the clockwise
+distance its successor, by the absolute one its successor or its predecessor.
 
 Losses. A message that a link could not carry is sent again, over the fingers that the node has by then, until it is
 carried. A link may report a message that has arrived, so that it comes twice; and where nodes come and go, two messages
@@ -68,15 +71,15 @@ class Po(Router):
         match event:
             case Published(publication):
                 self._recall.is_first(DELIVERED, publication.identity, now)
-                return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id))
+                return self._spread(Ranged(publication, 0, self.fingers.ring_id, self.fingers.ring_id), now)
             case Received(_, Ranged() as message) if message.low == self.fingers.ring_id:
                 return self._divide(message, now)
             case Received(_, Ranged() as message):
-                return self._send(message)
+                return self._send(message, now)
             case Undelivered(peer, Ranged() as message):
                 back = replace(message, hops=message.hops - 1)
                 is_here = message.low == self.fingers.ring_id  # this node has moved since
-                return self.handle(Received(peer, back), now) if is_here else self._send(back)
+                return self.handle(Received(peer, back), now) if is_here else self._send(back, now)
             case Rewired(fingers):
                 self.fingers = fingers
         return []
@@ -92,25 +95,28 @@ class Po(Router):
         wanted = self.membership.subscribes(self.node, message.publication.topic)
         first = wanted and self._recall.is_first(DELIVERED, identity, now)
         delivered: list[Effect] = [Deliver(message.publication, message.hops)] if first else []
-        return delivered + self._spread(message)
+        return delivered + self._spread(message, now)
 
-    def _spread(self, message: Ranged) -> list[Effect]:
+    def _spread(self, message: Ranged, now: float) -> list[Effect]:
         hops = self._next_hops(message)
         ends = [*hops[1:], message.high]
         return [
             effect
             for low, high in zip(hops, ends, strict=False)
-            for effect in self._send(Ranged(message.publication, message.hops, low, high))
+            for effect in self._send(Ranged(message.publication, message.hops, low, high), now)
         ]
 
-    def _send(self, message: Ranged) -> list[Effect]:
-        low, finger = message.low, self.fingers.towards(message.low)
-        if finger is None:
-            finger = self.fingers.successor
-            if not contains(low, message.high, finger.ring_id, self.fingers.ring_size):
-                return []
-            low = finger.ring_id
-        return [Send(finger.peer, Ranged(message.publication, message.hops + 1, low, message.high))]
+    def _send(self, message: Ranged, now: float) -> list[Effect]:
+        link = self.fingers.towards(message.low)
+        if link is not None:
+            return [Send(link.peer, replace(message, hops=message.hops + 1))]
+        first = self.fingers.first_from(message.low)
+        low = self.fingers.ring_id if first is None else first.ring_id
+        if not contains(message.low, message.high, low, self.fingers.ring_size):
+            return []
+        if first is None:
+            return self._divide(replace(message, low=low), now)
+        return [Send(first.peer, replace(message, hops=message.hops + 1, low=low))]
 
     def _next_hops(self, message: Ranged) -> list[int]:
         """Identifiers, nearest first."""

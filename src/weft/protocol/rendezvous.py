@@ -1,8 +1,9 @@
 """Where the subscribers of a topic meet: an identifier hashed from the topic, known to everybody who knows the topic.
 
-The rendezvous point is the last node at or before that identifier, which is where a greedy route to it ends: it knows
-itself by having no finger towards it. On a full ring it is the node that has the identifier, and all nodes are equally
-likely. (Chord would take the first node after it, but that one knows itself only by its predecessor.)
+The rendezvous point is the node nearest to that identifier, by the distance that is routed by, which is where a greedy
+route to it ends: it knows itself by having no link towards it. On a full ring it is the node that has the identifier,
+and all nodes are equally likely. By the clockwise distance it is the last node at or before the identifier. (Chord
+would take the first node after it, but that one knows itself only by its predecessor.)
 """
 
 from typing import Any, overload

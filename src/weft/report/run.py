@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from weft.arrays import Int64s
+from weft.model.forwarding import AS_PRINTED
 from weft.model.instance import Instance, read_instance
 from weft.model.overlay import Overlay
 from weft.model.profile import profile
@@ -33,7 +34,7 @@ from weft.report.ring import draw_ring, telling_topic
 from weft.report.verdict import Finding, Verdict, percent, verdict
 from weft.report.words import TERMS
 from weft.sim.bulk import trace
-from weft.sim.catalog import network_for, routing
+from weft.sim.catalog import forwarding_for, network_for, routing
 from weft.sim.hop import journey
 from weft.workloads.publication import publications
 
@@ -64,6 +65,10 @@ class System:
     @property
     def router(self) -> str:
         return str(self.evaluation["router"])
+
+    @property
+    def forwarding(self) -> dict[str, Any]:
+        return {option: self.evaluation.get(option) for option in AS_PRINTED.columns}
 
     @property
     def name(self) -> str:
@@ -146,7 +151,10 @@ def _tile(finding: Finding) -> str:
 
 def _journey(instance: Instance, systems: Sequence[System]) -> str:
     topic, issuer = telling_topic(instance)
-    told = [journey(instance, each.overlay, topic, issuer, router=each.router, trees=each.trees) for each in systems]
+    told = [
+        journey(instance, each.overlay, topic, issuer, router=each.router, trees=each.trees, **each.forwarding)
+        for each in systems
+    ]
     hops = max(int(each.messages.hops.max(initial=0)) for each in told)
     figures = []
     for system, each in zip(systems, told, strict=True):
@@ -198,7 +206,8 @@ def _hops(instance: Instance, system: System) -> Int64s:
     """Hops of the deliveries of some publications."""
     count = min(TRACED, system.evaluation["publications"])
     drawn: Publications = publications(instance, count, 1)
-    network = network_for(system.router, instance, system.overlay, trees=system.trees)
+    forwarding = forwarding_for(system.router, **system.forwarding)
+    network = network_for(system.router, instance, system.overlay, trees=system.trees, forwarding=forwarding)
     found = [
         messages.hops[messages.delivered == 1]
         for topic, node in zip(drawn.topics.tolist(), drawn.nodes.tolist(), strict=True)

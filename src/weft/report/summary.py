@@ -1,13 +1,16 @@
 """The reproduction as a page of Markdown: what came out as a whole, then all that the papers state, beside ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from statistics import fmean
 from typing import get_args
 
 from weft.experiments.catalog import EXPERIMENTS
 from weft.experiments.engine.claim import Cause, remarks
-from weft.experiments.engine.paper import Paper
+from weft.experiments.engine.paper import Landmark, Paper
+from weft.experiments.engine.results import figures_of
 from weft.report.done import TALLY, Done, causes, in_words, provenance, scores, sections, sentence_of
-from weft.report.markdown import claims_table, matrix, settings, table
+from weft.report.markdown import MOST_COLUMNS, claims_table, matrix, number, settings, table
 
 HOW = """A number agrees within a tenth of the paper's and on its side of "no difference"; bounds are as the words have
 them; an order agrees when ours is the same, a trend when three quarters of all pairs of points follow it. The score is
@@ -31,7 +34,8 @@ def reproduction_page(chapters: Mapping[Paper, Sequence[Done]]) -> str:
         "\n".join(f"- {sentence}" for sentence in headlines if sentence),
     ]
     for paper, experiments in chapters.items():
-        parts += [f"## {paper.name}", paper.about, *_readings(paper), *_sections(paper)]
+        parts += [f"## {paper.name}", paper.about, *_readings(paper), *_errors(paper, experiments)]
+        parts += [*_landmarks(paper, done), *_sections(paper)]
         for each in experiments:
             parts += _experiment(paper, each)
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -57,6 +61,47 @@ def _sections(paper: Paper) -> Iterator[str]:
     if paper.sections:
         heading = ("section", "sentences that state something", "judged", "why not the others")
         yield table(heading, sections(paper))
+
+
+def _landmarks(paper: Paper, done: Mapping[str, Done]) -> Iterator[str]:
+    """The landmarks by every reading, and how near each reading is to the paper's numbers as a whole."""
+    rows = [each for each in paper.landmarks if each.experiment in done]
+    if rows:
+        heading = ("reading", *(each.what for each in rows))
+        stated = [("the paper", *(each.paper for each in rows)), ("apart", *(each.independent for each in rows))]
+        yield table(heading, [*stated, *(_by(reading.name, rows, done) for reading in paper.readings)])
+
+
+def _by(reading: str, rows: Sequence[Landmark], done: Mapping[str, Done]) -> tuple[str, ...]:
+    figures = [figures_of(done[each.experiment].results, reading) for each in rows]
+    keys = [(each.metric, each.system, each.at) for each in rows]
+    return (reading, *(number(own[key]) if key in own else "-" for own, key in zip(figures, keys, strict=True)))
+
+
+def _errors(paper: Paper, parts: Sequence[Done]) -> Iterator[str]:
+    """How far the numbers are from the paper's, by reading: the mean of the logarithms of ours over the paper's."""
+    if len(paper.readings) > MOST_COLUMNS - 1:
+        rows = [(each.name, *_error(each.name, parts)) for each in paper.readings]
+        yield table(("reading", "numbers", "within a tenth", "mean abs. log error", "of them paths", "error"), rows)
+
+
+def _error(reading: str, parts: Sequence[Done]) -> tuple[str, ...]:
+    compared = [
+        (comparison.claim.metric, comparison.ratio, comparison.verdict == "agrees")
+        for done in parts
+        for comparison in done.scored(reading)
+        if comparison.ratio is not None and comparison.ratio > 0
+    ]
+    paths = [ratio for metric, ratio, _ in compared if "path" in metric]
+    agree = sum(agrees for _, _, agrees in compared)
+    return (
+        *(f"{len(compared)}", f"{agree}", _log_error([ratio for _, ratio, _ in compared])),
+        *(f"{len(paths)}", _log_error(paths)),
+    )
+
+
+def _log_error(ratios: Sequence[float]) -> str:
+    return number(fmean(abs(log(ratio)) for ratio in ratios)) if ratios else "-"
 
 
 def _experiment(paper: Paper, done: Done) -> Iterator[str]:

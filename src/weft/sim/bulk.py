@@ -18,10 +18,12 @@ from weft.arrays import Int32s, Int64s
 from weft.errors import DeliveryError, WeftError
 from weft.kernels.parallel import thread_count
 from weft.kernels.routing.tally import (
+    ARRIVALS,
     DELIVERED,
     DELIVERIES,
     EXPECTED,
     HOPS,
+    MEAN_SUM,
     MESSAGES,
     OVERHEAD,
     PATH_MAX,
@@ -32,13 +34,14 @@ from weft.kernels.routing.tally import (
     SOURCE,
     TARGET,
 )
+from weft.model.forwarding import Distance, Ends, Pivots
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
 from weft.model.publication import Publications
 from weft.model.table import Columns, Table
 from weft.model.tree import Trees
-from weft.sim.catalog import SYSTEMS, require_options, routing, trees_for
+from weft.sim.catalog import SYSTEMS, forwarding_for, require_options, routing, trees_for
 from weft.sim.evaluation import TOPIC_COLUMNS, Counts, Evaluation, has_sizes, merged, with_bytes
 from weft.sim.network import Network, network_with
 from weft.sim.runs import Kernel, Runs, nothing_counted, runs_of
@@ -72,6 +75,9 @@ def evaluate(
     fan_out: int | None = None,
     latency: Latency | None = None,
     trees: Trees | None = None,
+    links: Ends | None = None,
+    distance: Distance | None = None,
+    pivots: Pivots | None = None,
 ) -> Evaluation:
     """What it costs to publish over an overlay by a router; every delivery is checked.
 
@@ -83,7 +89,11 @@ def evaluate(
     latency       round-trip times: trees are then as short as may be in time, and deliveries of any router are timed,
                   which the seconds do not count
     trees         those of `weave`, for a router that has trees; None: they are woven
+    links         of routers on the ring: messages are sent over "own" fingers, or over fingers from "both" ends
+    distance      of the same: "clockwise", or "absolute", the least of both directions, which needs links both
+    pivots        of po, pal, pie: next hops are "own" fingers, or all "neighbours" by a finger from either end
     """
+    forwarding = forwarding_for(router, links, distance, pivots)
     if isinstance(publications, int):
         publications = drawn(instance, publications, seed)
     require_options(router, fan_out, trees is not None)
@@ -95,7 +105,7 @@ def evaluate(
         raise WeftError(f"{router} publishes over an overlay: give one.")
     started = perf_counter()
     trees = trees_for(router, instance, overlay, fan_out=fan_out, latency=latency, given=trees)
-    network = network_with(instance, overlay, trees)
+    network = network_with(instance, overlay, trees, forwarding)
     counts = evaluate_part(network, router, publications, seed=seed, per_topic=per_topic or has_sizes(instance))
     result = Evaluation.from_counts(
         counts,
@@ -104,6 +114,7 @@ def evaluate(
         seconds=perf_counter() - started,
         most_links=network.most_links,
         entries=None if trees is None else trees.entries,
+        forwarding=forwarding if trees is None else None,
     )
     result = with_bytes(result, instance, per_topic)
     if latency is None:
@@ -186,6 +197,7 @@ def _counts(network: Network, kernel: Kernel, runs: Runs, seed: int, per_topic: 
         sent=by_node[:, SENT],
         received=by_node[:, RECEIVED],
         topics=_topic_rows(network, runs, totals) if per_topic else None,
+        averages=sums[ARRIVALS : MEAN_SUM + 1],
     )
 
 
@@ -202,5 +214,6 @@ def _require_delivered(runs: Runs, totals: Int64s) -> None:
 def _topic_rows(network: Network, runs: Runs, totals: Int64s) -> Int64s:
     """Rows of TOPIC_COLUMNS, one a topic; a topic has one run."""
     topics = np.zeros((network.topics, len(TOPIC_COLUMNS)), np.int64)
-    topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, REPEATED, axis=1)])
+    elsewhere = [REPEATED, *range(ARRIVALS, MEAN_SUM + 1)]
+    topics[runs.topics] = np.column_stack([np.diff(runs.starts), np.delete(totals, elsewhere, axis=1)])
     return topics

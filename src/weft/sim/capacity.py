@@ -7,10 +7,12 @@ read, matched and written for one link. For each additional link or broker it on
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
 from weft.arrays import Floats
+from weft.errors import WeftError
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,14 @@ class Capacity:
     speedup: tuple[float, ...] = (1.0,)  # publications a second in batches of that size, relative to batches of one
     additional: float = 1.0  # share of the cost for each additional link or broker that a message is sent to
 
+    def __post_init__(self) -> None:
+        if not self.publications_per_second > 0 or not 0 <= self.additional <= 1:
+            raise ValueError("publications_per_second must be above 0, and additional from 0 to 1")
+        if list(self.sizes) != sorted(set(self.sizes)) or not self.sizes or self.sizes[0] != 1:
+            raise ValueError("sizes must ascend from 1")
+        if len(self.speedup) != len(self.sizes) or not min(self.speedup) > 0:
+            raise ValueError("speedup must have a number above 0 for each size")
+
     def costs(self) -> Floats:
         """Milliseconds for batches of 0 to the largest size; beyond, in proportion."""
         counts = np.arange(self.sizes[-1] + 1)
@@ -27,8 +37,28 @@ class Capacity:
 
 
 def measured_capacity() -> Capacity:
-    table = tomllib.loads(files("weft.sim").joinpath("broker_capacity.toml").read_text())
+    return _capacity_of(files("weft.sim").joinpath("broker_capacity.toml").read_text())
+
+
+def read_capacity(path: Path) -> Capacity:
+    """The table of a file that `weft bench` wrote, or somebody by hand."""
+    if not path.is_file():
+        raise WeftError(f"{path} does not exist.")
+    try:
+        return _capacity_of(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise WeftError(
+            f"{path} is no table of capacity: {error}. It needs [capacity] with publications_per_second and "
+            "additional, and [batch] with sizes and speedup, as `weft bench` writes them."
+        ) from error
+
+
+def _capacity_of(text: str) -> Capacity:
+    table = tomllib.loads(text)
     capacity, batch = table["capacity"], table["batch"]
     return Capacity(
-        capacity["publications_per_second"], tuple(batch["sizes"]), tuple(batch["speedup"]), capacity["additional"]
+        float(capacity["publications_per_second"]),
+        tuple(map(int, batch["sizes"])),
+        tuple(map(float, batch["speedup"])),
+        float(capacity["additional"]),
     )

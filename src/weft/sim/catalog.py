@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from weft.arrays import Int64s
-from weft.errors import WeftError
+from weft.errors import WeftError, listed
+from weft.model.forwarding import AS_PRINTED, Distance, Ends, Forwarding, Pivots
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay, require_made_for
@@ -20,6 +21,7 @@ from weft.protocol.scribe import IScribe, Scribe
 from weft.protocol.weave import Weave
 from weft.sim import vitis_system
 from weft.sim.network import Network, network_with
+from weft.sim.popsub_system import popsub_systems
 from weft.sim.routing import convey, scribe, weave
 from weft.sim.runs import Kernel
 from weft.sim.system import System
@@ -98,6 +100,7 @@ ROUTERS: Mapping[str, Routing] = {
 
 SYSTEMS: Mapping[str, System] = {
     "vitis": System("links and clusters by gossip, and a meeting broker for each topic (Vitis)", vitis_system.measure),
+    **popsub_systems(),
 }
 
 
@@ -145,6 +148,27 @@ def require_options(router: str, fan_out: int | None, trees_given: bool = False)
         require_fan_out(fan_out)
 
 
+def forwarding_for(
+    router: str, links: Ends | None = None, distance: Distance | None = None, pivots: Pivots | None = None
+) -> Forwarding:
+    """Choose who may send where, as printed where an option is None; an error where the router has no such options."""
+    given = {"links": links, "distance": distance, "pivots": pivots}
+    chosen = {option: value for option, value in given.items() if value is not None}
+    require_router(router)
+    if chosen and not (router in ROUTERS and ROUTERS[router].needs_ring):
+        raise WeftError(
+            f"{router} takes no option {listed(chosen)}: they are for routers that send over fingers, {_on_ring()}.",
+            *chosen,
+        )
+    return Forwarding(**chosen)  # type: ignore[arg-type]
+
+
+def _on_ring() -> str:
+    """The routers that need a ring."""
+    *others, last = [name for name, row in ROUTERS.items() if row.needs_ring]
+    return f"{', '.join(others)} and {last}"
+
+
 def trees_for(
     router: str,
     instance: Instance,
@@ -167,6 +191,13 @@ def trees_for(
     return woven(instance, overlay, fan_out=bound, load_weight=load_weight, latency=latency)
 
 
-def network_for(router: str, instance: Instance, overlay: Overlay, *, trees: Trees | None = None) -> Network:
+def network_for(
+    router: str,
+    instance: Instance,
+    overlay: Overlay,
+    *,
+    trees: Trees | None = None,
+    forwarding: Forwarding = AS_PRINTED,
+) -> Network:
     """The network, with trees if the router has them."""
-    return network_with(instance, overlay, trees_for(router, instance, overlay, given=trees))
+    return network_with(instance, overlay, trees_for(router, instance, overlay, given=trees), forwarding)

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.kernels.routing.tally import MICRO
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.publication import Publications
@@ -23,6 +24,7 @@ def evaluate_direct(instance: Instance, publications: Publications, latency: Lat
     sent, received = _sent(instance, publications), _received(instance, publications)
     deliveries = int(sent.sum())
     topics = _by_topic(instance, publications)
+    answered = int(np.count_nonzero(_others(instance, publications)))
     counts = Counts(
         publications=len(publications),
         expected_deliveries=deliveries,
@@ -34,6 +36,7 @@ def evaluate_direct(instance: Instance, publications: Publications, latency: Lat
         sent=sent,
         received=received,
         topics=topics,
+        averages=np.array([deliveries, deliveries, answered, answered * MICRO]),
     )
     return Evaluation.from_counts(
         counts,

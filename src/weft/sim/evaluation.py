@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from weft.arrays import Floats, Int64s
+from weft.kernels.routing.tally import MICRO
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance, Names
 from weft.model.table import Columns, Table
 
@@ -37,11 +39,20 @@ class Counts:
     deliveries: int
     messages: int
     routing_overhead: int
-    path_sum: int
+    path_sum: int  # hops of all deliveries
     maximum_path: int
     sent: Int64s  # messages of every node
     received: Int64s
     topics: Int64s | None = None  # [topic, TOPIC_COLUMNS], on request
+    averages: Int64s | None = None  # ARRIVALS to MEAN_SUM of weft.kernels.routing.tally, where they were counted
+
+    @property
+    def average_path_by_message(self) -> float | None:
+        return None if self.averages is None else float(self.averages[1] / max(self.averages[0], 1))
+
+    @property
+    def average_path_by_publication(self) -> float | None:
+        return None if self.averages is None else float(self.averages[3] / MICRO / max(self.averages[2], 1))
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
@@ -55,6 +66,7 @@ class Counts:
             self.sent + other.sent,
             self.received + other.received,
             None if self.topics is None or other.topics is None else _added(self.topics, other.topics),
+            None if self.averages is None or other.averages is None else self.averages + other.averages,
         )
 
 
@@ -113,10 +125,13 @@ class Evaluation:
     expected_deliveries: int
     messages: int  # that carry a publication
     routing_overhead: int
-    average_path: float  # 0 without deliveries
+    average_path: float  # over deliveries; 0 without any, as the others
     maximum_path: int
     seconds: float
     load: Load
+    average_path_by_message: float | None = None  # to where each was sent, subscriber or pivot; None: not counted
+    average_path_by_publication: float | None = None  # over publications, of the averages over the deliveries of each
+    forwarding: Forwarding | None = None  # of a router on the ring
     controls: int = 0  # messages that carry no publication, where a router has such: notifications and requests
     table_entries: Distribution | None = None  # what a node keeps for its topics: tree neighbours; Weave's and systems'
     times: Times | None = None  # where latencies are given
@@ -153,6 +168,7 @@ class Evaluation:
         entries: Int64s | None = None,  # of every node's tables, where the router has such
         controls: int = 0,
         times: Times | None = None,
+        forwarding: Forwarding | None = None,  # of a router on the ring
     ) -> "Evaluation":
         return cls(
             router=router,
@@ -163,9 +179,12 @@ class Evaluation:
             messages=counts.messages,
             routing_overhead=counts.routing_overhead,
             average_path=counts.path_sum / max(counts.deliveries, 1),
+            average_path_by_message=counts.average_path_by_message,
+            average_path_by_publication=counts.average_path_by_publication,
             maximum_path=counts.maximum_path,
             seconds=seconds,
             load=_load(counts.sent, counts.received, most_links),
+            forwarding=forwarding,
             controls=controls,
             table_entries=None if entries is None else distribution(entries),
             times=times,
@@ -190,7 +209,8 @@ def has_sizes(instance: Instance) -> bool:
 def figures_of(result: Evaluation, busiest: str | None) -> dict[str, Any]:
     """All but the breakdowns by topic and by node, as JSON has it; the busiest node with its name, if it has one."""
     figures = asdict(replace(result, topics=None, load_by_node={}))
-    del figures["topics"], figures["load_by_node"]
+    del figures["topics"], figures["load_by_node"], figures["forwarding"]
+    figures |= dict.fromkeys(AS_PRINTED.columns) if result.forwarding is None else result.forwarding.columns
     if busiest is not None:
         figures["load"]["most_loaded_name"] = busiest
     return figures

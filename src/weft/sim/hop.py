@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.arrays import Int32s
+from weft.model.forwarding import Distance, Ends, Pivots
 from weft.model.instance import Instance
 from weft.model.overlay import Overlay
 from weft.model.tree import Trees
 from weft.sim.bulk import Trace, trace
-from weft.sim.catalog import network_for
+from weft.sim.catalog import forwarding_for, network_for
 
 FROM_ISSUER = -1
 
@@ -92,13 +93,17 @@ def journey(
     router: str = "weave",
     trees: Trees | None = None,
     seed: int = 1,
+    links: Ends | None = None,
+    distance: Distance | None = None,
+    pivots: Pivots | None = None,
 ) -> Journey:
     """A publication on the topic by the issuer, or else by who publishes most on it, where publishers are known.
 
     Else the issuer is the root of the topic's tree, if it subscribes, or the first subscriber. Without trees, a router
-    that has them weaves its own.
+    that has them weaves its own. `links`, `distance` and `pivots` are as in `evaluate`.
     """
-    network = network_for(router, instance, overlay, trees=trees)
+    forwarding = forwarding_for(router, links, distance, pivots)
+    network = network_for(router, instance, overlay, trees=trees, forwarding=forwarding)
     start = _start(instance, topic, network.trees, network.node_at) if issuer is None else issuer
     return Journey(instance, topic, start, _in_order(trace(network, router, topic, start, seed=seed)))
 

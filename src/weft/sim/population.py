@@ -1,12 +1,13 @@
 """The routers of an overlay, one a node, each with what its node would know."""
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from weft.arrays import Int64s
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance
 from weft.model.overlay import NO_PHASE, Overlay, neighbours_of
 from weft.model.publication import Publications
@@ -61,21 +62,33 @@ class View:
 
 
 def routers_of(
-    instance: Instance, overlay: Overlay, router: str, seed: int = 0, trees: Trees | None = None
+    instance: Instance,
+    overlay: Overlay,
+    router: str,
+    seed: int = 0,
+    trees: Trees | None = None,
+    forwarding: Forwarding = AS_PRINTED,
 ) -> list[Router]:
     """A router that has trees has all its tables in place; the trees are woven where none are given."""
     row = routing(router)
     if row.needs_ring:
         ring_of(instance, overlay)
     trees = trees_for(router, instance, overlay, given=trees)
-    return [row.make(place) for place in places_of(overlay, directory_of(instance, overlay), seed, trees)]
+    return [row.make(place) for place in places_of(overlay, directory_of(instance, overlay), seed, trees, forwarding)]
 
 
-def places_of(overlay: Overlay, directory: Directory, seed: int = 0, trees: Trees | None = None) -> Iterator[Place]:
+def places_of(
+    overlay: Overlay,
+    directory: Directory,
+    seed: int = 0,
+    trees: Trees | None = None,
+    forwarding: Forwarding = AS_PRINTED,
+) -> Iterator[Place]:
+    fingers = _finger_tables(overlay, forwarding)
     tables = _tables_of(overlay.nodes, trees)
     meeting = partial(rendezvous, seed=seed, ring_size=overlay.ring_size or overlay.nodes)
     for node in range(overlay.nodes):
-        yield Place(node, directory.view(node), _fingers(overlay, node), meeting, tables[node])
+        yield Place(node, directory.view(node), fingers[node], meeting, tables[node])
 
 
 def _tables_of(nodes: int, trees: Trees | None) -> list[dict[int, frozenset[int]]]:
@@ -112,11 +125,15 @@ def direct_issuers(
     world.run()
 
 
-def _fingers(overlay: Overlay, node: int) -> FingerTable | None:
-    """Fingers of a node; None without a ring."""
+def _finger_tables(overlay: Overlay, forwarding: Forwarding) -> Sequence[FingerTable | None]:
+    """Fingers of every node; None without a ring."""
     if overlay.ring_ids is None or overlay.ring_size is None:
-        return None
-    links = slice(overlay.indptr[node], overlay.indptr[node + 1])
-    peers = np.unique(overlay.targets[links][overlay.phases[links] != NO_PHASE]).tolist()
-    fingers = [Finger(peer, int(overlay.ring_ids[peer])) for peer in peers]
-    return FingerTable(int(overlay.ring_ids[node]), overlay.ring_size, fingers)
+        return [None] * overlay.nodes
+    own: list[set[Finger]] = [set() for _ in range(overlay.nodes)]
+    pointing: list[set[Finger]] = [set() for _ in range(overlay.nodes)]
+    ids, is_finger = overlay.ring_ids.tolist(), overlay.phases != NO_PHASE
+    for node, peer in zip(overlay.sources[is_finger].tolist(), overlay.targets[is_finger].tolist(), strict=True):
+        own[node].add(Finger(peer, ids[peer]))
+        pointing[peer].add(Finger(node, ids[node]))
+    size = overlay.ring_size
+    return [FingerTable(ids[v], size, own[v], pointing[v], forwarding) for v in range(overlay.nodes)]

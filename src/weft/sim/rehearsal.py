@@ -60,7 +60,7 @@ def _evaluate(router: str) -> None:
 def _simulate_popsub() -> None:
     tree = broker_tree(geographic_latency(20, seed=1), Neighbourhood(10, nearest=3), seed=1)
     workload = content_workload(zipf_popularity(5, 0.75), tree.top, 10, Setting(50, rate=1.0, seconds=5.0), seed=1)
-    stage, parameters = stage_of(tree, workload), PopSubParameters(diameter=1_000.0, capacity=100.0)
+    stage, parameters = stage_of(tree, workload.exchange()), PopSubParameters(diameter=1_000.0, capacity=100.0)
     for way in Way:
         popsub.simulate(stage, way, parameters, measured_capacity())
 

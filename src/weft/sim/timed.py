@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.model.forwarding import AS_PRINTED, Forwarding
 from weft.model.instance import Instance
 from weft.model.latency import Latency, require_latency_of
 from weft.model.overlay import Overlay
@@ -35,7 +36,8 @@ def with_times(
     """Add times of TIMED publications, evenly spread over those given, if these are more."""
     some = some_of(publications)
     record = Record()
-    world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees)
+    forwarding = evaluation.forwarding or AS_PRINTED
+    world = _world_at_rest(instance, overlay, evaluation.router, latency, record, seed, trees, forwarding)
     if trees is not None:
         direct_issuers(world, instance, overlay, trees, some)
     start = _publish(world, some)
@@ -94,10 +96,11 @@ def _world_at_rest(
     record: Record,
     seed: int,
     trees: Trees | None,
+    forwarding: Forwarding = AS_PRINTED,
 ) -> World:
     """A world in which all nodes have subscribed, and all tables are in place."""
     require_latency_of(latency, instance.nodes)
-    world = World(routers_of(instance, overlay, router, seed, trees), latency, record)
+    world = World(routers_of(instance, overlay, router, seed, trees, forwarding), latency, record)
     if not routing(router).has_trees:
         subscribe_all(world, instance)
     return world

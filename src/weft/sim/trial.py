@@ -19,6 +19,7 @@ from scipy import stats
 from weft.arrays import Floats
 from weft.errors import WeftError
 from weft.model.arguments import checked
+from weft.model.forwarding import AS_PRINTED, Distance, Ends, Forwarding, Pivots
 from weft.model.instance import Instance
 from weft.model.latency import Latency
 from weft.model.overlay import Overlay
@@ -29,7 +30,7 @@ from weft.overlays.quality import degrees, tcc_counts, tco_support_ratio, topic_
 from weft.sim import direct
 from weft.sim.bulk import evaluate
 from weft.sim.catalog import ROUTERS as ROUTINGS
-from weft.sim.catalog import SYSTEMS, needs_no_overlay, require_router, routing, trees_for
+from weft.sim.catalog import SYSTEMS, forwarding_for, needs_no_overlay, require_router, routing, trees_for
 from weft.sim.evaluation import Evaluation, with_bytes
 from weft.sim.network import network_with
 from weft.sim.system import Task, evaluated
@@ -90,6 +91,7 @@ class Trials(Table):
 
     rows: tuple[Trial, ...]
     left_out: tuple[System, ...] = ()  # pairs that do not go together: the router needs a ring
+    forwarding: Forwarding = AS_PRINTED  # of the routers that need one
 
     @property
     def columns(self) -> Columns:
@@ -176,6 +178,9 @@ def compare(
     latency: Latency | None = None,
     size: float | None = None,
     each_seed: Callable[[int], Any] | None = None,
+    links: Ends | None = None,
+    distance: Distance | None = None,
+    pivots: Pivots | None = None,
 ) -> Trials:
     """Every pair of overlay and router under the seeds 1 to `seeds`, on the same publications.
 
@@ -187,6 +192,7 @@ def compare(
     latency       round-trip times, by which deliveries are timed
     size          bytes of a publication, where the instance does not say
     each_seed     called with every seed when it begins
+    links, distance, pivots   as in `evaluate`, for the routers that take them
     """
     if seeds < 1:
         raise WeftError(f"`seeds` {seeds} is out of range: give at least 1.", "seeds")
@@ -195,6 +201,8 @@ def compare(
     if size is not None and not 0 < size < np.inf:
         raise WeftError(f"`size` {size} is out of range: give a number of bytes above 0.", "size")
     _require_known(overlays, routers)
+    on_ring = [name for name in routers if name in ROUTINGS and ROUTINGS[name].needs_ring]
+    forwarding = forwarding_for([*on_ring, *routers][0], links, distance, pivots) if routers else AS_PRINTED
     alone = [name for name in dict.fromkeys(routers) if needs_no_overlay(name)]
     over = [name for name in routers if not needs_no_overlay(name)]
     pairs = list(product([name for name in overlays if name != direct.OVERLAY], over))
@@ -205,12 +213,12 @@ def compare(
             each_seed(seed)
         said = publications
         given = drawn_publications(instance, said, seed) if isinstance(said, int) else said
-        bench = _Bench(instance, given, seed, latency, size)
+        bench = _Bench(instance, given, seed, latency, size, forwarding)
         rows += bench.trials(overlays, fitting)
         rows += [bench.system_trial(name, None) for name in alone]
     if not rows:
         raise WeftError("No router goes by any of the overlays: give `routers` one that needs no ring.", "routers")
-    return Trials(tuple(rows), tuple(pair for pair in pairs if pair not in fitting))
+    return Trials(tuple(rows), tuple(pair for pair in pairs if pair not in fitting), forwarding)
 
 
 def _require_known(overlays: Sequence[str], routers: Sequence[str]) -> None:
@@ -241,6 +249,7 @@ class _Bench:
     seed: int
     latency: Latency | None
     size: float | None  # bytes of a publication, where the instance does not say
+    forwarding: Forwarding
 
     def trials(self, overlays: Sequence[str], pairs: Sequence[System]) -> Iterator[Trial]:
         """Trials in the order of the overlays, each of which is designed once."""
@@ -256,8 +265,10 @@ class _Bench:
             return self.system_trial(router, overlay)
         said, seed = self.publications, self.seed
         trees = trees_for(router, self.instance, overlay, latency=self.latency)
-        result = evaluate(self.instance, overlay, router, said, seed=seed, trees=trees, latency=self.latency)
-        network, row = network_with(self.instance, overlay, trees), ROUTINGS[router]
+        row = ROUTINGS[router]
+        options: dict[str, Any] = self.forwarding.columns if row.needs_ring else {}
+        result = evaluate(self.instance, overlay, router, said, seed=seed, trees=trees, latency=self.latency, **options)
+        network = network_with(self.instance, overlay, trees, self.forwarding)
         known: dict[str, Any] = {
             "known_peers": float((network.finger_counts if row.needs_ring else degrees(overlay)).mean()),
             "known_entries": float(row.entries(network, seed).mean()),

@@ -23,6 +23,9 @@ import numpy.typing as npt
 
 from weft.arrays import Floats, Int32s, Int64s
 from weft.errors import WeftError
+from weft.model.content import Filter, between
+from weft.model.exchange import Exchange
+from weft.model.matching import Column
 from weft.workloads.followers import apportion, zipf_popularity
 from weft.workloads.publication import schedule
 
@@ -62,10 +65,24 @@ class ContentWorkload:
     def publications(self) -> int:
         return len(self.times)
 
-    @property
-    def subscription_bounds(self) -> Int64s:
-        """Where the subscriptions of each advertisement begin, and the last ones end."""
-        return np.searchsorted(self.followed, np.arange(len(self.classes) + 1))
+    def exchange(self) -> Exchange:
+        """The same as anybody's content: the class of a filter, and a range in each attribute."""
+        strips = [between(low, high) for low, high in self.strips.tolist()]
+        kinds = [f"class {kind}" for kind in self.classes.tolist()]
+        seconds = [between(low, high) for low, high in self.ranges.tolist()]
+        wanted = [
+            Filter(kinds[followed], {"first": strips[followed], "second": second})
+            for followed, second in zip(self.followed.tolist(), seconds, strict=True)
+        ]
+        return Exchange(
+            self.publishers,
+            [Filter(kind, {"first": strip}) for kind, strip in zip(kinds, strips, strict=True)],
+            self.subscribers,
+            wanted,
+            self.times,
+            self.advertisements,
+            {name: Column(self.values[:, place].astype(float)) for place, name in enumerate(("first", "second"))},
+        )
 
 
 def content_workload(

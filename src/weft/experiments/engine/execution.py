@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from weft import __version__
-from weft.errors import WeftError
+from weft.errors import WeftError, listed
 from weft.experiments.engine.code import code_hash
 from weft.experiments.engine.dataset import (
     CRAWLS,
@@ -24,7 +24,7 @@ from weft.experiments.engine.dataset import (
     find,
     source,
 )
-from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run
+from weft.experiments.engine.experiment import Effort, Experiment, Plan, Run, Runs
 from weft.experiments.engine.results import Results, Row
 from weft.model.storage import new_path
 from weft.pipeline.progress import SILENCE, Progress
@@ -57,20 +57,49 @@ def execute(
     files: Mapping[str, Path],
     out: Path,
     progress: Progress = SILENCE,
+    options: Mapping[str, str] | None = None,
 ) -> list[Results]:
-    """Ingested data and the journal of runs are kept in the folder."""
+    """Ingested data and the journal of runs are kept in the folder.
+
+    Of an experiment's variants those that have the options are run; without options all of them in `full`.
+    """
     folders = {key: str(path.absolute()) for key, path in files.items() if key in LATENCIES}
     for key in files.keys() & DATASETS.keys():
         folders[key] = _ingested(session, source(DATASETS[key], files[key]), out / "data" / key, progress)
     folders[CRAWLS] = str((out / "data" / CRAWLS).absolute())
-    plans = [experiment.plan(effort, folders) for experiment in experiments]
+    plans = [_chosen(experiment.plan(effort, folders), effort, options or {}) for experiment in experiments]
     for sample in dict.fromkeys(sample for plan in plans for sample in plan.samples):
         _make_sample(session, sample, Path(folders[CRAWLS]), progress)
-    outcomes = _outcomes(session, (run for plan in plans for run in plan.runs.values()), out / JOURNAL, progress)
+    outcomes = _outcomes(session, (run for plan in plans for run in plan.every_run), out / JOURNAL, progress)
     return [
         Results(experiment, effort, plan.points, plan.seeds, plan.settings, _rows(plan, outcomes))
         for experiment, plan in zip(experiments, plans, strict=True)
     ]
+
+
+def require_variants(experiments: Iterable[Experiment], options: Mapping[str, str]) -> None:
+    """Refuse options that an experiment has no variants with."""
+    for experiment in experiments if options else ():
+        variants = experiment.plan("quick", {}).variants
+        if not variants:
+            raise WeftError(
+                f"{experiment.name} takes no option {listed(options)}: it has no systems that send over fingers.",
+                *options,
+            )
+        if not any(variant.has(options) for variant in variants):
+            values = ", ".join(f"`{option}` {value}" for option, value in options.items())
+            raise WeftError(f"{experiment.name} is not run with {values}.", *options)
+
+
+def _chosen(plan: Plan, effort: Effort, options: Mapping[str, str]) -> Plan:
+    if not plan.variants:
+        return plan
+    chosen = {
+        variant: runs
+        for variant, runs in plan.variants.items()
+        if variant.has(options) and (effort == "full" or variant.in_quick or options)
+    }
+    return replace(plan, runs=next(iter(chosen.values())), variants=chosen)
 
 
 def _ingested(session: Session, given: Source, folder: Path, progress: Progress) -> str:
@@ -165,12 +194,23 @@ def _batches(runs: Iterable[Run]) -> list[list[Run]]:
 
 
 def _rows(plan: Plan, outcomes: Mapping[Run, Outcome]) -> list[Row]:
+    if not plan.variants:
+        return _rows_of(plan, plan.runs, outcomes, {})
+    return [
+        row
+        for variant, runs in plan.variants.items()
+        for row in _rows_of(plan, runs, outcomes, {"reading": variant.reading})
+    ]
+
+
+def _rows_of(plan: Plan, runs: Runs, outcomes: Mapping[Run, Outcome], reading: Row) -> list[Row]:
     x = {point.label: point.x for point in plan.points}
     rows = []
-    for (system, label, _), run in plan.runs.items():
+    for (system, label, _), run in runs.items():
         outcome = outcomes[run]
         rows.append(
             {"system": system, "at": label, "x": x[label]}
+            | reading
             | _flat(asdict(run))  # type: ignore[call-overload]
             | dict(outcome.figures)
             | {"seconds": outcome.seconds, "error": outcome.error}

@@ -47,13 +47,33 @@ class Point:
     x: float | None = None  # none: the axis is one of names
 
 
+Runs = Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A reading of the paper for which all runs are made anew."""
+
+    reading: str
+    options: tuple[tuple[str, str], ...]  # and their values, by which the command line asks for it
+    in_quick: bool
+
+    def has(self, options: Mapping[str, str]) -> bool:
+        return options.items() <= dict(self.options).items()
+
+
 @dataclass(frozen=True)
 class Plan:
     points: list[Point]
     seeds: int
-    runs: Mapping[tuple[str, str, int], Run]  # by system, label of the point, and seed from 1
+    runs: Runs  # by the first reading, where there are variants
     settings: str = ""  # what holds for every run, in a sentence
     samples: tuple[CrawlSample, ...] = ()  # that the runs read
+    variants: Mapping[Variant, Runs] = field(default_factory=dict)  # none where all readings share the runs
+
+    @property
+    def every_run(self) -> list[Run]:
+        return [run for runs in self.variants.values() or [self.runs] for run in runs.values()]
 
 
 @dataclass(frozen=True)

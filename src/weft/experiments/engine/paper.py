@@ -37,6 +37,19 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Landmark:
+    """A figure that shows how far readings are apart, beside the paper's and one measured apart from this project."""
+
+    what: str
+    experiment: str
+    metric: str
+    system: str
+    at: str
+    paper: str
+    independent: str = "-"  # by a simulator that shares nothing with this one, by the reading as printed
+
+
+@dataclass(frozen=True)
 class Section:
     """A section, with the number of its sentences that say what grows, falls, stays or is larger, and by how much."""
 
@@ -54,6 +67,7 @@ class Paper:
     believe: str = ""  # in a sentence
     readings: tuple[Words, ...] = field(default=())  # that stands first which the words favour
     sections: tuple[Section, ...] = field(default=())
+    landmarks: tuple[Landmark, ...] = field(default=())
 
 
 @cache
@@ -76,6 +90,7 @@ def _paper(key: str) -> Paper:
         " ".join(about.get("believe", "").split()),
         tuple(Words(**each) for each in about.get("readings", [])),
         tuple(Section(**each) for each in about.get("sections", [])),
+        tuple(Landmark(**each) for each in about.get("landmarks", [])),
     )
 
 

@@ -17,7 +17,7 @@ from weft.experiments.measures.hosts import measured_hosts
 from weft.experiments.runs.popsub import Input, PopSubRun, Power
 from weft.model.instance import Instance, read_instance
 from weft.model.latency import Latency, place
-from weft.overlays.broker_tree import BrokerTree, Neighbourhood, broker_tree
+from weft.overlays.broker_tree import Neighbourhood, broker_tree
 from weft.protocol.popsub.parameters import Parameters
 from weft.sim.capacity import Capacity, measured_capacity
 from weft.sim.popsub import simulate
@@ -64,16 +64,7 @@ def _stage(given: Input, seed: int) -> tuple[Stage, float]:
     tree = broker_tree(_hosts(given.latency), Neighbourhood(given.brokers, given.nearest), seed - 1)
     setting, drawn = Setting(given.subscriptions, given.rate, wanted=given.wanted), (seed - 1) % WORKLOADS
     workload = content_workload(_popularity(given, setting, drawn), tree.top, given.brokers, setting, drawn)
-    return stage_of(tree, workload), _diameter(tree)
-
-
-def _diameter(tree: BrokerTree) -> float:
-    """An upper bound: twice the path from the root to the farthest broker."""
-    from_root = np.zeros(tree.brokers)
-    for broker in np.argsort(tree.depths, kind="stable")[1:]:
-        parent = tree.parents[broker]
-        from_root[broker] = from_root[parent] + tree.delays[parent, broker]
-    return float(max(2 * from_root.max(), tree.delays.max()))
+    return stage_of(tree, workload.exchange()), tree.diameter
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ from weft.experiments.measures.input import instance_of
 from weft.experiments.runs.input import Input
 from weft.experiments.runs.routing import RoutingRun
 from weft.model.instance import Instance
-from weft.model.overlay import Overlay, overlay_from_links
+from weft.model.overlay import Overlay
 from weft.model.ring import phase_count
 from weft.overlays.catalog import design
 from weft.overlays.quality import link_quality
@@ -22,7 +22,8 @@ def measure_routing(run: RoutingRun) -> dict[str, Any]:
     overlay = overlay_of(run.input, run.overlay, run.options, run.seed)
     drawn = publications(instance, run.publications, run.seed, by=run.input.issuers)
     trees = trees_for(run.router, instance.without_publishers, overlay, load_weight=0.0)
-    result = evaluate(instance, overlay, run.router, drawn, seed=run.seed, trees=trees)
+    forwarding: dict[str, Any] = {} if trees is not None else run.forwarding.columns
+    result = evaluate(instance, overlay, run.router, drawn, seed=run.seed, trees=trees, **forwarding)
     return evaluation_figures(instance, overlay, result)
 
 
@@ -38,6 +39,8 @@ def evaluation_figures(instance: Instance, overlay: Overlay, result: Evaluation)
         "messages_per_delivery": result.messages / max(result.deliveries, 1),
         "routing_overhead": result.routing_overhead,
         "average_path": result.average_path,
+        "average_path_by_message": result.average_path_by_message,
+        "average_path_by_publication": result.average_path_by_publication,
         "maximum_path": result.maximum_path,
         "most_loaded_messages": result.load.most_loaded_messages,
         "busiest_over_mean": sent.maximum / max(sent.mean, 1e-9),
@@ -54,15 +57,4 @@ def evaluation_figures(instance: Instance, overlay: Overlay, result: Evaluation)
 def overlay_of(given: Input, name: str, options: tuple[tuple[str, str], ...], seed: int) -> Overlay:
     instance = instance_of(given, seed)
     overlay = design(instance, name, seed=seed, **dict(options))
-    ratios = {"tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"]}
-    if overlay.ring_ids is not None:
-        whole = link_quality(instance, _with_whole_phases(overlay))["tco_support_ratio"]
-        ratios["whole_phases_support_ratio"] = whole
-    return overlay.with_meta(quality=ratios)
-
-
-def _with_whole_phases(overlay: Overlay) -> Overlay:
-    """The overlay less the last phase where |V| cuts it: floor(log2 |V|) fingers a node instead of ceil(log2 |V|)."""
-    whole = overlay.phases < overlay.nodes.bit_length() - 1
-    ends = overlay.sources[whole], overlay.targets[whole], overlay.phases[whole]
-    return overlay_from_links(overlay.nodes, *ends, ring_ids=overlay.ring_ids, ring_size=overlay.ring_size)
+    return overlay.with_meta(quality={"tco_support_ratio": link_quality(instance, overlay)["tco_support_ratio"]})

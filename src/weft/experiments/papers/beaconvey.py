@@ -26,7 +26,18 @@ from weft.experiments.runs.input import (
     zipf_inputs,
 )
 from weft.experiments.runs.popularity import PopularityRun, Side
-from weft.experiments.runs.routing import METRICS, RoutingRun, System, plan_at, ratio_panels, routing_plan
+from weft.experiments.runs.routing import (
+    METRICS,
+    PATH_RATIOS,
+    PATHS,
+    RoutingRun,
+    System,
+    plan_by_readings,
+    ratio_panels,
+    read_plan,
+    readings_of,
+    variants_of,
+)
 
 # Fig. 3: how many friends or followers users have, in the whole graphs and in samples of them.
 
@@ -84,9 +95,11 @@ FIG3 = Experiment(
 OVERLAYS = {"SL": "swico-sl", "S": "swico-s", "L": "swico-l", "-": "chord"}
 BASELINE = "Scribe(-)"
 NOTE = (
-    "Scribe(-) and all systems on S or - have the long fingers of Chord; the paper leaves open Chord or RandomL, "
-    "so two systems are measured with RandomL as well."
+    "Scribe(-) and all systems on S or - have the long fingers of Chord, but for the readings with RandomL; the paper "
+    "leaves open which. A node has floor(log2 |V|) fingers. With links both ways a node sends also to those that have "
+    "a finger to it, by the absolute distance."
 )
+READINGS = readings_of(long=True)
 
 
 def _beaconvey(router: str, *overlays: str) -> dict[str, System]:
@@ -104,11 +117,7 @@ FAMILIES = {
 }
 ALL_SYSTEMS = {name: system for family in FAMILIES.values() for name, system in family.items()}
 ROUTERS = {**_beaconvey("Pie", "SL"), **_beaconvey("Po", "SL"), **_beaconvey("Pal", "SL")}
-REFERENCE = {
-    BASELINE: ALL_SYSTEMS[BASELINE],
-    "Scribe(-) with RandomL": System("random", "scribe"),
-    "BeaConvey(-, Pie) with RandomL": System("random", "pie"),
-}
+REFERENCE = {BASELINE: ALL_SYSTEMS[BASELINE]}
 
 
 def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str, System]) -> Experiment:
@@ -119,10 +128,11 @@ def _table(number: int, title: str, sites: tuple[str, ...], systems: Mapping[str
         axis="sample",
         systems=tuple({**systems, **REFERENCE}),
         metrics=METRICS,
-        plan=routing_plan(partial(social_inputs, sites), {**systems, **REFERENCE}),
+        plan=read_plan(partial(social_inputs, sites), variants_of({**systems, **REFERENCE}, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=ratio_panels(BASELINE, tuple(systems)),
-        extra_metrics=("average path", "TcoSuppR"),
+        extra_metrics=(*PATHS, *PATH_RATIOS, "TcoSuppR"),
         datasets=tuple(SITES[site] for site in sites),
         note=NOTE,
     )
@@ -134,9 +144,10 @@ def _by_topics(number: int, title: str, inputs: Inputs, metric: str, *extra: str
         title=f"BeaConvey, Fig. {number}: {title}",
         paper="beaconvey",
         axis="topics",
-        systems=tuple({**ALL_SYSTEMS, **REFERENCE}),
+        systems=tuple(ALL_SYSTEMS),
         metrics=METRICS,
-        plan=routing_plan(inputs, {**ALL_SYSTEMS, **REFERENCE}),
+        plan=read_plan(inputs, variants_of(ALL_SYSTEMS, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=tuple(Panel(family, metric, tuple(systems)) for family, systems in FAMILIES.items()),
         extra_metrics=extra,
@@ -171,7 +182,7 @@ def _crawl_points(effort: Effort, folders: Mapping[str, str]) -> list[tuple[Poin
 def _crawl_plan(effort: Effort, folders: Mapping[str, str]) -> Plan:
     points, seeds = _crawl_points(effort, folders), CRAWL_SEEDS[effort]
     scale = Scale(SCALES[effort].publications, seeds, steps=())
-    plan = plan_at(scale, lambda _, __: points, {**CRAWL_SYSTEMS, **REFERENCE}, folders)
+    plan = plan_by_readings(scale, lambda _, __: points, variants_of(CRAWL_SYSTEMS, long=True), folders)
     return replace(plan, samples=_samples_of(plan))
 
 
@@ -192,13 +203,14 @@ CRAWLED = Experiment(
     title="BeaConvey, Tables 3-5, on samples of generated crawls",
     paper="beaconvey",
     axis="sample",
-    systems=tuple({**CRAWL_SYSTEMS, **REFERENCE}),
+    systems=tuple(CRAWL_SYSTEMS),
     metrics=METRICS,
     plan=_crawl_plan,
     baseline=BASELINE,
     panels=ratio_panels(BASELINE, tuple(CRAWL_SYSTEMS)),
-    extra_metrics=("average path", "TcoSuppR"),
+    extra_metrics=(*PATHS, *PATH_RATIOS, "TcoSuppR"),
     note=NOTE,
+    readings=READINGS,
 )
 
 
@@ -232,9 +244,9 @@ EXPERIMENTS = (
     _table(4, "systems against Scribe(-), Twitter", ("TW",), ALL_SYSTEMS),
     _table(5, "BeaConvey's routers against Scribe(-)", ("FB", "TW"), ROUTERS),
     _by_topics(4, "routing overhead against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "overhead ratio"),
-    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "path ratio", "average path"),
+    _by_topics(5, "average path against Scribe(-), Zipf, 1,023 nodes", zipf_inputs, "path ratio", *PATHS, *PATH_RATIOS),
     _by_topics(6, "routing overhead against Scribe(-), Unif, 1,023 nodes", unif_inputs, "overhead ratio"),
-    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_inputs, "path ratio", "average path"),
+    _by_topics(7, "average path against Scribe(-), Unif, 1,023 nodes", unif_inputs, "path ratio", *PATHS, *PATH_RATIOS),
     Experiment(
         name="beaconvey-fig8",
         title="BeaConvey, Fig. 8: its routers against Scribe(-), Unif, 2,000 topics",
@@ -242,13 +254,14 @@ EXPERIMENTS = (
         axis="nodes",
         systems=tuple({**ROUTERS, **REFERENCE}),
         metrics=METRICS,
-        plan=routing_plan(node_inputs, {**ROUTERS, **REFERENCE}),
+        plan=read_plan(node_inputs, variants_of({**ROUTERS, **REFERENCE}, long=True)),
+        readings=READINGS,
         baseline=BASELINE,
         panels=(
             *ratio_panels(BASELINE, tuple(ROUTERS)),
             Panel("longest path / that of Scribe(-)", "longest path ratio", tuple(ROUTERS)),
         ),
-        extra_metrics=("average path",),
+        extra_metrics=(*PATHS, *PATH_RATIOS),
         note=NOTE,
     ),
 )

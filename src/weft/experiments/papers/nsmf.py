@@ -2,7 +2,14 @@
 
 from weft.experiments.engine.experiment import Experiment, Panel
 from weft.experiments.runs.input import Inputs, node_inputs, unif_inputs
-from weft.experiments.runs.routing import METRICS, System, routing_plan
+from weft.experiments.runs.routing import (
+    METRICS,
+    PATHS,
+    System,
+    read_plan,
+    readings_of,
+    variants_of,
+)
 
 SYSTEMS = {
     "GrSwico": System("grswico", "po"),
@@ -10,9 +17,10 @@ SYSTEMS = {
     "RandomSW": System("random", "po"),
 }
 NOTE = (
-    "TcoSuppR of whole phases leaves out the fingers of the last phase where |V| cuts it short, "
-    "so that a node has floor(log2 |V|) of them."
+    "A node has floor(log2 |V|) fingers, which TcoSuppR fits. With links both ways a node sends also to those that "
+    "have a finger to it."
 )
+VARIANTS = variants_of(SYSTEMS, long=False)
 
 
 def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
@@ -23,14 +31,15 @@ def _figure(number: int, title: str, axis: str, inputs: Inputs) -> Experiment:
         axis=axis,
         systems=tuple(SYSTEMS),
         metrics=METRICS,
-        plan=routing_plan(inputs, SYSTEMS),
+        plan=read_plan(inputs, VARIANTS),
         baseline="GrSwico",
         panels=(
             Panel("routing overhead / that of GrSwico", "overhead ratio", tuple(SYSTEMS)),
             Panel("average path, hops", "average path", tuple(SYSTEMS)),
             Panel("TCO support ratio", "TcoSuppR", tuple(SYSTEMS)),
         ),
-        extra_metrics=("path ratio", "TcoSuppR of whole phases"),
+        extra_metrics=("path ratio", *PATHS),
+        readings=readings_of(long=False),
         note=NOTE,
     )
 

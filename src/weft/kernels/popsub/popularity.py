@@ -14,36 +14,56 @@ from weft.kernels.popsub.broker import ADAPTIVE, BATCH, DIRECT, GOSSIP, TREE, Lo
 def evaluate(table: Table, load: Load, settings: Settings, broker: int) -> None:
     low, high = table.order_bounds[broker], table.order_bounds[broker + 1]
     per_second = 1000.0 / settings.interval
-    if not is_filled(table, settings, low, high, per_second):
+    line = to_fill(table, settings, low, high, per_second)
+    if not is_filled(table, settings, low, high, per_second, line):
         jobs, lengths = load.queued[broker]
         overloaded = jobs > 0 and lengths / max(jobs, 1) > settings.overload
-        fill(table, settings, broker, low, high, per_second, overloaded)
+        fill(table, settings, broker, low, high, per_second, line, overloaded)
     load.queued[broker, :] = 0
     for place in range(low, high):
         table.routed[table.order[place]] = 0
+        table.urgent[table.order[place]] = 0
 
 
 @leaf_jit
-def is_filled(table: Table, settings: Settings, low: int, high: int, per_second: float) -> bool:
+def to_fill(table: Table, settings: Settings, low: int, high: int, per_second: float) -> float:
+    """Publications a second for what is popular, after what has a high priority."""
+    taken = 0
+    for place in range(low, high):
+        taken += table.urgent[table.order[place]]
+    return max(settings.capacity - taken * per_second, 0.0) * settings.phi
+
+
+@leaf_jit
+def is_filled(table: Table, settings: Settings, low: int, high: int, per_second: float, line: float) -> bool:
     """Whether the popular load is within the tolerance, so that popularity stays as it is."""
     filled = 0.0
     for place in range(low, high):
         entry = table.order[place]
         if table.ways[entry] == TREE:
             filled += table.routed[entry] * per_second
-    return abs(filled - settings.line) <= settings.tolerance * settings.line
+    return abs(filled - line) <= settings.tolerance * line
 
 
 @leaf_jit
 def fill(
-    table: Table, settings: Settings, broker: int, low: int, high: int, per_second: float, overloaded: bool
+    table: Table,
+    settings: Settings,
+    broker: int,
+    low: int,
+    high: int,
+    per_second: float,
+    line: float,
+    overloaded: bool,
 ) -> None:
     filled = 0.0
     table.least_popular[broker] = np.inf
     for place in range(low, high):
         entry = table.order[place]
         rate = table.routed[entry] * per_second
-        if filled < settings.line:
+        if table.priority[entry]:
+            continue
+        if filled < line:
             table.ways[entry] = TREE
             table.least_popular[broker] = table.gains[entry]
             filled += rate

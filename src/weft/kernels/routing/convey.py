@@ -15,8 +15,18 @@ import numpy as np
 from weft.arrays import Int32s, Int64s
 from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.routing.audience import Audience, audience_of, dismiss, match, pass_on
-from weft.kernels.routing.tally import EXPECTED, REPEATED, Tally, deliver
-from weft.kernels.routing.walk import Ring, bit_length, walk, wrapped
+from weft.kernels.routing.tally import (
+    ARRIVAL_SUM,
+    ARRIVALS,
+    DELIVERIES,
+    EXPECTED,
+    PATH_SUM,
+    REPEATED,
+    Tally,
+    deliver,
+    end_publication,
+)
+from weft.kernels.routing.walk import Ring, bit_length, id_at, position_at, walk, wrapped
 
 NO_PIVOT, PIVOT_IF_FINGER, PIVOT_ALWAYS = 0, 1, 2  # Po, Pie, Pal
 
@@ -30,6 +40,7 @@ TARGET, ID, FOLLOWING = range(3)  # FOLLOWING indexes the first subscriber after
 def convey_runs(
     ring: Ring,
     pivot: int,
+    most_pivots: int,
     indptr: Int64s,
     subscribers: Int32s,
     topics: Int32s,
@@ -40,11 +51,11 @@ def convey_runs(
     trace: Int32s,
 ) -> None:
     """Run r publishes on topics[r] from issuers[starts[r]:starts[r + 1]], and adds to totals[r] and to the load."""
-    slots = np.full(len(ring.fingers), -1, np.int32)
-    hops = np.empty((ring.fingers.shape[1] + 2, 3), np.int64)
+    slots = np.full(len(ring.ids), -1, np.int32)
+    hops = np.empty((most_pivots + 2, 3), np.int64)
     for run in range(len(topics)):
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
-        audience = audience_of(ring, own, slots)
+        audience = audience_of(ring, own, slots, most_pivots)
         tally = Tally(totals[run], load, trace)
         stack = np.empty((len(own) + 1, 5), np.int64)  # ranges are disjoint, so there are no more than subscribers
         for publication in range(starts[run], starts[run + 1]):
@@ -63,7 +74,8 @@ def publish(
     hops: Int64s,
     tally: Tally,
 ) -> None:
-    round_trip = issuer + len(ring.fingers)
+    round_trip = issuer + len(ring.ids)
+    deliveries, paths = tally.total[DELIVERIES], tally.total[PATH_SUM]
     tally.total[EXPECTED] += len(audience.seen) - (audience.slots[issuer] >= 0)
     push(stack, 0, issuer, round_trip, id_at(ring, round_trip), after(audience, issuer), 0)
     top = 1
@@ -77,14 +89,19 @@ def publish(
             target, following = hops[hop, TARGET], hops[hop, FOLLOWING]
             end, end_id = (hops[hop + 1, TARGET], hops[hop + 1, ID]) if hop + 1 < count else (high, high_id)
             arrival = send(ring, audience, low, hops, hop, end, path, tally)
+            if target >= end:
+                continue
+            tally.total[ARRIVALS] += 1
+            tally.total[ARRIVAL_SUM] += arrival
             slot = audience.slots[wrapped(ring, target)]
-            if slot >= 0 and target < end:
+            if slot >= 0:
                 tally.total[REPEATED] += audience.seen[slot] == publication
                 audience.seen[slot] = publication
                 deliver(tally, arrival)
             if audience.unrolled[following] < end:
                 push(stack, top, target, end, end_id, following, arrival)
                 top += 1
+    end_publication(tally, deliveries, paths)
 
 
 @leaf_jit
@@ -98,7 +115,7 @@ def push(stack: Int64s, top: int, low: int, high: int, high_id: int, following: 
 
 @leaf_jit
 def matched_hops(ring: Ring, audience: Audience, low: int, high: int, following: int, hops: Int64s) -> int:
-    """Po: the nearest subscriber and the fingers that subscribe; how many of them lie in the range."""
+    """Po: the nearest subscriber and the pivots that subscribe; how many of them lie in the range."""
     nearest = audience.unrolled[following]
     if nearest >= high:
         return 0
@@ -108,10 +125,10 @@ def matched_hops(ring: Ring, audience: Audience, low: int, high: int, following:
     row = audience.slots[here]
     if row < 0:
         row = len(audience.seen)
-        match(ring, audience.slots, here, audience.matched[row])
-    for column in range(audience.matched.shape[1]):
-        target = low + audience.matched[row, column]
-        if target == low or target >= high:
+        audience.bounds[row + 1] = match(ring.pivots, audience.slots, here, audience.matched, audience.bounds[row])
+    for place in range(audience.bounds[row], audience.bounds[row + 1]):
+        target = low + audience.matched[place]
+        if target >= high:
             break
         if target > nearest:
             write_hop(hops, count, target, id_at(ring, target), index_at(ring, audience, target) + 1)
@@ -129,9 +146,9 @@ def pivot_hop(
     middle = position_at(ring, middle_id)
     if hops[count - 1, TARGET] >= middle:
         return 0
-    here = wrapped(ring, low)
-    for column in range((bit_length(middle - low) - 1) * ring.per_phase, ring.fingers.shape[1]):
-        target = low + ring.fingers[here, column]
+    starts = ring.pivots.starts[wrapped(ring, low)]
+    for place in range(starts[bit_length(middle - low) - 1], starts[-1]):
+        target = low + ring.pivots.values[place]
         if target >= high:
             break
         if target >= middle:
@@ -157,12 +174,11 @@ def send(ring: Ring, audience: Audience, low: int, hops: Int64s, hop: int, end: 
     slot = audience.slots[here]
     if hop == 0 and slot >= 0:
         return pass_on(audience, slot, here, path, tally)
-    if hops[hop, ID] == id_at(ring, target):
-        return walk(ring, audience.slots, here, target - low, path, tally)
-    # A pivot in a gap: the last node before it knows by its successor who comes first after it.
-    arrival = walk(ring, audience.slots, here, target - 1 - low, path, tally)
-    if target < end:
-        arrival = walk(ring, audience.slots, wrapped(ring, target - 1), 1, arrival, tally)
+    short = id_at(ring, target) - hops[hop, ID]
+    arrival, position = walk(ring, audience.slots, here, target - low, short, path, tally)
+    if target < end and position != wrapped(ring, target):
+        # A pivot in a gap: the last node before it knows by its successor who comes first after it.
+        arrival, _ = walk(ring, audience.slots, position, 1, 0, arrival, tally)
     return arrival
 
 
@@ -175,24 +191,5 @@ def after(audience: Audience, position: int) -> int:
 @leaf_jit
 def index_at(ring: Ring, audience: Audience, position: int) -> int:
     """The index of the subscriber at an unrolled position."""
-    nodes, slots = len(ring.fingers), audience.slots
+    nodes, slots = len(ring.ids), audience.slots
     return int(slots[position] if position < nodes else slots[position - nodes] + len(audience.seen))
-
-
-@leaf_jit
-def id_at(ring: Ring, position: int) -> int:
-    """The unrolled identifier of the node at an unrolled position."""
-    nodes = len(ring.fingers)
-    if nodes == ring.size:
-        return position
-    return int(ring.ids[position] if position < nodes else ring.ids[position - nodes] + ring.size)
-
-
-@leaf_jit
-def position_at(ring: Ring, ring_id: int) -> int:
-    """The first unrolled position that holds an unrolled identifier or a later one."""
-    if len(ring.fingers) == ring.size:
-        return ring_id
-    if ring_id < ring.size:
-        return int(np.searchsorted(ring.ids, ring_id))
-    return len(ring.fingers) + int(np.searchsorted(ring.ids, ring_id - ring.size))

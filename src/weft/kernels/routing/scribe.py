@@ -3,9 +3,11 @@
 The tree of a topic is the same for all its publications, so it is grown once a run, in O(tree), and a publication
 costs no more than its path to the root; what happens below is known then.
 
-A union of greedy routes is a tree in both directions. Towards one target, the next hop depends on the node alone.
-From one source, a route that comes through x takes at each node before x the finger nearest to its target; that one
-is not beyond x, so it is the nearest to x too. The first part of the route is the route to x: x has one parent.
+Towards one target, the next hop depends on the node alone, so that the union of greedy routes is a tree. From one
+source, a route by the clockwise distance that comes through x takes at each node before x the link nearest to its
+target; that one is not beyond x, so it is the nearest to x too. The first part of the route is the route to x: x has
+one parent. By the absolute distance routes may part and meet again, and of several nodes before x its parent is the one
+from which the root is nearest on these routes, and of these the first on the ring.
 """
 
 from typing import NamedTuple
@@ -17,20 +19,16 @@ from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.routing.audience import mark, unmark
 from weft.kernels.routing.tally import (
     DELIVERED,
-    DELIVERIES,
     EXPECTED,
     MESSAGES,
     OVERHEAD,
-    PATH_MAX,
-    PATH_SUM,
     RECEIVED,
-    REPEATED,
     SENT,
-    TOTALS,
     Tally,
+    deliver_all,
     trace_message,
 )
-from weft.kernels.routing.walk import Ring, finger_towards, walk, wrapped
+from weft.kernels.routing.walk import Ring, left_after, offset_towards, walk, wrapped
 
 TO_ROOT, FROM_ROOT = 0, 1  # the direction of the routes that make the tree: Scribe, iScribe
 SIZE, REACHED, RELAYS, DEPTH_SUM, DEEPEST, SECOND = range(6)  # figures of a tree
@@ -52,14 +50,19 @@ def scribe_runs(
     subscribers: Int32s,
     topics: Int32s,
     roots: Int32s,
+    firsts: Int32s,
+    shorts: Int64s,
     starts: Int64s,
     issuers: Int32s,
     totals: Int64s,
     load: Int64s,
     trace: Int32s,
 ) -> None:
-    """Run r publishes on topics[r], over a tree from roots[r]; the rest is as in convey_runs."""
-    nodes = len(ring.fingers)
+    """Run r publishes on topics[r], over a tree from roots[r]; the rest is as in convey_runs.
+
+    Routes to the root go to the identifier of the topic, shorts[r] identifiers before the node at firsts[r].
+    """
+    nodes = len(ring.ids)
     slots = np.full(nodes, -1, np.int32)
     depths = np.full(nodes, -1, np.int32)
     tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))
@@ -69,13 +72,13 @@ def scribe_runs(
         mark(slots, own)
         plant(tree, roots[run])
         if direction == TO_ROOT:
-            grow_to_root(ring, tree, own)
+            grow_to_root(ring, tree, own, firsts[run], shorts[run])
         else:
-            grow_from_root(ring, tree, own, tally)
+            grow_from_root(ring, tree, own)
         measure(tree)
         for issuer in issuers[starts[run] : starts[run + 1]]:
             tally.total[EXPECTED] += len(own) - (slots[issuer] >= 0)
-            publish(ring, tree, issuer, tally)
+            publish(ring, tree, issuer, firsts[run], shorts[run], tally)
         load_tree(tree, starts[run + 1] - starts[run], tally)
         unmark(depths, tree.members[: tree.figures[SIZE]])
         unmark(slots, own)
@@ -83,22 +86,28 @@ def scribe_runs(
 
 @jit
 def children_of_all(
-    ring: Ring, direction: int, indptr: Int64s, subscribers: Int32s, topics: Int32s, roots: Int32s
+    ring: Ring,
+    direction: int,
+    indptr: Int64s,
+    subscribers: Int32s,
+    topics: Int32s,
+    roots: Int32s,
+    firsts: Int32s,
+    shorts: Int64s,
 ) -> Int64s:
     """How many children the node at every position has in the trees of these topics together."""
-    nodes = len(ring.fingers)
+    nodes = len(ring.ids)
     children = np.zeros(nodes, np.int64)
     slots = np.full(nodes, -1, np.int32)
     depths = np.full(nodes, -1, np.int32)
     tree = Tree(slots, np.empty(nodes, np.int32), np.empty(nodes, np.int32), depths, np.zeros(6, np.int64))
-    tally = Tally(np.zeros(TOTALS, np.int64), np.zeros((1, 2), np.int64), np.zeros((0, 4), np.int32))
     for run in range(len(topics)):
         plant(tree, roots[run])
         own = subscribers[indptr[topics[run]] : indptr[topics[run] + 1]]
         if direction == TO_ROOT:
-            grow_to_root(ring, tree, own)
+            grow_to_root(ring, tree, own, firsts[run], shorts[run])
         else:
-            grow_from_root(ring, tree, own, tally)
+            grow_from_root(ring, tree, own)
         for member in tree.members[1 : tree.figures[SIZE]]:
             children[tree.parents[member]] += 1
         unmark(depths, tree.members[: tree.figures[SIZE]])
@@ -114,14 +123,14 @@ def plant(tree: Tree, root: int) -> None:
 
 
 @leaf_jit
-def grow_to_root(ring: Ring, tree: Tree, subscribers: Int32s) -> None:
-    nodes, root, size = len(ring.fingers), int(tree.members[0]), 1
+def grow_to_root(ring: Ring, tree: Tree, subscribers: Int32s, first: int, short: int) -> None:
+    size = 1
     for subscriber in subscribers:
         position, end = int(subscriber), size
         while tree.depths[position] < 0:
             tree.members[end] = position
             end += 1
-            offset = finger_towards(ring, position, (root - position) % nodes)
+            offset = offset_towards(ring, position, distance_to(ring, position, first, short), short)
             tree.parents[position] = wrapped(ring, position + offset)
             position = int(tree.parents[position])
         reverse(tree.members, size, end)
@@ -129,6 +138,14 @@ def grow_to_root(ring: Ring, tree: Tree, subscribers: Int32s) -> None:
             tree.depths[member] = tree.depths[tree.parents[member]] + 1
         size = end
     tree.figures[SIZE] = size
+
+
+@leaf_jit
+def distance_to(ring: Ring, position: int, first: int, short: int) -> int:
+    """The distance to the target `short` identifiers before the node at `first`: 0 where it is here."""
+    nodes = len(ring.ids)
+    distance = (first - position) % nodes
+    return nodes if distance == 0 and short > 0 else distance
 
 
 @leaf_jit
@@ -140,22 +157,36 @@ def reverse(values: Int32s, low: int, high: int) -> None:
 
 
 @leaf_jit
-def grow_from_root(ring: Ring, tree: Tree, subscribers: Int32s, tally: Tally) -> None:
-    nodes, root, size = len(ring.fingers), int(tree.members[0]), 1
+def grow_from_root(ring: Ring, tree: Tree, subscribers: Int32s) -> None:
+    nodes, root, size = len(ring.ids), int(tree.members[0]), 1
     for subscriber in subscribers:
-        position, distance = root, (int(subscriber) - root) % nodes
+        position, distance, hops = root, (int(subscriber) - root) % nodes, 0
         while distance > 0:
-            parent, offset = position, finger_towards(ring, position, distance)
+            parent, offset = position, offset_towards(ring, position, distance, 0)
             position = wrapped(ring, position + offset)
-            distance -= offset
+            distance = left_after(ring, distance, 0, offset)
+            hops += 1
             if tree.depths[position] < 0:
-                tree.depths[position] = tree.depths[parent] + 1
-                tree.parents[position] = parent
                 tree.members[size] = position
                 size += 1
-            elif tree.parents[position] != parent:
-                tally.total[REPEATED] += 1
+            elif tree.depths[position] < hops or (tree.depths[position] == hops and tree.parents[position] <= parent):
+                continue
+            tree.depths[position] = hops
+            tree.parents[position] = parent
     tree.figures[SIZE] = size
+    if ring.absolute:
+        measure_depths(tree)
+
+
+@leaf_jit
+def measure_depths(tree: Tree) -> None:
+    """The depths in the tree, which are less than the hops of a route whose nodes found shorter ones."""
+    for member in tree.members[1 : tree.figures[SIZE]]:
+        depth, position = 0, member
+        while position != tree.members[0]:
+            position = tree.parents[position]
+            depth += 1
+        tree.depths[member] = depth
 
 
 @leaf_jit
@@ -173,9 +204,9 @@ def measure(tree: Tree) -> None:
 
 
 @leaf_jit
-def publish(ring: Ring, tree: Tree, issuer: int, tally: Tally) -> None:
+def publish(ring: Ring, tree: Tree, issuer: int, first: int, short: int, tally: Tally) -> None:
     figures, total = tree.figures, tally.total
-    rise = walk(ring, tree.slots, issuer, (tree.members[0] - issuer) % len(ring.fingers), 0, tally)
+    rise, _ = walk(ring, tree.slots, issuer, distance_to(ring, issuer, first, short), short, 0, tally)
     if len(tally.trace):
         trace_tree(tree, issuer, rise, tally)
     total[MESSAGES] += figures[SIZE] - 1
@@ -187,9 +218,7 @@ def publish(ring: Ring, tree: Tree, issuer: int, tally: Tally) -> None:
         if tree.depths[issuer] == deepest:
             deepest = figures[SECOND]
     if others > 0:
-        total[DELIVERIES] += others
-        total[PATH_SUM] += others * rise + depths
-        total[PATH_MAX] = max(total[PATH_MAX], rise + deepest)
+        deliver_all(tally, others, others * rise + depths, rise + deepest)
 
 
 @leaf_jit

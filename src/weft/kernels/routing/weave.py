@@ -18,16 +18,14 @@ from weft.kernels.jit import jit, leaf_jit
 from weft.kernels.routing.audience import mark, unmark
 from weft.kernels.routing.tally import (
     DELIVERED,
-    DELIVERIES,
     EXPECTED,
     MESSAGES,
     OVERHEAD,
-    PATH_MAX,
-    PATH_SUM,
     RECEIVED,
     REPEATED,
     SENT,
     Tally,
+    deliver_all,
     trace_message,
 )
 
@@ -150,10 +148,9 @@ def publish(
     reach.starts[place] += 1
     total[MESSAGES] += len(reach.members) - 1
     total[OVERHEAD] += len(reach.members) - reach.reached - (slots[issuer] < 0)
-    total[DELIVERIES] += delivered
-    total[PATH_SUM] += delivered * hops + reach.path_sums[place]
     if delivered > 0:
-        total[PATH_MAX] = max(total[PATH_MAX], hops + reach.path_maxima[place])
+        paths = delivered * hops + reach.path_sums[place]
+        deliver_all(tally, delivered, paths, hops + reach.path_maxima[place])
 
 
 @jit

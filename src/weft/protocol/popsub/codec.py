@@ -1,16 +1,23 @@
 """Messages between brokers as bytes: one JSON document a message, whose first name is that of the message.
 
-Numbers without bound in a range are null: JSON has no infinity. Bytes that are no message are the sender's fault, and
+A text without a text after it has null. Bytes that are no message are the sender's fault, and
 say so; a broker is never handed anything that its tables cannot hold.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any
 
 from weft.errors import WeftError
-from weft.model.content import Advertisement, Content, Filter, OneOf, Predicate, Prefix, Range, Subscription
+from weft.model.content import (
+    Advertisement,
+    Conjunction,
+    Content,
+    Filter,
+    Subscription,
+    Values,
+    values_of,
+)
 from weft.protocol.popsub.message import (
     Advertise,
     Batch,
@@ -90,17 +97,11 @@ def _said(publication: Publication) -> list[Any]:
 
 
 def _filter(wanted: Filter) -> list[Any]:
-    return [wanted.kind, {attribute: _predicate(each) for attribute, each in wanted.predicates.items()}]
+    return [wanted.kind, *({name: _values(each) for name, each in one.items()} for one in wanted.conjunctions)]
 
 
-def _predicate(predicate: Predicate) -> dict[str, Any]:
-    match predicate:
-        case Range(low, high):
-            return {"range": [None if low == -inf else low, None if high == inf else high]}
-        case OneOf(values):
-            return {"one_of": sorted(values, key=repr)}
-        case Prefix(text):
-            return {"prefix": text}
+def _values(values: Values) -> list[Any]:
+    return [values.numbers, values.texts, values.absent]
 
 
 def _read_said(row: list[Any]) -> Publication:
@@ -115,19 +116,22 @@ def _read_all(rows: list[Any]) -> tuple[Publication, ...]:
 
 
 def _read_filter(row: list[Any]) -> Filter:
-    kind, predicates = row
-    return Filter(kind, {attribute: _read_predicate(each) for attribute, each in predicates.items()})
+    kind, *conjunctions = row
+    return Filter(_text(kind), *map(_read_conjunction, conjunctions))
 
 
-def _read_predicate(document: Mapping[str, Any]) -> Predicate:
-    ((name, given),) = document.items()
-    match name:
-        case "range":
-            low, high = given
-            return Range(-inf if low is None else low, inf if high is None else high)
-        case "one_of":
-            return OneOf(frozenset(given))
-    return Prefix(_text(document["prefix"]))
+def _read_conjunction(document: Mapping[str, Any]) -> Conjunction:
+    return {name: _read_values(*given) for name, given in document.items()}
+
+
+def _read_values(numbers: list[Any], texts: list[Any], absent: bool) -> Values:
+    ends = [(float(low), float(high)) for low, high in numbers]
+    values = values_of(
+        ends, [(_text(start), None if stop is None else _text(stop)) for start, stop in texts], absent is True
+    )
+    if not values:
+        raise ValueError("an attribute may have no value at all")
+    return values
 
 
 def _text(given: Any) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
+from typing import Literal
 
 from weft.errors import WeftError
 
@@ -14,6 +15,7 @@ class Way(StrEnum):
     DIRECT = "direct"
     BATCH = "batch"
     GOSSIP = "gossip"
+    LPBCAST = "lpbcast"  # gossip in one group of all brokers, to compare with: in the simulation only
     ADAPTIVE = "adaptive"  # one of the three, chosen for each link and advertisement
 
 
@@ -25,9 +27,11 @@ class Parameters:
     evaluation: float = 2_000.0  # between evaluations of popularity
     tolerance: float = 0.1  # share of the capacity to fill that may be missed before it is planned again
     batch_timeout: float = 3_000.0
+    batch_by: Literal["entry", "link"] = "entry"  # whose publications a batch has: an advertisement's, or all of a link
     round: float = 10_000.0  # between two gossips of a member
     fanout: int = 2  # members that a gossip is sent to
     view: int = 10  # members that a member knows
+    history: int | None = None  # publications that a gossip pushes at most, and that its digest has; None: all
     digest_rounds: int = 5  # how long a member announces a publication
     sweep: bool = True  # whether issuers ask who lacks what gossip had its time for: without, delivery is likely only
     sweep_rounds: int = 6  # how long a publication is left to gossip before its issuer asks who lacks it, at least 1

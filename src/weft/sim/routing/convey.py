@@ -24,15 +24,28 @@ def _convey(network: Network, pivot: int, runs: Runs, counted: Counted) -> None:
     indptr, subscribers = network.subscribers.indptr, network.subscribers.indices
     topics, starts, issuers = runs.topics, runs.starts, runs.issuers
     totals, load, trace = counted
-    convey_runs(network.ring, pivot, indptr, subscribers, topics, starts, issuers, totals, load, trace)
+    convey_runs(
+        network.ring,
+        pivot,
+        network.most_pivots,
+        indptr,
+        subscribers,
+        topics,
+        starts,
+        issuers,
+        totals,
+        load,
+        trace,
+    )
 
 
 def entries(network: Network, seed: int) -> Int64s:
-    """The nearest subscriber to each topic that others subscribe to, and the topics of every finger."""
+    """The nearest subscriber to each topic that others subscribe to, and the topics of all that may be next hops."""
     wanted = network.subscribers.transpose().counts
     sizes = network.subscribers.counts
     alone = network.subscribers.indices[np.repeat(sizes == 1, sizes)]
     nearest = np.count_nonzero(sizes) - np.bincount(alone, minlength=network.nodes)
-    position, column = np.nonzero(np.diff(network.fingers, axis=1, prepend=0))
-    ends = (position + network.fingers[position, column]) % network.nodes
-    return (nearest + np.bincount(position, wanted[ends], minlength=network.nodes)).astype(np.int64)
+    known = network.pivots
+    positions = np.repeat(np.arange(network.nodes), known.starts[:, -1] - known.starts[:, 0])
+    ends = (positions + known.values) % network.nodes
+    return (nearest + np.bincount(positions, wanted[ends], minlength=network.nodes)).astype(np.int64)
