@@ -309,7 +309,7 @@ def test_a_tree_that_misses_a_subscriber_is_noticed():
 
 
 def test_of_parents_as_near_the_root_iscribe_keeps_the_first_on_the_ring():
-    """Routes by the absolute distance on Chord's links both ways part and meet again, often after as many hops."""
+    """Routes by the absolute distance part on Chord's links both ways and meet again, often after as many hops."""
     instance, overlay, reading = ring_instance(2, 150, 4, 0.3), chord(150), READINGS[4]
     network, oracle = (
         network_for("iscribe", instance, overlay, forwarding=reading),

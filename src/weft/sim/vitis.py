@@ -237,7 +237,7 @@ class VitisNetwork:
         return leavers, Departed(just, self._said_goodbye)
 
     def _heard_again(self, departed: Departed, before: Gossip, there: Bools, came: Incoming) -> Departed:
-        """Nodes that left and have sent something since are back."""
+        """Nodes that left and have sent something since: they are back."""
         if len(departed.lately) == 0:
             return departed
         nodes = np.int64(len(self.there))
