@@ -186,6 +186,7 @@ def good_for(name: str) -> object:
         "names": np.array(["x"] * 40, object),
         "hosts": ConstantLatency(3),
         "publications": 3,
+        "schedule": weft.churn_by_rate(INSTANCE, 1.0),
     }
     words = ("path", "figure", "node", "router", "workload", "name", "files", "kind", "overlays", "routers")
     if name == "topic":

@@ -4,12 +4,12 @@ A case is input by names: a tree of brokers, and who advertises, subscribes and 
 and simulated for each way. All results have the names of the input.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,16 @@ NEEDED = {  # what a figure is of: without it there is none
 }
 
 File = str | PathLike[str]
+
+
+class Frame(Protocol):
+    """A table of Arrow, pandas or another library."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+Source: TypeAlias = File | Frame | Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -194,10 +204,10 @@ class PopSubResult:
 
 
 def simulate_popsub(
-    links: Given = None,
-    advertisements: Given = None,
-    subscriptions: Given = None,
-    publications: Given = None,
+    links: Source | None = None,
+    advertisements: Source | None = None,
+    subscriptions: Source | None = None,
+    publications: Source | int | None = None,
     *,
     instance: Instance | File | None = None,
     latency: File | None = None,
