@@ -169,7 +169,7 @@ FRAMES: dict[str, Reader] = {
         lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(bytearray(CONTENT))) for _ in range(n)))
     ),
     "interest": framed(lambda count: w.Interest(1, (w.Held("a", 1, True),) * count, ("b",) * count)),
-    "join": framed(lambda n: w.Join("b", 1, 2, "", ("",) * n, 0, (w.Held("a", 1, True),) * n, (OWNED,) * n, (1,) * n)),
+    "join": framed(lambda n: w.Join("b", 1, 2, "", ("",), 0, (w.Held("a", 1, True),) * n, (OWNED,) * n, (1,))),
     "owned": framed(lambda n: w.SessionOwned(w.Owned("client", 5, 5, (w.Subscribed("a/#", 1, 7),) * n))),
     "filters": framed(lambda n: w.Filters(5, (w.Listed("a/#", (w.Holder(1, 2, 3),) * 2),) * n, ("b",), True)),
     "moved": framed(lambda count: w.SessionMoved("client", 1, 0, True, (b"record",) * count, ((1, 2, 3),) * count)),
@@ -411,7 +411,7 @@ READERS: dict[str, dict[str, Reader]] = {
 BESIDE = {  # what is read by those
     *("wire.mqtt.field", "wire.mqtt.property", "wire.mqtt.reason", "wire.mqtt.packet", "wire.frame_field", "wire.turn"),
 }
-VALUES = {"wire.frame", "wire.lease", "wire.mqtt.writer"}  # these read nothing
+VALUES = {"wire.frame", "wire.lease", "wire.mqtt.writer", "wire.weight"}  # these read nothing
 INCREMENTAL = {"wire.mqtt.parser", "broker.broker", "wire.frame_codec", "wire.http", "live.websocket", "wire.journal"}
 EVERY = [(module, name) for module, readers in READERS.items() for name in readers]
 
