@@ -19,7 +19,7 @@ def test_a_node_counts_from_nothing() -> None:
 def test_rates_are_told_from_time_to_time_and_begin_anew() -> None:
     atlas, outbox, deadlines = Atlas(), Outbox(), Deadlines()
     issuing = SimpleNamespace(rates={"a": [2, 20]})
-    debts = SimpleNamespace(under_way=4, owed={1: 2, 3: 3}, dropped=6)
+    debts = SimpleNamespace(under_way=4, late=1, owed={1: 2, 3: 3}, dropped=6)
     broker = SimpleNamespace(**{name: place for place, name in enumerate(OF_BROKER)})
     lease = SimpleNamespace(ask=lambda now: int(now))
     measurements = Measurements(
@@ -38,6 +38,7 @@ def test_rates_are_told_from_time_to_time_and_begin_anew() -> None:
         *Figures(issued=9).counters(),
         *((name, place) for place, name in enumerate(OF_BROKER)),
         ("under_way", 4),
+        ("late", 1),
         ("owed", 5),
         ("owed_dropped", 6),
     )

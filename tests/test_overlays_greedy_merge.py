@@ -61,7 +61,10 @@ def test_gpm_keeps_to_the_maximum_degree(instance, seed, maximum):
         ({"maximum_degree": 0}, "`maximum_degree` 0 is out of range"),
         ({"average_degree": float("nan")}, "`average_degree` nan is out of range"),
         ({"maximum_degree": -2}, "`maximum_degree` -2 is out of range"),
-        ({"long": "chord"}, "its options are `tie`, `average_degree`, `maximum_degree`"),
+        (
+            {"long": "chord"},
+            "its options are `tie`, `latency`, `closeness`, `average_degree`, `maximum_degree`, `diameter`",
+        ),
     ],
 )
 def test_a_wrong_budget_is_told(options, sentence):
