@@ -45,7 +45,7 @@ from weft.node.recovery import Recovery
 from weft.sim.cluster.cluster import START
 from weft.wire import content, journal
 from weft.wire import frame as w
-from weft.wire.frame_codec import FrameReader, encode_body, message_of
+from weft.wire.frame_codec import CARRY_MESSAGES, FrameReader, encode_body, message_of
 from weft.wire.frame_codec import encode as encode_frame
 from weft.wire.http import HttpError, RequestReader
 from weft.wire.mqtt import packet as p
@@ -162,12 +162,20 @@ def framed(make: Callable[[int], w.Frame]) -> Reader:
     return (lambda count: encode_frame(make(count)) + encode_frame(w.EndOfTurn())), by_frames
 
 
+def carried(make: Callable[[], w.Message]) -> Reader:
+    """Messages in frames of as many as one may have."""
+
+    def data(count: int) -> bytes:
+        sizes = [CARRY_MESSAGES] * (count // CARRY_MESSAGES) + [count % CARRY_MESSAGES]
+        return b"".join(encode_frame(w.Carry(tuple(make() for _ in range(size)))) for size in sizes)
+
+    return (lambda count: data(count) + encode_frame(w.EndOfTurn())), by_frames
+
+
 PASSING = encode_frame(w.Passing(1, False, bytes(28) + b"\0\6client" + encode(p.Publish("a/b", b"x"), V3)))
 FRAMES: dict[str, Reader] = {
-    "messages": framed(lambda count: w.Carry((MESSAGE,) * count)),
-    "contents": framed(
-        lambda n: w.Carry(tuple(w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(bytearray(CONTENT))) for _ in range(n)))
-    ),
+    "messages": carried(lambda: MESSAGE),
+    "contents": carried(lambda: w.Message(w.Form.WOVEN, 1, 2, 3, 4, 1, bytes(bytearray(CONTENT)))),
     "interest": framed(lambda count: w.Interest(1, (w.Held("a", 1, True),) * count, ("b",) * count)),
     "join": framed(lambda n: w.Join("b", 1, 2, "", ("",), 0, (w.Held("a", 1, True),) * n, (OWNED,) * n, (1,))),
     "owned": framed(lambda n: w.SessionOwned(w.Owned("client", 5, 5, (w.Subscribed("a/#", 1, 7),) * n))),
