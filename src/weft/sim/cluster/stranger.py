@@ -143,7 +143,7 @@ class Stranger:
                     end.say(self._hello())
                 self._peers[frame.node] = end
                 if self._master is not None:
-                    self._master.say(w.LinkMade(frame.node, 1.0))
+                    self._try_to_say(self._master, w.LinkMade(frame.node, 1.0))  # the peer may be a boaster too
 
     def _lose_peer(self, end: "Connection") -> None:
         self._peers = {peer: one for peer, one in self._peers.items() if one is not end}
@@ -159,14 +159,14 @@ class Stranger:
         if self._master is not None:
             ends.append((self._master, TO_MASTER))
         end, frames = self._random.choice(ends)
-        self._try_to_say(end, exaggerated(self._random.choice(frames), self._random))
+        self.said += self._try_to_say(end, exaggerated(self._random.choice(frames), self._random))
 
-    def _try_to_say(self, end: "Connection", frame: w.Frame) -> None:
+    def _try_to_say(self, end: "Connection", frame: w.Frame) -> bool:
         try:
             end.say(frame)
-            self.said += 1
         except (error, ValueError):  # more than its bytes can say
-            return
+            return False
+        return True
 
 
 class Connection:
